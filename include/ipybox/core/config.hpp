@@ -1,0 +1,35 @@
+#pragma once
+
+/** \file
+ * Build configuration that every header of the library starts from.
+ *
+ * Header-only by default. With `IPYBOX_SEPARATE_COMPILATION` the bodies of functions that are not templates are left out
+ * of the headers; one translation unit of the program then includes `ipybox/src.hpp` (target `ipybox::compiled` does it).
+ */
+
+#ifndef ASIO_STANDALONE
+#define ASIO_STANDALONE
+#endif
+
+#if defined(__clang__) && __has_include(<asio/version.hpp>)
+#include <asio/version.hpp>
+#if ASIO_VERSION < 102600
+// Asio before 1.26 takes Clang for having no coroutines, unless it is told.
+#if defined(ASIO_DETAIL_CONFIG_HPP) && !defined(ASIO_HAS_CO_AWAIT)
+#error "include an ipybox header before the first Asio header, or define ASIO_HAS_CO_AWAIT and ASIO_HAS_STD_COROUTINE"
+#endif
+#ifndef ASIO_HAS_CO_AWAIT
+#define ASIO_HAS_CO_AWAIT 1
+#endif
+#ifndef ASIO_HAS_STD_COROUTINE
+#define ASIO_HAS_STD_COROUTINE 1
+#endif
+#endif
+#endif
+
+#ifdef IPYBOX_SEPARATE_COMPILATION
+#define IPYBOX_DECL
+#else
+#define IPYBOX_DECL inline
+#define IPYBOX_HEADER_ONLY
+#endif

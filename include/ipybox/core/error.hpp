@@ -1,0 +1,122 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+#include <ipybox/core/exit_status.hpp>
+
+#include <iosfwd>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+namespace ipybox {
+
+struct execution_result;
+
+/// What went wrong. Each enumerator has one sentence in the category; the `error` that carries it says the particulars.
+enum class errc {
+    python_error = 1,      ///< the code raised an exception
+    timed_out,             ///< the time budget of the call ran out
+    cancelled,             ///< the call was cancelled
+    kernel_died,           ///< the kernel process ended
+    kernel_start_failed,   ///< the kernel could not be started
+    kernel_unresponsive,   ///< the kernel did not answer within its bound
+    python_not_found,      ///< no usable Python interpreter
+    ipykernel_missing,     ///< the interpreter lacks ipykernel
+    ipykernel_unsupported, ///< the interpreter's ipykernel or IPython does not fit
+    kernelspec_not_found,  ///< no kernelspec of that name
+    sandbox_unavailable,   ///< the sandbox that was asked for cannot be had here
+    supervisor_died,       ///< the process that owns the kernels ended
+    invalid_argument,      ///< an option or argument cannot be used
+    not_running,           ///< the executor has been stopped
+    would_deadlock,        ///< a blocking call from the thread that would have to serve it
+    protocol_error,        ///< the other side broke the protocol
+    message_too_large,     ///< a message is larger than its bound
+    io_error,              ///< the operating system refused an operation
+    approval_rejected,     ///< the application rejected an action
+    approval_timed_out,    ///< the application did not decide in time
+};
+
+/// What callers branch on: `error == condition::timeout`.
+enum class condition {
+    timeout = 1,    ///< a time budget ran out, whichever
+    cancelled,      ///< the caller wanted the end of the operation
+    kernel_lost,    ///< the kernel is gone and with it its state
+    cannot_start,   ///< no kernel can be had before something is installed or changed
+};
+
+[[nodiscard]] std::error_category const& error_category() noexcept;
+[[nodiscard]] std::error_category const& condition_category() noexcept;
+
+} // namespace ipybox
+
+template <>
+struct std::is_error_code_enum<ipybox::errc> : std::true_type {};
+template <>
+struct std::is_error_condition_enum<ipybox::condition> : std::true_type {};
+
+namespace ipybox {
+
+[[nodiscard]] inline std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
+[[nodiscard]] inline std::error_condition make_error_condition(condition c) noexcept {
+    return {static_cast<int>(c), condition_category()};
+}
+
+/// An exception of the code in the kernel. Text of the kernel: carried, never interpreted.
+struct python_exception {
+    std::string ename;                  ///< class name, "ZeroDivisionError"
+    std::string evalue;                 ///< its message
+    std::vector<std::string> traceback; ///< frames and message, without ANSI sequences and internal frames
+};
+
+/**
+ * \brief Why an operation failed: a code to branch on and a text to show.
+ * \details The text is the library's own and says what to do where something can be done; what the kernel said is kept apart in
+ * `exception()`. An error of an execution carries everything that was printed and displayed before it in `output()`.
+ * \par Thread safety Like a value; copies share the immutable parts.
+ */
+class error {
+  public:
+    error(errc code, std::string text);
+    error(errc code, python_exception exception);
+
+    [[nodiscard]] std::error_code code() const noexcept { return code_; }
+    [[nodiscard]] std::string const& text() const noexcept { return text_; }
+
+    /// The Python exception, or nullptr where the code raised none.
+    [[nodiscard]] python_exception const* exception() const noexcept { return exception_.get(); }
+
+    /// How the kernel ended, for errc::kernel_died.
+    [[nodiscard]] exit_status const& status() const noexcept { return status_; }
+
+    /// What the execution printed and displayed before the error, or nullptr where nothing was executed.
+    [[nodiscard]] execution_result const* output() const noexcept { return output_.get(); }
+
+    error& with_status(exit_status status);
+    error& with_output(std::shared_ptr<execution_result const> output);
+
+    friend bool operator==(error const& e, errc code) noexcept { return e.code_ == make_error_code(code); }
+    friend bool operator==(error const& e, condition c) noexcept { return e.code_ == make_error_condition(c); }
+
+    /// Writes the text; for a Python exception its traceback.
+    friend std::ostream& operator<<(std::ostream& out, error const& e);
+
+  private:
+    std::error_code code_;
+    std::string text_;
+    exit_status status_;
+    std::shared_ptr<python_exception const> exception_;
+    std::shared_ptr<execution_result const> output_;
+};
+
+std::ostream& operator<<(std::ostream& out, error const& e);
+
+/// "WHAT: strerror(number)" as an errc::io_error.
+[[nodiscard]] error system_failure(std::string_view what, int number);
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/core/impl/error.ipp>
+#endif

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <ipybox/core/error.hpp>
+
+#include <ostream>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+class error_category_type final : public std::error_category {
+  public:
+    char const* name() const noexcept override { return "ipybox"; }
+
+    std::string message(int value) const override {
+        switch (static_cast<errc>(value)) {
+        case errc::python_error: return "the code raised an exception";
+        case errc::timed_out: return "the time budget of the call ran out";
+        case errc::cancelled: return "the call was cancelled";
+        case errc::kernel_died: return "the kernel process ended";
+        case errc::kernel_start_failed: return "the kernel could not be started";
+        case errc::kernel_unresponsive: return "the kernel did not answer within its bound";
+        case errc::python_not_found: return "no usable Python interpreter was found";
+        case errc::ipykernel_missing: return "the Python interpreter lacks ipykernel";
+        case errc::ipykernel_unsupported: return "this version of ipykernel or IPython is not supported";
+        case errc::kernelspec_not_found: return "there is no kernelspec of that name";
+        case errc::sandbox_unavailable: return "the sandbox that was asked for cannot be had here";
+        case errc::supervisor_died: return "the process that owns the kernels ended";
+        case errc::invalid_argument: return "an option or argument cannot be used";
+        case errc::not_running: return "the executor has been stopped";
+        case errc::would_deadlock: return "a blocking call was made from the thread that would have to serve it";
+        case errc::protocol_error: return "the other side broke the protocol";
+        case errc::message_too_large: return "a message is larger than its bound";
+        case errc::io_error: return "the operating system refused an operation";
+        case errc::approval_rejected: return "the application rejected an action";
+        case errc::approval_timed_out: return "the application did not decide in time";
+        }
+        return "unknown ipybox error";
+    }
+
+    std::error_condition default_error_condition(int value) const noexcept override {
+        switch (static_cast<errc>(value)) {
+        case errc::timed_out:
+        case errc::kernel_unresponsive:
+        case errc::approval_timed_out: return condition::timeout;
+        case errc::cancelled: return condition::cancelled;
+        case errc::kernel_died:
+        case errc::supervisor_died: return condition::kernel_lost;
+        case errc::kernel_start_failed:
+        case errc::python_not_found:
+        case errc::ipykernel_missing:
+        case errc::ipykernel_unsupported:
+        case errc::kernelspec_not_found:
+        case errc::sandbox_unavailable: return condition::cannot_start;
+        default: return std::error_condition(value, *this);
+        }
+    }
+};
+
+class condition_category_type final : public std::error_category {
+  public:
+    char const* name() const noexcept override { return "ipybox.condition"; }
+
+    std::string message(int value) const override {
+        switch (static_cast<condition>(value)) {
+        case condition::timeout: return "a time budget ran out";
+        case condition::cancelled: return "the operation was cancelled";
+        case condition::kernel_lost: return "the kernel and its state are gone";
+        case condition::cannot_start: return "no kernel can be started here";
+        }
+        return "unknown ipybox condition";
+    }
+};
+
+} // namespace detail
+
+IPYBOX_DECL std::error_category const& error_category() noexcept {
+    static detail::error_category_type const category;
+    return category;
+}
+
+IPYBOX_DECL std::error_category const& condition_category() noexcept {
+    static detail::condition_category_type const category;
+    return category;
+}
+
+IPYBOX_DECL error::error(errc code, std::string text)
+    : code_(make_error_code(code)), text_(text.empty() ? code_.message() : std::move(text)) {}
+
+IPYBOX_DECL error::error(errc code, python_exception exception)
+    : code_(make_error_code(code)),
+      text_(exception.evalue.empty() ? exception.ename : exception.ename + ": " + exception.evalue),
+      exception_(std::make_shared<python_exception const>(std::move(exception))) {}
+
+IPYBOX_DECL error& error::with_status(exit_status status) {
+    status_ = status;
+    return *this;
+}
+
+IPYBOX_DECL error& error::with_output(std::shared_ptr<execution_result const> output) {
+    output_ = std::move(output);
+    return *this;
+}
+
+IPYBOX_DECL std::ostream& operator<<(std::ostream& out, error const& e) {
+    if (!e.exception_ || e.exception_->traceback.empty()) return out << e.text_;
+    auto separator = "";
+    for (auto const& line : e.exception_->traceback) {
+        out << separator << line;
+        separator = "\n";
+    }
+    return out;
+}
+
+IPYBOX_DECL error system_failure(std::string_view what, int number) {
+    auto text = std::string(what).append(": ").append(std::generic_category().message(number));
+    return error(errc::io_error, std::move(text));
+}
+
+} // namespace ipybox
