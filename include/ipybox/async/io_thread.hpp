@@ -1,0 +1,40 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+
+#include <thread>
+
+namespace ipybox::detail {
+
+/**
+ * \brief An I/O context with a thread of its own that runs it.
+ * \details The thread lives as long as the object, which matters to processes that are started from it. The destructor lets pending handlers
+ * run dry unless `abandon` was called.
+ */
+class io_thread {
+  public:
+    io_thread() : work_(context_.get_executor()), thread_([this] { context_.run(); }) {}
+    io_thread(io_thread const&) = delete;
+    io_thread& operator=(io_thread const&) = delete;
+
+    ~io_thread() {
+        work_.reset();
+        // The last owner may be a handler that runs on this very thread.
+        if (thread_.get_id() == std::this_thread::get_id())
+            thread_.detach();
+        else
+            thread_.join();
+    }
+
+    [[nodiscard]] asio::io_context::executor_type get_executor() noexcept { return context_.get_executor(); }
+
+  private:
+    asio::io_context context_{1};
+    asio::executor_work_guard<asio::io_context::executor_type> work_;
+    std::thread thread_;
+};
+
+} // namespace ipybox::detail

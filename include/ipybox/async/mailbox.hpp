@@ -1,0 +1,63 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <utility>
+
+namespace ipybox::detail {
+
+/**
+ * \brief A queue that one coroutine reads, with a deadline.
+ * \par Thread safety Unsafe: writers and the reader share one strand.
+ */
+template <class T>
+class mailbox {
+  public:
+    using clock = std::chrono::steady_clock;
+    static constexpr clock::time_point never = clock::time_point::max();
+
+    explicit mailbox(asio::any_io_executor const& executor) : wake_(executor) {}
+
+    void push(T item) {
+        items_.push_back(std::move(item));
+        wake_.cancel();
+    }
+
+    /// Puts an item before all others.
+    void push_front(T item) {
+        items_.push_front(std::move(item));
+        wake_.cancel();
+    }
+
+    [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+    [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+    void clear() noexcept { items_.clear(); }
+
+    /// Takes the oldest item; none when the deadline passed first.
+    asio::awaitable<std::optional<T>> pop(clock::time_point deadline = never) {
+        while (items_.empty()) {
+            if (deadline != never && clock::now() >= deadline) co_return std::nullopt;
+            wake_.expires_at(deadline);
+            asio::error_code cancelled;
+            co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+        }
+        std::optional<T> item(std::move(items_.front()));
+        items_.pop_front();
+        co_return item;
+    }
+
+  private:
+    std::deque<T> items_;
+    asio::steady_timer wake_;
+};
+
+} // namespace ipybox::detail

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <atomic>
+#include <optional>
+#include <utility>
+
+namespace ipybox::detail {
+
+/// One thread waits for the value that another one brings. Lives on the waiter's stack.
+template <class T>
+class rendezvous {
+  public:
+    void bring(T value) {
+        value_.emplace(std::move(value));
+        // Nothing of *this may be touched once the flag is seen: the waiter's frame may be gone.
+        // notify is made on the address only, which std::atomic allows.
+        arrived_.store(true, std::memory_order_release);
+        arrived_.notify_one();
+    }
+
+    [[nodiscard]] T wait() {
+        arrived_.wait(false, std::memory_order_acquire);
+        return std::move(*value_);
+    }
+
+  private:
+    std::optional<T> value_;
+    std::atomic<bool> arrived_ = false;
+};
+
+} // namespace ipybox::detail

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <ipybox/jupyter/message.hpp>
+
+#include <openssl/rand.h>
+
+#include <array>
+#include <cstdlib>
+#include <utility>
+
+namespace ipybox::jupyter {
+namespace detail {
+
+/// JSON text, with what is no UTF-8 replaced: user text must not make serialising throw.
+inline std::string dump(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+inline result<json> parse_object(std::string_view text, char const* frame) {
+    auto value = json::parse(text, nullptr, false);
+    if (value.is_object()) return value;
+    return failure(errc::protocol_error, std::string("the ") + frame + " of a Jupyter message is no JSON object");
+}
+
+/// The buffer index that `metadata.raw` names for the top-level string `name`, or none.
+inline std::size_t raw_index(message const& m, std::string_view name) {
+    auto const none = m.buffers.size();
+    auto const raw = m.metadata.find("raw");
+    if (raw == m.metadata.end() || !raw->is_array()) return none;
+    for (auto const& entry : *raw) {
+        if (!entry.is_array() || entry.size() != 3 || !entry[0].is_array() || entry[0].size() != 1) continue;
+        if (entry[0][0] != name || !entry[1].is_number_unsigned()) continue;
+        auto const index = entry[1].get<std::size_t>();
+        return index < none ? index : none;
+    }
+    return none;
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::string field(json const& object, std::string_view name) {
+    if (!object.is_object()) return {};
+    auto const found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+IPYBOX_DECL std::string take_text(message& m, std::string_view name) {
+    auto const index = detail::raw_index(m, name);
+    if (index < m.buffers.size()) return std::move(m.buffers[index]);
+    return field(m.content, name);
+}
+
+IPYBOX_DECL std::string new_message_id() {
+    std::array<unsigned char, 16> random{};
+    // Without randomness ids could collide or be guessed: nothing sensible can go on then.
+    if (::RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) std::abort();
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string id;
+    id.reserve(2 * random.size());
+    for (unsigned const byte : random) {
+        id.push_back(digits[byte >> 4]);
+        id.push_back(digits[byte & 15]);
+    }
+    return id;
+}
+
+IPYBOX_DECL json_frames to_frames(message& m) {
+    if (m.id.empty()) m.id = new_message_id();
+    json const header = {{"msg_id", m.id},         {"msg_type", m.type}, {"session", m.session},
+                         {"username", "ipybox"}, {"version", "5.3"}};
+    json_frames frames;
+    frames.header = detail::dump(header);
+    frames.parent_header = m.parent_header.is_object() ? detail::dump(m.parent_header) : "{}";
+    frames.metadata = detail::dump(m.metadata);
+    frames.content = detail::dump(m.content);
+    return frames;
+}
+
+IPYBOX_DECL result<message> from_frames(channel on, std::string_view header, std::string_view parent_header,
+                                        std::string_view metadata, std::string_view content) {
+    auto head = detail::parse_object(header, "header");
+    if (!head) return failure(head);
+    auto parent = detail::parse_object(parent_header, "parent_header");
+    if (!parent) return failure(parent);
+    auto meta = detail::parse_object(metadata, "metadata");
+    if (!meta) return failure(meta);
+    auto body = detail::parse_object(content, "content");
+    if (!body) return failure(body);
+
+    message m(on, field(*head, "msg_type"), std::move(*body));
+    if (m.type.empty()) return failure(errc::protocol_error, "a Jupyter message has no msg_type");
+    m.id = field(*head, "msg_id");
+    m.session = field(*head, "session");
+    m.parent_id = field(*parent, "msg_id");
+    m.metadata = std::move(*meta);
+    // Only a request on the stdin channel is answered by us, and its answer names it as parent.
+    if (on == channel::stdin_) m.parent_header = std::move(*head);
+    m.size = header.size() + parent_header.size() + metadata.size() + content.size();
+    return m;
+}
+
+} // namespace ipybox::jupyter

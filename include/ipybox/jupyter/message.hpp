@@ -1,0 +1,78 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/** \file
+ * The Jupyter message, https://jupyter-client.readthedocs.io/en/stable/messaging.html, "General Message Format".
+ */
+
+namespace ipybox::jupyter {
+
+using json = nlohmann::json;
+
+/// The channel that a message travels on. The numbers are those of the stream socket (docs/kernel-protocol.md section 3).
+enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 3 };
+
+/**
+ * \brief One message, parsed.
+ * \details Values that travelled as raw buffers (docs/kernel-protocol.md, "Raw values") stay in `buffers`: `take_text` and
+ * mime_bundle.hpp get them out without a copy into JSON. What a kernel sends is untrusted: read fields with `field`.
+ */
+struct message {
+    message() = default;
+    message(channel on, std::string type, json content) : on(on), type(std::move(type)), content(std::move(content)) {}
+
+    channel on = channel::shell;
+    std::string type;      ///< `header.msg_type`
+    std::string id;        ///< `header.msg_id`
+    std::string session;   ///< `header.session`
+    std::string parent_id; ///< `parent_header.msg_id`, empty without a parent
+    json parent_header;    ///< the parent's whole header, for replies on the stdin channel; null unless needed
+    json content = json::object();
+    json metadata = json::object();
+    std::vector<std::string> buffers;
+
+    /// Bytes that the message takes in memory, about: what flow control counts.
+    std::size_t size = 0;
+};
+
+/// A string of an untrusted object: empty when it is absent or no string.
+[[nodiscard]] std::string field(json const& object, std::string_view name);
+
+/// The string `content[name]`, from its raw buffer where it travelled as one.
+[[nodiscard]] std::string take_text(message& m, std::string_view name);
+
+/// A fresh message id: 128 random bits in hexadecimal.
+[[nodiscard]] std::string new_message_id();
+
+/// The four JSON frames of a message, in the order of the wire format.
+struct json_frames {
+    std::string header;
+    std::string parent_header;
+    std::string metadata;
+    std::string content;
+};
+
+/// Serialises everything but the buffers. Gives the message an id when it has none.
+[[nodiscard]] json_frames to_frames(message& m);
+
+/**
+ * \brief Parses the four JSON frames of a message.
+ * \return the message, without buffers, or errc::protocol_error that says which frame is wrong.
+ */
+[[nodiscard]] result<message> from_frames(channel on, std::string_view header, std::string_view parent_header,
+                                          std::string_view metadata, std::string_view content);
+
+} // namespace ipybox::jupyter
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/jupyter/impl/message.ipp>
+#endif

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/kernel/kernel_options.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ipybox {
+
+namespace detail {
+class supervisor_core;
+class supervised_state;
+}
+
+/// Puts a sandbox around a launch: the `wrap` of a sandbox policy.
+using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;
+
+/// How a supervisor is started.
+struct supervisor_options {
+    /// What the supervisor has ready.
+    enum class role {
+        forks_kernels, ///< preloads IPython and forks kernels; can spawn too
+        spawns_only    ///< starts foreign kernels from their own argv; needs no ipykernel
+    };
+
+    std::filesystem::path python;          ///< the interpreter, absolute
+    environment env;                       ///< of the supervisor itself
+    std::filesystem::path working_dir;     ///< absolute; the sandbox makes it writable
+    launch_wrapper wrap;                   ///< the sandbox
+    role duty = role::forks_kernels;
+    std::vector<std::string> preload = {}; ///< modules that all kernels share, imported before the first fork
+    std::string level = "auto";            ///< docs/kernel-protocol.md section 4
+};
+
+/// What the supervisor says of itself once it is ready.
+struct supervisor_info {
+    std::string executable;
+    std::string python;
+    std::string ipykernel;
+    std::string ipython;
+    std::string level;
+};
+
+/**
+ * \brief A process that the supervisor started: a forked or a foreign kernel.
+ * \details A shared handle. Nothing happens to the process when the handle goes.
+ * \par Thread safety Safe.
+ */
+class supervised_process {
+  public:
+    supervised_process() = default;
+    explicit supervised_process(std::shared_ptr<detail::supervised_state> state) : state_(std::move(state)) {}
+
+    [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
+
+    /// Its pid in the supervisor's pid namespace.
+    [[nodiscard]] int pid() const noexcept;
+
+    /// Waits until the process has ended and been reaped, what it left behind included.
+    asio::awaitable<exit_status> exited() const;
+
+    /// The same with a bound; an unknown status when it passed.
+    asio::awaitable<exit_status> exited(std::chrono::milliseconds bound) const;
+
+    /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes after it.
+    asio::awaitable<result<void>> signal(int number) const;
+
+  private:
+    std::shared_ptr<detail::supervised_state> state_;
+};
+
+/**
+ * \brief The first process in the sandbox: forks kernels, starts foreign ones, reaps them (docs/kernel-protocol.md).
+ * \details Started with the first request. When it cannot start or dies, all requests fail, from then on too. Ends with the object, and all it started
+ * with it; so it does when the host is killed.
+ * \par Thread safety Safe: works on its own strand of the executor it was given.
+ */
+class supervisor {
+  public:
+    supervisor(asio::any_io_executor executor, supervisor_options options);
+    supervisor(supervisor const&) = delete;
+    supervisor& operator=(supervisor const&) = delete;
+
+    /// Ends the supervisor and everything below it, within a bound of two seconds.
+    ~supervisor();
+
+    /// Starts the process, if that has not happened, and waits until it is ready.
+    /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable, kernel_start_failed
+    asio::awaitable<result<supervisor_info>> ready();
+
+    /// Forks a kernel that talks over `stream` (and, where given, `action`).
+    asio::awaitable<result<supervised_process>> fork(kernel_launch launch, os::unique_fd stream, os::unique_fd action);
+
+    /// Starts a program in the sandbox, in a process group of its own.
+    asio::awaitable<result<supervised_process>> spawn(std::vector<std::string> argv, kernel_launch launch);
+
+    /// A directory of mode 0700 that the host and the sandbox share, for Unix sockets. Only with role::spawns_only.
+    [[nodiscard]] std::filesystem::path const& private_dir() const noexcept;
+
+    [[nodiscard]] supervisor_options const& options() const noexcept;
+
+    /// The last lines that the supervisor and what it started wrote to standard error.
+    [[nodiscard]] std::string diagnostics() const;
+
+  private:
+    std::shared_ptr<detail::supervisor_core> core_;
+};
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/kernel/impl/supervisor.ipp>
+#endif
