@@ -1,0 +1,12 @@
+#pragma once
+
+/** \file
+ * Everything that goes into an execution and comes out of it.
+ */
+
+#include <ipybox/execution/display.hpp>
+#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/execution/execution_event.hpp>
+#include <ipybox/execution/execution_result.hpp>
+#include <ipybox/execution/input_request.hpp>
+#include <ipybox/execution/output_chunk.hpp>

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <ipybox/execution/input_request.hpp>
+#include <ipybox/os/launch_spec.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ipybox {
+
+/// How one execution is done. Members are given in this order.
+struct execute_options {
+    /// Time budget, from the moment the kernel gets the code; waiting for approvals does not count. None: no limit.
+    std::optional<std::chrono::milliseconds> timeout = std::nullopt;
+
+    /// Answers `input()`. Without it the code gets an error at once.
+    input_handler on_input = {};
+};
+
+/// What a stream yields.
+enum class chunk_events {
+    on, ///< output text as it comes, besides displays and the result
+    off ///< only displays and the result
+};
+
+/// How a stream is done.
+struct stream_options {
+    std::optional<std::chrono::milliseconds> timeout = std::nullopt; ///< as in execute_options
+    input_handler on_input = {};                                     ///< as in execute_options
+    chunk_events chunks = chunk_events::on;
+};
+
+/// How an executor works. Members are given in this order; new ones come at the end.
+struct executor_options {
+    /// Where the code runs and may write. The kernel returns to it after each cell. Empty: the current directory, and cells may leave it.
+    std::filesystem::path working_dir = {};
+
+    /// Where PNG images are saved; made when the first one comes. Empty: `images` in the current directory.
+    std::filesystem::path images_dir = {};
+
+    /// Environment of the kernel besides PATH, HOME, LANG, LC_* and TZ, which it inherits; nothing else is.
+    environment kernel_env = {};
+
+    /// The interpreter of the kernel. Empty: IPYBOX_PYTHON, VIRTUAL_ENV, a `.venv` in or above the current directory, `python3` on PATH.
+    std::filesystem::path python = {};
+
+    /// Bound on starting a kernel.
+    std::chrono::milliseconds kernel_init_timeout = std::chrono::seconds(30);
+
+    /// Start a fresh kernel for the call after one died, and mark its result. Otherwise calls fail until `reset()`.
+    bool restart_dead_kernel = false;
+
+    /// Bytes of output that one execution keeps in memory. Text beyond it has its middle moved to a file, displays go to files of their own.
+    std::size_t max_output = std::size_t(128) << 20;
+
+    /// Where such files are made. Empty: the system's temporary directory.
+    std::filesystem::path spill_dir = {};
+
+    /// How long an interrupted cell may take to end before its kernel is killed.
+    std::chrono::milliseconds interrupt_grace = std::chrono::seconds(1);
+
+    /// Modules that the supervisor imports before it forks kernels, so that all share them ("numpy", "matplotlib.pyplot").
+    std::vector<std::string> preload = {};
+};
+
+} // namespace ipybox

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <ipybox/approval/approval_request.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/execution/display.hpp>
+#include <ipybox/execution/execution_result.hpp>
+#include <ipybox/execution/output_chunk.hpp>
+
+#include <variant>
+
+namespace ipybox {
+
+/// The code cleared its output so far (`clear_output()`).
+struct output_cleared {};
+
+/// What a stream yields. The last event is the result of the execution, or the error that ended it.
+using execution_event =
+    std::variant<output_chunk, display, output_cleared, approval_request, result<execution_result>>;
+
+} // namespace ipybox

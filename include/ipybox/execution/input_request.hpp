@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace ipybox {
+
+/**
+ * \brief The code asks for a line of input (`input()`, `getpass()`).
+ * \details A handle whose copies share one answer: the first `reply` or `refuse` counts. When the last copy goes without an answer, that
+ * is a refusal. Refused input raises EOFError in the code.
+ * \par Thread safety Safe.
+ */
+class input_request {
+  public:
+    /// Receives the answer; an empty pointer is a refusal.
+    using answer_function = std::function<void(std::unique_ptr<std::string>)>;
+
+    input_request(std::string prompt, bool password, answer_function answer);
+
+    [[nodiscard]] std::string const& prompt() const noexcept;
+
+    /// What is typed should not be shown.
+    [[nodiscard]] bool password() const noexcept;
+
+    void reply(std::string line) const;
+    void refuse() const;
+
+  private:
+    struct state;
+    std::shared_ptr<state> state_;
+};
+
+/// Answers input requests. Called on the executor's strand: it must not block, but may keep the request and reply later from any thread.
+using input_handler = std::function<void(input_request)>;
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/execution/impl/input_request.ipp>
+#endif

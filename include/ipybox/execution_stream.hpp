@@ -1,0 +1,59 @@
+#pragma once
+
+#include <ipybox/async/completion.hpp>
+#include <ipybox/execution/execution_event.hpp>
+
+#include <asio/async_result.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+class event_queue;
+}
+
+/**
+ * \brief The events of one execution, in order, the result last.
+ * \details A reader that is slow slows the kernel down; memory stays bounded. A stream that is dropped before its end interrupts the code: nothing
+ * hangs and the executor is usable.
+ * \par Thread safety Distinct objects: safe. Shared objects: unsafe; one `next` at a time.
+ * \par Object lifetimes May outlive its executor: the last event is then errc::not_running.
+ */
+class execution_stream {
+  public:
+    using event = std::optional<execution_event>;
+
+    explicit execution_stream(std::shared_ptr<detail::event_queue> events) noexcept;
+    execution_stream(execution_stream&&) noexcept;
+    execution_stream& operator=(execution_stream&&) noexcept;
+    ~execution_stream();
+
+    /// Waits for the next event; none after the result.
+    [[nodiscard]] event next();
+
+    /**
+     * \brief Waits for the next event.
+     * \par Completion        void(std::optional<execution_event>), exactly once, never inline
+     * \par Cancellation      terminal, partial, total: completes with no event; the execution goes on
+     */
+    template <asio::completion_token_for<void(event)> Token = asio::use_awaitable_t<>>
+    auto async_next(Token&& token = Token{}) {
+        return asio::async_initiate<Token, void(event)>(
+            [events = events_](auto handler) { start_next(events, {std::move(handler), executor_of(*events)}); }, token);
+    }
+
+  private:
+    static void start_next(std::shared_ptr<detail::event_queue> const& events, detail::completion<event> done);
+    static asio::any_io_executor executor_of(detail::event_queue const& events);
+
+    std::shared_ptr<detail::event_queue> events_;
+};
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/execution_stream.ipp>
+#endif

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <ipybox/approval/any_approval.hpp>
+#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/executor_base.hpp>
+#include <ipybox/runtime.hpp>
+#include <ipybox/sandbox/any_sandbox.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+namespace ipybox {
+
+/**
+ * \brief Runs Python code in a stateful, sandboxed IPython kernel and asks the application before any action runs.
+ * \details The front door. The kernel is forked by a supervisor inside the sandbox; without another choice the sandbox is bubblewrap and every action is rejected.
+ * What is permissive is named by the caller: `no_sandbox{}`, `auto_approval{}`.
+ * \par Thread safety as executor_base
+ * \par Example \snippet 01_hello.cpp execute
+ */
+class executor : public executor_base {
+  public:
+    /// Works on a thread of its own.
+    explicit executor(executor_options options = {}, any_approval approval = {}, any_sandbox sandbox = bubblewrap_sandbox{});
+
+    /// Shares a supervisor and its sandbox with other executors.
+    executor(executor_options options, any_approval approval, runtime const& shared);
+
+    /// Works on the application's own I/O context, which must be run by the application.
+    executor(asio::any_io_executor io, executor_options options = {}, any_approval approval = {},
+             any_sandbox sandbox = bubblewrap_sandbox{});
+
+    /// Both.
+    executor(asio::any_io_executor io, executor_options options, any_approval approval, runtime const& shared);
+};
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/executor.ipp>
+#endif

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <ipybox/async/completion.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/execution/execution_result.hpp>
+#include <ipybox/execution_stream.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+class session;
+}
+
+/// Where a kernel is in its life.
+enum class kernel_state {
+    stopped, ///< not started yet, or stopped
+    idle,    ///< waits for code
+    busy,    ///< runs code
+    dead     ///< ended by itself; `reset()` brings a fresh one
+};
+
+/**
+ * \brief The operations of every executor: `executor` and `basic_executor<…>` differ in how they are made.
+ * \details One kernel, one queue: calls are executed in the order they were made. The first call starts the kernel. Each blocking operation has an `async_` twin that
+ * takes a completion token. The destructor ends the kernel and completes outstanding operations with errc::not_running; it never hangs.
+ * \par Thread safety Safe: every operation may be called from any thread. Blocking operations called from the thread that serves the executor
+ * return errc::would_deadlock.
+ */
+class executor_base {
+  public:
+    executor_base(executor_base&&) noexcept;
+    executor_base& operator=(executor_base&&) noexcept;
+    ~executor_base();
+
+    /**
+     * \brief Starts the kernel and waits until it answers. Executing does that by itself; starting early saves the wait.
+     * \details Does nothing when it runs. After `stop()` it starts a fresh kernel.
+     * \par Errors condition::cannot_start — the error says what to install or change; errc::kernel_unresponsive — not within `kernel_init_timeout`
+     */
+    [[nodiscard]] result<void> start();
+
+    /// \copydoc start
+    template <asio::completion_token_for<void(result<void>)> Token = asio::use_awaitable_t<>>
+    auto async_start(Token&& token = Token{}) {
+        return initiate<void>(&executor_base::submit_start, std::forward<Token>(token));
+    }
+
+    /**
+     * \brief Runs one block of Python code in the kernel.
+     * \details Waits its turn, then for the reply and all output. The namespace stays for the calls that follow.
+     * \par Completion        void(result<execution_result>), exactly once, never inline
+     * \par Errors            errc::python_error — the code raised; condition::timeout — the budget ran out and the code was interrupted; condition::cancelled;
+     *                        errc::kernel_died — with `error::status()`; errc::io_error — an image or spill file cannot be written; those of `start`.
+     *                        Each carries in `error::output()` what was printed and displayed before it.
+     * \par Cancellation      terminal, partial, total: the code is interrupted, its output drained, the call completes with condition::cancelled, the executor
+     *                        stays usable; before the code has started it never runs
+     * \par Object lifetimes  Code and options are copied; the executor may be destroyed meanwhile.
+     * \par Example           \snippet 01_hello.cpp execute
+     */
+    [[nodiscard]] result<execution_result> execute(std::string code, execute_options options = {});
+
+    /// \copydoc execute
+    template <asio::completion_token_for<void(result<execution_result>)> Token = asio::use_awaitable_t<>>
+    auto async_execute(std::string code, execute_options options = {}, Token&& token = Token{}) {
+        return asio::async_initiate<Token, void(result<execution_result>)>(
+            [session = session_](auto handler, std::string text, execute_options call) {
+                submit_execute(session, std::move(text), std::move(call), {std::move(handler), executor_of(*session)});
+            },
+            token, std::move(code), std::move(options));
+    }
+
+    /// Runs one block of code and yields its events as they come. Waits its turn like `execute`; returns at once.
+    [[nodiscard]] execution_stream stream(std::string code, stream_options options = {});
+
+    /**
+     * \brief Cancels every execution that was submitted until now: the running one is interrupted, waiting ones never start.
+     * \details They complete with condition::cancelled and the output so far. Code that does not end within `interrupt_grace` loses its kernel to a fresh
+     * one, and the error's output says so. Returns at once.
+     */
+    void cancel();
+
+    /// Raises KeyboardInterrupt in the running code, as Ctrl-C would; its call ends as the code makes it end. Returns once it is on its way.
+    [[nodiscard]] result<void> interrupt();
+
+    /// \copydoc interrupt
+    template <asio::completion_token_for<void(result<void>)> Token = asio::use_awaitable_t<>>
+    auto async_interrupt(Token&& token = Token{}) {
+        return initiate<void>(&executor_base::submit_interrupt, std::forward<Token>(token));
+    }
+
+    /**
+     * \brief Replaces the kernel by a fresh one. Executions that were submitted before are cancelled, later ones run in the fresh kernel.
+     * \par Errors as `start`
+     */
+    [[nodiscard]] result<void> reset();
+
+    /// \copydoc reset
+    template <asio::completion_token_for<void(result<void>)> Token = asio::use_awaitable_t<>>
+    auto async_reset(Token&& token = Token{}) {
+        return initiate<void>(&executor_base::submit_reset, std::forward<Token>(token));
+    }
+
+    /// Ends the kernel; outstanding executions complete with errc::not_running. `start()` brings a fresh one.
+    [[nodiscard]] result<void> stop();
+
+    /// \copydoc stop
+    template <asio::completion_token_for<void(result<void>)> Token = asio::use_awaitable_t<>>
+    auto async_stop(Token&& token = Token{}) {
+        return initiate<void>(&executor_base::submit_stop, std::forward<Token>(token));
+    }
+
+    /// Where the kernel is in its life; a snapshot.
+    [[nodiscard]] kernel_state state() const noexcept;
+
+    /// The strand that the executor works on.
+    [[nodiscard]] asio::any_io_executor get_executor() const;
+
+  protected:
+    explicit executor_base(std::shared_ptr<detail::session> session) noexcept;
+
+  private:
+    using session_ptr = std::shared_ptr<detail::session>;
+    using submit_function = void (*)(session_ptr const&, detail::completion<result<void>>);
+
+    template <class T, class Token>
+    auto initiate(submit_function submit, Token&& token) {
+        return asio::async_initiate<Token, void(result<T>)>(
+            [session = session_, submit](auto handler) { submit(session, {std::move(handler), executor_of(*session)}); },
+            token);
+    }
+
+    static void submit_start(session_ptr const&, detail::completion<result<void>>);
+    static void submit_interrupt(session_ptr const&, detail::completion<result<void>>);
+    static void submit_reset(session_ptr const&, detail::completion<result<void>>);
+    static void submit_stop(session_ptr const&, detail::completion<result<void>>);
+    static void submit_execute(session_ptr const&, std::string, execute_options,
+                               detail::completion<result<execution_result>>);
+    static asio::any_io_executor executor_of(detail::session const&);
+
+    session_ptr session_;
+};
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/executor_base.ipp>
+#endif

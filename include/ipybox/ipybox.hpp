@@ -1,0 +1,23 @@
+#pragma once
+
+/** \file
+ * The whole library. Including `executor.hpp` alone is cheaper where the class `executor` is enough.
+ */
+
+#include <ipybox/approval/any_approval.hpp>
+#include <ipybox/approval/approval_policy.hpp>
+#include <ipybox/approval/auto_approval.hpp>
+#include <ipybox/approval/callback_approval.hpp>
+#include <ipybox/approval/deny_approval.hpp>
+#include <ipybox/basic_executor.hpp>
+#include <ipybox/execution.hpp>
+#include <ipybox/executor.hpp>
+#include <ipybox/runtime.hpp>
+#include <ipybox/sandbox/any_sandbox.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+#include <ipybox/sandbox/no_sandbox.hpp>
+#include <ipybox/sandbox/sandbox_policy.hpp>
+#include <ipybox/transport/socketpair_transport.hpp>
+#include <ipybox/transport/transport.hpp>
+#include <ipybox/transport/zmq_transport.hpp>
+#include <ipybox/version.hpp>

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ipybox/os/launch_spec.hpp>
+#include <ipybox/sandbox/any_sandbox.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ipybox {
+
+class supervisor;
+
+/// How a runtime works. Members are given in this order.
+struct runtime_options {
+    std::filesystem::path working_dir = {};  ///< writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
+    environment kernel_env = {};             ///< of the supervisor; what the interpreter itself needs
+    std::filesystem::path python = {};       ///< as in executor_options
+    std::vector<std::string> preload = {};   ///< as in executor_options
+};
+
+/**
+ * \brief One sandbox with one supervisor in it, shared by executors: their kernels start in the time of a fork and share memory.
+ * \details A cheap handle; the supervisor ends with the last copy and the last executor. What an executor's options say of the
+ * interpreter and preloading does not count then.
+ * \par Thread safety Safe.
+ */
+class runtime {
+  public:
+    explicit runtime(runtime_options options = {}, any_sandbox sandbox = bubblewrap_sandbox{});
+
+    [[nodiscard]] std::shared_ptr<ipybox::supervisor> const& supervisor() const noexcept { return supervisor_; }
+
+  private:
+    std::shared_ptr<ipybox::supervisor> supervisor_;
+};
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/impl/runtime.ipp>
+#endif
