@@ -1,0 +1,93 @@
+# Writes the Python side (SOURCE_DIR/*.py) as a C++ header (OUTPUT):
+#
+#   cmake -D SOURCE_DIR=python/ipybox_kernel -D OUTPUT=include/ipybox/kernel/runtime_source.hpp -P EmbedPython.cmake
+#
+# With -D CHECK=ON nothing is written: it fails when OUTPUT is not what would be written.
+
+cmake_minimum_required(VERSION 3.25)
+
+set(piece_limit 15000)  # bytes of one literal: compilers limit a single piece to 16 KiB
+set(text_limit 65535)   # bytes of adjacent literals together: what every compiler has to accept
+
+# A text as adjacent raw string literals, cut at ends of lines.
+function(as_literals text result)
+  if(text MATCHES "\\)py\"")
+    message(FATAL_ERROR "the text contains the delimiter of the raw strings: )py\"")
+  endif()
+  set(literals "")
+  string(LENGTH "${text}" rest)
+  while(rest GREATER piece_limit)
+    string(SUBSTRING "${text}" 0 ${piece_limit} piece)
+    string(FIND "${piece}" "\n" cut REVERSE)
+    math(EXPR cut "${cut} + 1")
+    string(SUBSTRING "${text}" 0 ${cut} piece)
+    string(SUBSTRING "${text}" ${cut} -1 text)
+    string(APPEND literals "R\"py(${piece})py\"\n")
+    string(LENGTH "${text}" rest)
+  endwhile()
+  set(${result} "${literals}R\"py(${text})py\"" PARENT_SCOPE)
+endfunction()
+
+function(read_module file result)
+  file(READ "${file}" text)
+  string(LENGTH "${text}" length)
+  if(length GREATER text_limit)
+    message(FATAL_ERROR "${file} has ${length} bytes, more than a string literal may have (${text_limit}): split it")
+  endif()
+  as_literals("${text}" literals)
+  set(${result} "${literals}" PARENT_SCOPE)
+endfunction()
+
+file(GLOB files "${SOURCE_DIR}/*.py")
+list(SORT files)
+set(boot "\"\"")
+set(table "")
+foreach(file IN LISTS files)
+  get_filename_component(name "${file}" NAME_WE)
+  read_module("${file}" literals)
+  if(name STREQUAL "boot")
+    set(boot "${literals}")
+  else()
+    string(APPEND table "{\"${name}\", ${literals}},\n")
+  endif()
+endforeach()
+if(table STREQUAL "")
+  message(FATAL_ERROR "there is no module in ${SOURCE_DIR}")
+endif()
+
+set(header "// Written by cmake/EmbedPython.cmake from python/ipybox_kernel: change it there, then build the target runtime_source.
+// clang-format off
+#pragma once
+
+#include <string_view>
+
+namespace ipybox::detail {
+
+/// A module of the Python package that the supervisor runs; `name` is without \".py\".
+struct runtime_module {
+    std::string_view name;
+    std::string_view text;
+};
+
+/// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
+inline constexpr std::string_view runtime_boot = ${boot};
+
+inline constexpr runtime_module runtime_modules[] = {
+${table}};
+
+} // namespace ipybox::detail
+// clang-format on
+")
+
+set(current "")
+if(EXISTS "${OUTPUT}")
+  file(READ "${OUTPUT}" current)
+endif()
+if(current STREQUAL header)
+  return()
+endif()
+if(CHECK)
+  message(FATAL_ERROR "${OUTPUT} is stale: build the target runtime_source (./dev embed) and commit it")
+endif()
+file(WRITE "${OUTPUT}" "${header}")
+message(STATUS "wrote ${OUTPUT}")

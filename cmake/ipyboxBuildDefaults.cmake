@@ -1,0 +1,41 @@
+# Settings of our own builds; a project that adds ipybox as a subdirectory is not touched by them.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+find_program(IPYBOX_CCACHE ccache)
+mark_as_advanced(IPYBOX_CCACHE)
+if(IPYBOX_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${IPYBOX_CCACHE}")
+endif()
+
+# Warnings and sanitizers, linked by everything that is built here.
+add_library(ipybox_options INTERFACE)
+target_compile_options(ipybox_options INTERFACE
+  -Wall -Wextra -Wpedantic -Wnon-virtual-dtor -Woverloaded-virtual -Wconversion -Wno-sign-conversion
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
+  -fdiagnostics-color=always
+  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651)
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+
+if(IPYBOX_SANITIZE STREQUAL "address")
+  set(ipybox_sanitizer -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+elseif(IPYBOX_SANITIZE STREQUAL "thread")
+  set(ipybox_sanitizer -fsanitize=thread)
+  # Asio's fences are invisible to TSan; without them it uses what TSan knows
+  target_compile_definitions(ipybox_options INTERFACE ASIO_DISABLE_FENCED_BLOCK)
+elseif(IPYBOX_SANITIZE)
+  message(FATAL_ERROR "IPYBOX_SANITIZE is 'address' or 'thread', not '${IPYBOX_SANITIZE}'")
+endif()
+if(IPYBOX_SANITIZE)
+  target_compile_options(ipybox_options INTERFACE ${ipybox_sanitizer})
+  target_link_options(ipybox_options INTERFACE ${ipybox_sanitizer})
+endif()

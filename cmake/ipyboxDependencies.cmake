@@ -1,0 +1,60 @@
+# Finds what ipybox stands on. Used by the build and, installed, by find_package(ipybox).
+# Targets that the including project has made already (FetchContent, add_subdirectory) are taken as they are.
+include(CMakeFindDependencyMacro)
+
+find_dependency(Threads)
+
+# Asio: vcpkg and Conan ship a config package, distributions the headers alone.
+if(NOT TARGET ipybox::asio)
+  if(NOT TARGET asio::asio)
+    find_package(asio CONFIG QUIET)
+  endif()
+  if(NOT TARGET asio::asio)
+    find_path(IPYBOX_ASIO_INCLUDE_DIR NAMES asio/awaitable.hpp DOC "Where asio.hpp of standalone Asio is")
+    mark_as_advanced(IPYBOX_ASIO_INCLUDE_DIR)
+    if(NOT IPYBOX_ASIO_INCLUDE_DIR)
+      set(${CMAKE_FIND_PACKAGE_NAME}_FOUND FALSE)
+      set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE
+          "ipybox needs standalone Asio >= 1.22 (Debian: libasio-dev, Conan: asio, vcpkg: asio)")
+      return()
+    endif()
+  endif()
+  add_library(ipybox::asio INTERFACE IMPORTED)
+  set_target_properties(ipybox::asio PROPERTIES
+    INTERFACE_COMPILE_DEFINITIONS ASIO_STANDALONE
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;$<TARGET_NAME_IF_EXISTS:asio::asio>")
+  if(NOT TARGET asio::asio)
+    set_target_properties(ipybox::asio PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${IPYBOX_ASIO_INCLUDE_DIR}")
+    # Asio before 1.26 takes Clang for having no coroutines
+    file(STRINGS "${IPYBOX_ASIO_INCLUDE_DIR}/asio/version.hpp" _ipybox_asio REGEX "define ASIO_VERSION [0-9]+")
+    if(_ipybox_asio MATCHES "ASIO_VERSION ([0-9]+)" AND CMAKE_MATCH_1 LESS 102600)
+      set_property(TARGET ipybox::asio APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS
+        $<$<CXX_COMPILER_ID:Clang,AppleClang>:ASIO_HAS_CO_AWAIT=1>
+        $<$<CXX_COMPILER_ID:Clang,AppleClang>:ASIO_HAS_STD_COROUTINE=1>)
+    endif()
+    unset(_ipybox_asio)
+  endif()
+endif()
+
+if(NOT TARGET nlohmann_json::nlohmann_json)
+  find_dependency(nlohmann_json 3.11 CONFIG)
+endif()
+if(NOT TARGET tl::expected)
+  find_dependency(tl-expected CONFIG)
+endif()
+if(NOT TARGET OpenSSL::Crypto)
+  find_dependency(OpenSSL COMPONENTS Crypto)
+endif()
+
+# cppzmq exports two targets whichever libzmq there is; take the one that can link.
+if(NOT TARGET ipybox::zmq)
+  if(NOT TARGET cppzmq)
+    find_dependency(cppzmq CONFIG)
+  endif()
+  add_library(ipybox::zmq INTERFACE IMPORTED)
+  if(TARGET libzmq-static AND NOT TARGET libzmq)
+    set_property(TARGET ipybox::zmq PROPERTY INTERFACE_LINK_LIBRARIES cppzmq-static)
+  else()
+    set_property(TARGET ipybox::zmq PROPERTY INTERFACE_LINK_LIBRARIES cppzmq)
+  endif()
+endif()

@@ -1,0 +1,85 @@
+# Functions of tests/CMakeLists.txt.
+
+find_package(Catch2 3 CONFIG QUIET)
+if(NOT Catch2_FOUND)
+  find_package(Catch2 2.13 CONFIG REQUIRED)
+endif()
+include(Catch)
+
+# The sources of a folder; in a ThreadSanitizer build only those with a case tagged [tsan].
+function(ipybox_test_sources folder result)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  if(IPYBOX_SANITIZE STREQUAL "thread")
+    foreach(source IN LISTS sources)
+      file(STRINGS ${source} tagged REGEX "\\[tsan\\]")
+      if(NOT tagged)
+        list(REMOVE_ITEM sources ${source})
+      endif()
+    endforeach()
+  endif()
+  set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
+# One Catch2 program of all sources in FOLDER; its cases become ctest tests NAME: CASE with the label LABEL.
+function(ipybox_add_test_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;LABEL" "")
+  ipybox_test_sources(${arg_FOLDER} sources)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE
+    IPYBOX_TEST_PYTHON="${IPYBOX_TEST_PYTHON}" IPYBOX_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ipybox_local
+    $<IF:$<TARGET_EXISTS:Catch2::Catch2WithMain>,Catch2::Catch2WithMain,Catch2::Catch2>)
+  if(IPYBOX_SANITIZE STREQUAL "thread")
+    set(spec TEST_SPEC "[tsan]")
+  endif()
+  catch_discover_tests(${name} ${spec}
+    TEST_PREFIX "${name}: "
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120 ENVIRONMENT_MODIFICATION "${ipybox_test_environment}")
+endfunction()
+
+# The cases of a program tagged [compat], once more with every interpreter of IPYBOX_COMPAT_PYTHONS.
+function(ipybox_add_compat_runs name)
+  if(NOT TARGET ${name})
+    return()
+  endif()
+  foreach(python IN LISTS IPYBOX_COMPAT_PYTHONS)
+    ipybox_interpreter_name(${python} interpreter)
+    add_test(NAME ${name}.${interpreter} COMMAND ${name} "[compat]")
+    set_tests_properties(${name}.${interpreter} PROPERTIES
+      LABELS "kernel;compat" TIMEOUT 600
+      ENVIRONMENT_MODIFICATION "${ipybox_test_environment};IPYBOX_TEST_PYTHON=set:${python}")
+  endforeach()
+endfunction()
+
+# …/.venvs/py310/bin/python -> py310
+function(ipybox_interpreter_name python result)
+  cmake_path(GET python PARENT_PATH folder)
+  cmake_path(GET folder PARENT_PATH folder)
+  cmake_path(GET folder FILENAME name)
+  set(${result} ${name} PARENT_SCOPE)
+endfunction()
+
+# Programs that must not compile. The first line of each, `// expect: …`, is what the compiler has to say.
+function(ipybox_add_compile_failures folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    file(STRINGS ${source} sentence LIMIT_COUNT 1)
+    if(NOT sentence MATCHES "^// expect: (.+)$")
+      message(FATAL_ERROR "${source} does not begin with '// expect: '")
+    endif()
+    string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" sentence "${CMAKE_MATCH_1}")
+
+    add_library(compile_${name} OBJECT EXCLUDE_FROM_ALL ${source})
+    target_link_libraries(compile_${name} PRIVATE ipybox)
+    set_target_properties(compile_${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
+    add_test(NAME compile.${name}
+      COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target compile_${name})
+    set_tests_properties(compile.${name} PROPERTIES
+      LABELS compile TIMEOUT 300 RESOURCE_LOCK build_tree PASS_REGULAR_EXPRESSION "${sentence}")
+  endforeach()
+endfunction()
