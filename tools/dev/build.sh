@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# Configuring and building: presets of CMakePresets.json, into build/PRESET.
+
+jobs=${IPYBOX_JOBS:-2}
+
+# configure PRESET CMAKE-ARGUMENT…: only when never done, or with arguments other than the last time
+configure() {
+    local preset=$1
+    shift
+    local stamp=build/$preset/.configured
+    [[ -f $stamp && $(<"$stamp") == "$*" ]] && return
+    say "configuring $preset"
+    cmake --preset "$preset" -Wno-dev "$@" >"$(log_file configure-"$preset")" 2>&1 ||
+        { cat "$(log_file configure-"$preset")" >&2; die "configuring $preset failed"; }
+    echo "$*" >"$stamp"
+}
+
+# build PRESET CMAKE-BUILD-ARGUMENT…
+build() {
+    local preset=$1
+    shift
+    cmake --build --preset "$preset" --parallel "$jobs" "$@"
+}
+
+log_file() {
+    mkdir -p build/log
+    echo "build/log/$1.log"
+}
+
+# The program, quiet when there is nothing to do.
+build_program() {
+    configure release
+    local log
+    log=$(log_file build-release)
+    say "building the program (build/release/bin/ipybox)"
+    build release --target ipybox_cli >"$log" 2>&1 || { cat "$log" >&2; die "the build failed"; }
+}

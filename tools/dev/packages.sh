@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# System packages (Debian, Ubuntu): installed when missing, and only those that a verb needs.
+
+# Each word is PACKAGE or PACKAGE=COMMAND; with a command, having that command is enough.
+packages_of() {
+    case $1 in
+        build)
+            echo g++=g++ cmake=cmake ninja-build=ninja pkg-config=pkg-config libasio-dev nlohmann-json3-dev \
+                cppzmq-dev libzmq3-dev libexpected-dev libssl-dev libcli11-dev
+            ;;
+        run) echo bubblewrap=bwrap ;;
+        test) echo catch2 ccache=ccache strace=strace ;;
+        lint) echo clang-19=clang++-19 clang-tidy-19=clang-tidy-19 ;;
+        ci) echo clang-16=clang++-16 clang-19=clang++-19 clang-tidy-19=clang-tidy-19 libclang-rt-16-dev libclang-rt-19-dev ;;
+        *) die "no such group of packages: $1" ;;
+    esac
+}
+
+# need_packages build run …
+need_packages() {
+    local missing=() group word
+    for group in "$@"; do
+        for word in $(packages_of "$group"); do
+            has_package "$word" || missing+=("${word%%=*}")
+        done
+    done
+    [[ ${#missing[@]} -eq 0 ]] || install_packages "${missing[@]}"
+}
+
+has_package() {
+    if [[ $1 == *=* ]] && command -v "${1#*=}" >/dev/null; then
+        return 0
+    fi
+    dpkg-query -W -f '${db:Status-Abbrev}' "${1%%=*}" 2>/dev/null | grep -q '^ii'
+}
+
+install_packages() {
+    command -v apt-get >/dev/null || die "this is no Debian or Ubuntu; install what these packages hold: $*"
+    say "installing packages: $*"
+    as_root apt-get update -qq || true
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null ||
+        die "could not install $*; as root: apt-get install $*"
+}
+
+as_root() {
+    if [[ $(id -u) -eq 0 ]]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "neither root nor sudo; as root: $*"
+    fi
+}

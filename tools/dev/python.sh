@@ -1,0 +1,126 @@
+# shellcheck shell=bash
+# Python interpreters and environments. An environment has a stamp of what it was made from; with the same stamp nothing is done.
+#
+#   .venv             the main interpreter: kernel, numpy, pandas, matplotlib; for tests pytest too
+#   .venvs/py310 …    the other interpreters of this machine among 3.10 to 3.13
+#   .venvs/oldest     the oldest supported ipykernel and IPython
+#   .venvs/dev        formatters and linters
+
+# A real interpreter >= 3.10 that can make environments; not a version manager's shim.
+main_python() {
+    local version python
+    for version in 3.11 3.12 3.13 3.10 3; do
+        python=$(find_python "$version") && { echo "$python"; return; }
+    done
+    return 1
+}
+
+need_main_python() {
+    main_python >/dev/null || install_packages python3 python3-venv
+    main_python || die "no Python >= 3.10 that can make virtual environments"
+}
+
+# find_python 3.12: prints the path of a usable interpreter of that version
+find_python() {
+    local candidate
+    for candidate in "python$1" /usr/bin/"python$1" "${PYENV_ROOT:-$HOME/.pyenv}"/versions/"$1".*/bin/"python$1"; do
+        # the file itself, and whether it can make environments
+        "$candidate" -c '
+import ensurepip, sys, venv
+print(sys.executable)
+sys.exit(sys.version_info < (3, 10))' 2>/dev/null && return
+    done
+    return 1
+}
+
+# make_venv DIR PYTHON REQUIREMENTS-FILE…
+make_venv() {
+    local dir=$1 python=$2
+    shift 2
+    local stamp
+    stamp=$(stamp_of "$python" "$@")
+    is_stamped "$dir/.stamp" "$stamp" && return
+    (
+        flock 9
+        is_stamped "$dir/.stamp" "$stamp" && exit
+        say "making $dir with $python"
+        [[ "$(readlink -f "$dir/bin/python" 2>/dev/null)" == "$(readlink -f "$python")" ]] || rm -rf "$dir"
+        "$python" -m venv "$dir"
+        pip_install "$dir" "$@"
+        echo "$stamp" >"$dir/.stamp"
+    ) 9>.venvs/.lock
+}
+
+# add_to_venv DIR NAME REQUIREMENTS-FILE…: more packages, with a stamp of their own
+add_to_venv() {
+    local dir=$1 name=$2
+    shift 2
+    local stamp
+    stamp=$(cat "$dir/.stamp" "$@" | sha256sum)
+    is_stamped "$dir/.stamp-$name" "$stamp" && return
+    (
+        flock 9
+        is_stamped "$dir/.stamp-$name" "$stamp" && exit
+        pip_install "$dir" "$@"
+        echo "$stamp" >"$dir/.stamp-$name"
+    ) 9>.venvs/.lock
+}
+
+stamp_of() {
+    local python=$1
+    shift
+    { echo "$python"; "$python" -VV; cat "$@"; } | sha256sum
+}
+
+is_stamped() { [[ -f $1 && $(<"$1") == "$2" ]]; }
+
+pip_install() {
+    local dir=$1 file arguments=()
+    shift
+    for file in "$@"; do arguments+=(-r "$file"); done
+    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-input "${arguments[@]}" ||
+        die "pip could not install $* into $dir"
+}
+
+# --- The environments of this project.
+
+need_venv() {
+    mkdir -p .venvs
+    local python
+    python=$(need_main_python)
+    make_venv .venv "$python" python/requirements.txt python/requirements-kernel.txt
+    [[ -f .venv/.warm ]] || warm_up
+}
+
+# matplotlib looks at every font of the machine when it is imported for the first time
+warm_up() {
+    .venv/bin/python -c 'import matplotlib.pyplot, pandas' && touch .venv/.warm
+}
+
+need_test_venvs() {
+    need_venv
+    add_to_venv .venv test python/requirements-test.txt
+    local version
+    for version in 3.10 3.11 3.12 3.13; do
+        need_compat_venv "$version"
+    done
+    make_venv .venvs/oldest "$(find_python 3.11 || main_python)" python/requirements-oldest.txt python/requirements-test.txt
+}
+
+need_compat_venv() {
+    local python
+    python=$(find_python "$1") || { say "no Python $1 on this machine: not tested"; return; }
+    [[ "$("$python" -V)" != "$(.venv/bin/python -V)" ]] || return 0
+    make_venv ".venvs/py${1/./}" "$python" python/requirements-kernel.txt python/requirements-test.txt
+}
+
+# The further interpreters of the tests, as a CMake list.
+compat_pythons() {
+    local list=("$PWD"/.venvs/py3*/bin/python "$PWD"/.venvs/oldest/bin/python) IFS=';'
+    echo "${list[*]}"
+}
+
+need_dev_venv() {
+    mkdir -p .venvs
+    make_venv .venvs/dev "$(need_main_python)" python/requirements-dev.txt
+}
