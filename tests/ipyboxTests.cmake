@@ -80,6 +80,6 @@ function(ipybox_add_compile_failures folder)
     add_test(NAME compile.${name}
       COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target compile_${name})
     set_tests_properties(compile.${name} PROPERTIES
-      LABELS compile TIMEOUT 300 RESOURCE_LOCK build_tree PASS_REGULAR_EXPRESSION "${sentence}")
+      LABELS compile TIMEOUT 300 RUN_SERIAL TRUE PASS_REGULAR_EXPRESSION "${sentence}")
   endforeach()
 endfunction()

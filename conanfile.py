@@ -1,0 +1,81 @@
+"""Conan 2 recipe. The package is header-only; its CMake files are the ones that `cmake --install` writes."""
+
+import re
+from pathlib import Path
+
+from conan import ConanFile
+from conan.tools.build import can_run, check_min_cppstd
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
+
+required_conan_version = ">=2.0"
+
+
+class IpyboxConan(ConanFile):
+    name = "ipybox"
+    description = "Runs Python in a stateful, sandboxed IPython kernel (header-only, C++20)"
+    license = "Apache-2.0"
+    topics = ("python", "ipython", "jupyter", "sandbox", "mcp", "header-only")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    exports_sources = (
+        "CMakeLists.txt",
+        "LICENSE",
+        "cmake/*",
+        "include/*",
+        "python/ipybox_kernel/*",
+        "tests/*",
+        "!tests/consumer/*/build/*",
+    )
+    no_copy_source = True
+    generators = "CMakeDeps"
+
+    def set_version(self):
+        text = (Path(self.recipe_folder) / "include/ipybox/version.hpp").read_text(encoding="utf-8")
+        self.version = re.search(r'IPYBOX_VERSION_STRING "([0-9.]+)"', text)[1]
+
+    def layout(self):
+        cmake_layout(self)
+
+    def requirements(self):
+        self.requires("asio/[>=1.22 <2]")
+        self.requires("cppzmq/[>=4.9 <5]")
+        self.requires("nlohmann_json/[>=3.11 <4]")
+        self.requires("openssl/[>=3.0 <4]")
+        self.requires("tl-expected/[>=1.0 <2]")
+
+    def build_requirements(self):
+        self.test_requires("catch2/[>=2.13 <4]")
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def package_id(self):
+        self.info.clear()
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        for part in ("CLI", "EXAMPLES", "BENCHMARKS"):
+            toolchain.cache_variables[f"IPYBOX_BUILD_{part}"] = False
+        toolchain.cache_variables["IPYBOX_BUILD_TESTS"] = self._tests_wanted
+        toolchain.generate()
+
+    @property
+    def _tests_wanted(self):
+        return not self.conf.get("tools.build:skip_test", default=False, check_type=bool)
+
+    def build(self):
+        cmake = CMake(self)
+        cmake.configure()
+        if self._tests_wanted and can_run(self):
+            cmake.build(target="unit_tests")
+            cmake.ctest(cli_args=["--label-regex", "fast", "--output-on-failure"])
+
+    def package(self):
+        CMake(self).install()
+
+    def package_info(self):
+        # our own ipyboxConfig.cmake finds the dependencies, from CMakeDeps or from the system
+        self.cpp_info.set_property("cmake_find_mode", "none")
+        self.cpp_info.builddirs = ["share/cmake/ipybox"]
+        self.cpp_info.bindirs = []
+        self.cpp_info.libdirs = []

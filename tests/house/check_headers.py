@@ -1,0 +1,85 @@
+"""What every header keeps to: its length, what it must not include, and that src.hpp knows every body."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from tree import INCLUDE, Tree, finish, read_tree
+
+LONGEST = 600
+
+#: In no header at all: each costs every user, and a narrower include does the same.
+NOWHERE = {"iostream", "regex", "asio.hpp", "bits/stdc++.h"}
+
+#: The front door and, with it, every header that it reaches: including it must stay cheap.
+FRONT = ["executor.hpp", "execution.hpp", "runtime.hpp", "fwd.hpp", "version.hpp"]
+NOT_IN_FRONT = {"nlohmann/json.hpp", "zmq.hpp", "openssl/evp.h", "openssl/hmac.h", "asio/io_context.hpp"}
+
+GENERATED = {"kernel/runtime_source.hpp"}
+
+
+def too_long(tree: Tree) -> list[str]:
+    return [
+        f"{name}: {lines} lines, the limit is {LONGEST}"
+        for name, lines in tree.lines.items()
+        if lines > LONGEST and name not in GENERATED
+    ]
+
+
+def reached(tree: Tree, start: list[str]) -> dict[str, str]:
+    """Headers that `start` includes, without those that only bodies include: header -> who includes it."""
+    found = {name: "" for name in start if name in tree.own}
+    queue = list(found)
+    while queue:
+        name = queue.pop(0)
+        for other in tree.own[name]:
+            if other.endswith(".hpp") and other in tree.own and other not in found:
+                found[other] = name
+                queue.append(other)
+    return found
+
+
+def heavy_includes(tree: Tree) -> list[str]:
+    problems = [
+        f"{name}: includes <{other}>, which no header may"
+        for name in tree.files(".hpp")
+        for other in tree.foreign[name]
+        if other in NOWHERE
+    ]
+    for name, via in reached(tree, FRONT).items():
+        for other in tree.foreign[name]:
+            if other in NOT_IN_FRONT:
+                problems.append(f"{name}: includes <{other}>, but belongs to the front (through {via or 'itself'})")
+    return problems
+
+
+def bodies_left_out(tree: Tree) -> list[str]:
+    """Each body has to be in src.hpp, else the compiled flavour lacks it."""
+    if "src.hpp" not in tree.own:
+        return ["src.hpp does not exist"]
+    return [f"src.hpp: lacks ipybox/{name}" for name in tree.files(".ipp") if name not in tree.own["src.hpp"]]
+
+
+def text_rules(include: Path, tree: Tree) -> list[str]:
+    problems = []
+    for name in tree.files():
+        text = (include / "ipybox" / name).read_text(encoding="utf-8")
+        if not re.search(r"^#pragma once$", text, re.MULTILINE):
+            problems.append(f"{name}: no '#pragma once'")
+        if name not in GENERATED and re.search(r"^using namespace", text, re.MULTILINE):
+            problems.append(f"{name}: 'using namespace' in a header")
+        if name not in GENERATED and re.search(r'^\s*#\s*include\s*"', text, re.MULTILINE):
+            problems.append(f'{name}: #include "…"; use <…> with the full path')
+    return problems
+
+
+def main() -> int:
+    tree = read_tree()
+    problems = too_long(tree) + heavy_includes(tree) + bodies_left_out(tree) + text_rules(INCLUDE, tree)
+    return finish(problems, f"{len(tree.files('.hpp'))} headers are in order")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

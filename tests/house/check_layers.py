@@ -1,0 +1,124 @@
+"""Folders form a DAG, written down here: includes go down only, and never in a circle."""
+
+from __future__ import annotations
+
+import sys
+
+from tree import Tree, finish, read_tree, room
+
+GROUND = {"core", "async", "os"}
+FLOOR_1 = {"jupyter", "approval", "sandbox", "mcp", "execution", "kernel", "transport", "action", "codegen"}
+
+#: What each room may include beside itself. The root ("") holds the front door.
+ALLOWED: dict[str, set[str]] = {
+    # the ground
+    "core": set(),
+    "async": {"core"},
+    "os": {"core", "async"},
+    # floor 1: quiet rooms (policies, protocols, vocabulary), then working rooms
+    "jupyter": GROUND,
+    "approval": GROUND,
+    "sandbox": GROUND,
+    "mcp": GROUND,
+    "execution": GROUND | {"jupyter", "approval"},
+    "kernel": GROUND | {"jupyter"},
+    "transport": GROUND | {"jupyter", "kernel"},
+    "action": GROUND | {"mcp", "approval"},
+    "codegen": GROUND | {"mcp"},
+    # what the front door stands on: it brings the rooms of floor 1 together
+    "session": GROUND | FLOOR_1,
+    # floor 2 and 3
+    "": GROUND | FLOOR_1 | {"session"},
+    "app": GROUND | FLOOR_1 | {"session", ""},
+}
+
+#: Files of the root that are ground: they include nothing.
+GROUND_FILES = {"version.hpp", "fwd.hpp"}
+
+#: The longest way down through headers; more is a sign of layers that only pass things on.
+LONGEST_CHAIN = 10
+
+
+def wrong_edges(tree: Tree, allowed: dict[str, set[str]] = ALLOWED) -> list[str]:
+    problems = []
+    for name, included in tree.own.items():
+        here = room(name)
+        if here not in allowed:
+            problems.append(f"{name}: the room '{here}' is not in the table ALLOWED of tests/house/check_layers.py")
+            continue
+        for other in included:
+            if other not in tree.own:
+                problems.append(f"{name}: includes ipybox/{other}, which does not exist")
+            elif room(other) not in allowed[here] | {here} and other not in GROUND_FILES and name != "src.hpp":
+                problems.append(
+                    f"{name}: '{here or 'root'}' may not include '{room(other) or 'root'}' (ipybox/{other})"
+                )
+    return problems
+
+
+def graph(tree: Tree, suffix: str = "") -> dict[str, set[str]]:
+    """Nodes are headers, each together with its own body; with suffix ".hpp" the bodies are left out."""
+    edges: dict[str, set[str]] = {tree.node(name): set() for name in tree.files(suffix)}
+    for name in tree.files(suffix):
+        targets = {tree.node(other) for other in tree.own[name] if other in tree.own and other.endswith(suffix)}
+        edges[tree.node(name)] |= targets - {tree.node(name)}
+    return edges
+
+
+def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected components of more than one node (Tarjan)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        index[name] = low[name] = len(index)
+        stack.append(name)
+        for other in sorted(edges.get(name, ())):
+            if other not in index:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], index[other])
+        if low[name] == index[name]:
+            position = stack.index(name)
+            component = stack[position:]
+            del stack[position:]
+            if len(component) > 1:
+                found.append(sorted(component))
+
+    for name in sorted(edges):
+        if name not in index:
+            visit(name)
+    return found
+
+
+def longest_chain(edges: dict[str, set[str]]) -> list[str]:
+    """The longest way down; the graph must have no cycle."""
+    best: dict[str, list[str]] = {}
+
+    def chain(name: str) -> list[str]:
+        if name not in best:
+            below = [chain(other) for other in sorted(edges[name])]
+            best[name] = [name, *max(below, key=len, default=[])]
+        return best[name]
+
+    return max((chain(name) for name in sorted(edges)), key=len, default=[])
+
+
+def main() -> int:
+    tree = read_tree()
+    problems = wrong_edges(tree)
+    circles = cycles(graph(tree))
+    problems += ["a circle of includes: " + ", ".join(circle) for circle in circles]
+    if not circles:
+        chain = longest_chain({n: e for n, e in graph(tree, ".hpp").items() if n not in ("ipybox.hpp", "src.hpp")})
+        print(f"longest chain ({len(chain)}): " + " > ".join(chain))
+        if len(chain) > LONGEST_CHAIN:
+            problems.append(f"the longest chain has more than {LONGEST_CHAIN} headers")
+    return finish(problems, f"{len(tree.own)} files: every include goes down")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

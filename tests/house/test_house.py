@@ -1,0 +1,134 @@
+"""The house checks find what they are there to find."""
+
+from __future__ import annotations
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_headers
+import check_layers
+import snippets
+from tree import read_tree, room
+
+
+class Sandbox(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+class Includes(Sandbox):
+    def header(self, name: str, *includes: str) -> None:
+        self.write("ipybox/" + name, "#pragma once\n" + "".join(f"#include <{i}>\n" for i in includes))
+
+    def test_rooms_and_nodes(self) -> None:
+        self.assertEqual(room("core/impl/error.ipp"), "core")
+        self.assertEqual(room("executor.hpp"), "")
+        self.assertEqual(room("impl/executor.ipp"), "")
+        self.header("core/impl/error.ipp")
+        self.header("core/impl/inner.ipp")
+        self.header("core/impl/inner.hpp")
+        tree = read_tree(self.root)
+        self.assertEqual(tree.node("core/impl/error.ipp"), "core/error.hpp")
+        self.assertEqual(tree.node("core/impl/inner.ipp"), "core/impl/inner.hpp")
+
+    def test_an_include_upwards(self) -> None:
+        self.header("core/error.hpp", "ipybox/kernel/kernel.hpp")
+        self.header("kernel/kernel.hpp", "ipybox/jupyter/message.hpp")
+        self.header("jupyter/message.hpp", "ipybox/fwd.hpp", "string")
+        self.header("fwd.hpp")
+        (problem,) = check_layers.wrong_edges(read_tree(self.root))
+        self.assertIn("'core' may not include 'kernel'", problem)
+
+    def test_an_unknown_room_and_a_missing_header(self) -> None:
+        self.header("attic/box.hpp")
+        self.header("core/error.hpp", "ipybox/core/gone.hpp")
+        problems = "\n".join(check_layers.wrong_edges(read_tree(self.root)))
+        self.assertIn("'attic' is not in the table", problems)
+        self.assertIn("ipybox/core/gone.hpp, which does not exist", problems)
+
+    def test_a_header_and_its_body_are_no_circle(self) -> None:
+        self.header("core/a.hpp", "ipybox/core/impl/a.ipp")
+        self.header("core/impl/a.ipp", "ipybox/core/a.hpp")
+        self.assertEqual(check_layers.cycles(check_layers.graph(read_tree(self.root))), [])
+
+    def test_a_circle(self) -> None:
+        self.header("core/a.hpp", "ipybox/core/b.hpp")
+        self.header("core/b.hpp", "ipybox/core/c.hpp")
+        self.header("core/c.hpp", "ipybox/core/impl/c.ipp")
+        self.header("core/impl/c.ipp", "ipybox/core/a.hpp")
+        found = check_layers.cycles(check_layers.graph(read_tree(self.root)))
+        self.assertEqual(found, [["core/a.hpp", "core/b.hpp", "core/c.hpp"]])
+
+    def test_the_longest_chain(self) -> None:
+        self.header("core/a.hpp", "ipybox/core/b.hpp", "ipybox/core/c.hpp")
+        self.header("core/b.hpp", "ipybox/core/c.hpp")
+        self.header("core/c.hpp")
+        chain = check_layers.longest_chain(check_layers.graph(read_tree(self.root)))
+        self.assertEqual(chain, ["core/a.hpp", "core/b.hpp", "core/c.hpp"])
+
+    def test_heavy_includes(self) -> None:
+        self.header("executor.hpp", "ipybox/core/a.hpp")
+        self.header("core/a.hpp", "nlohmann/json.hpp", "ipybox/core/impl/a.ipp")
+        self.header("core/impl/a.ipp", "iostream", "ipybox/core/b.hpp")
+        self.header("core/b.hpp", "nlohmann/json.hpp")
+        self.header("core/c.hpp", "regex")
+        problems = check_headers.heavy_includes(read_tree(self.root))
+        self.assertEqual([p.split(":")[0] for p in problems], ["core/c.hpp", "core/a.hpp"])
+
+    def test_length_bodies_and_text(self) -> None:
+        self.header("src.hpp", "ipybox/core/impl/a.ipp")
+        self.header("core/impl/a.ipp")
+        self.header("core/impl/b.ipp")
+        self.write("ipybox/core/long.hpp", 'using namespace std;\n#include "a.hpp"\n' + "\n" * 600)
+        tree = read_tree(self.root)
+        self.assertEqual(check_headers.bodies_left_out(tree), ["src.hpp: lacks ipybox/core/impl/b.ipp"])
+        self.assertEqual(len(check_headers.too_long(tree)), 1)
+        self.assertEqual(len(check_headers.text_rules(self.root, tree)), 3)
+
+
+class Snippets(Sandbox):
+    example = (
+        "// prints: 2\n#include <x>\n\nint main() {\n    //! [add]\n    int a = 1;\n      ++a;\n    //! [add]\n}\n"
+    )
+
+    def page(self, marker: str, code: str, language: str = "cpp") -> Path:
+        return self.write("README.md", f"Text\n\n{marker}\n```{language}\n{code}```\n")
+
+    def check(self, page: Path, write: bool = False) -> list[str]:
+        self.write("examples/01.cpp", self.example)
+        return snippets.check_page(page, self.root, write)
+
+    def test_a_region(self) -> None:
+        page = self.page("<!-- snippet: examples/01.cpp add -->", "int a = 1;\n  ++a;\n")
+        self.assertEqual(self.check(page), [])
+
+    def test_a_whole_file_has_no_markers(self) -> None:
+        page = self.page("<!-- snippet: examples/01.cpp -->", "")
+        self.check(page, write=True)
+        self.assertIn("```cpp\n#include <x>\n\nint main() {\n    int a = 1;\n", page.read_text(encoding="utf-8"))
+        self.assertEqual(self.check(page), [])
+
+    def test_a_difference_is_found_and_mended(self) -> None:
+        page = self.page("<!-- snippet: examples/01.cpp add -->", "int a = 2;\n")
+        self.assertEqual(len(self.check(page)), 1)
+        self.assertEqual(self.check(page, write=True), [])
+        self.assertEqual(self.check(page), [])
+
+    def test_missing_files_regions_and_markers(self) -> None:
+        for marker in ("<!-- snippet: examples/02.cpp -->", "<!-- snippet: examples/01.cpp no -->", ""):
+            self.assertEqual(len(self.check(self.page(marker, "x\n"))), 1, marker)
+        self.assertEqual(self.check(self.page("<!-- snippet: none -->", "x\n")), [])
+        self.assertEqual(self.check(self.page("", "x\n", language="bash")), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
