@@ -1,0 +1,33 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/execution/display.hpp>
+#include <ipybox/execution/execution_result.hpp>
+#include <ipybox/execution/output_chunk.hpp>
+
+#include <cstddef>
+
+namespace ipybox::cli {
+
+/// Where the events of the cells go. Cells are counted from 0.
+class cell_output {
+  public:
+    cell_output() = default;
+    cell_output(cell_output const&) = delete;
+    cell_output& operator=(cell_output const&) = delete;
+    virtual ~cell_output() = default;
+
+    virtual void text(std::size_t cell, output_chunk const& chunk) = 0;
+    virtual void shown(std::size_t cell, display const& shown) = 0;
+    virtual void cleared(std::size_t cell) = 0;
+    virtual void finished(std::size_t cell, result<execution_result> const& result) = 0;
+};
+
+/// What a cell brought until its end, however it ended.
+[[nodiscard]] inline execution_result const& output_of(result<execution_result> const& result) {
+    static execution_result const nothing;
+    if (result) return *result;
+    return result.error().output() != nullptr ? *result.error().output() : nothing;
+}
+
+} // namespace ipybox::cli

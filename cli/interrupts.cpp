@@ -1,0 +1,76 @@
+#include "interrupts.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <system_error>
+
+#include <signal.h>
+
+namespace ipybox::cli {
+
+using namespace std::chrono_literals;
+
+interrupts::interrupts(executor_base& box) : box_(box) {
+    for (auto const number : {SIGINT, SIGTERM, SIGHUP}) add(number);
+    listen();
+    thread_ = std::thread([this] { io_.run(); });
+}
+
+interrupts::~interrupts() {
+    io_.stop();
+    thread_.join();
+}
+
+void interrupts::cell_begins() noexcept {
+    presses_ = 0;
+    in_cell_ = true;
+}
+
+void interrupts::cell_ends() noexcept {
+    in_cell_ = false;
+}
+
+std::optional<exit_code> interrupts::ending() const noexcept {
+    auto const code = ending_.load();
+    return code == exit_code::ok ? std::nullopt : std::optional(code);
+}
+
+void interrupts::add(int number) {
+    struct sigaction current{};
+    // nohup, or a job that a script has put in the background
+    if (::sigaction(number, nullptr, &current) == 0 && current.sa_handler == SIG_IGN) return;
+    signals_.add(number);
+}
+
+void interrupts::listen() {
+    signals_.async_wait([this](std::error_code error, int number) {
+        if (error) return;
+        listen();
+        handle(number);
+    });
+}
+
+void interrupts::handle(int number) {
+    switch (number) {
+    case SIGTERM: return end(exit_code::terminated);
+    case SIGHUP: return end(exit_code::hung_up);
+    default: break;
+    }
+    if (!in_cell_ || ++presses_ > 1) return end(exit_code::interrupted);
+    box_.async_interrupt([](result<void>) {});
+}
+
+void interrupts::end(exit_code code) {
+    // Not the first one: the user does not want to wait any longer. The kernel ends with the program anyway.
+    if (ending()) std::_Exit(static_cast<int>(code));
+    ending_ = code;
+    box_.async_stop([](result<void>) {});
+    // Who reads our output may have stopped reading: then the main thread never comes back.
+    last_resort_.expires_after(3s);
+    last_resort_.async_wait([code](std::error_code error) {
+        if (!error) std::_Exit(static_cast<int>(code));
+    });
+}
+
+} // namespace ipybox::cli

@@ -1,0 +1,55 @@
+#pragma once
+
+#include "exit_code.hpp"
+
+#include <ipybox/executor_base.hpp>
+
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+namespace ipybox::cli {
+
+/**
+ * \brief What signals do to a run: Ctrl-C interrupts the cell, everything else ends the run.
+ * \details A second Ctrl-C in the same cell, one while no cell runs, SIGTERM and SIGHUP stop the executor, so that its operations return. Signals are handled on
+ * a thread of this object: they work while the others wait. Signals that were ignored when the program started stay ignored.
+ * \par Thread safety One thread runs the cells, as in `run_cells`.
+ */
+class interrupts {
+  public:
+    explicit interrupts(executor_base& box);
+    interrupts(interrupts const&) = delete;
+    interrupts& operator=(interrupts const&) = delete;
+    ~interrupts();
+
+    void cell_begins() noexcept;
+    void cell_ends() noexcept;
+
+    /// Ctrl-C was pressed in the current or last cell.
+    [[nodiscard]] bool interrupted() const noexcept { return presses_ > 0; }
+
+    /// Set once a signal has ended the run: how the program ends.
+    [[nodiscard]] std::optional<exit_code> ending() const noexcept;
+
+  private:
+    void add(int number);
+    void listen();
+    void handle(int number);
+    void end(exit_code code);
+
+    executor_base& box_;
+    asio::io_context io_{1};
+    asio::signal_set signals_{io_};
+    asio::steady_timer last_resort_{io_};
+    std::atomic<bool> in_cell_ = false;
+    std::atomic<int> presses_ = 0;
+    std::atomic<exit_code> ending_ = exit_code::ok;
+    std::thread thread_;
+};
+
+} // namespace ipybox::cli

@@ -1,0 +1,83 @@
+#include "json_output.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace ipybox::cli {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+void write_line(output_file& out, json const& event) {
+    out.write(event.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
+}
+
+json path_or_null(std::filesystem::path const& path) {
+    return path.empty() ? json() : json(path.string());
+}
+
+json object_or_empty(std::string const& text) {
+    auto parsed = json::parse(text, nullptr, false);
+    return parsed.is_object() ? parsed : json::object();
+}
+
+/// The `status` of a cell that failed, and the `ename` where no exception has one.
+struct failure_words {
+    std::string_view status;
+    std::string_view ename;
+};
+
+failure_words words_for(error const& error) {
+    if (error == condition::timeout) return {"timeout", "TimeoutError"};
+    if (error == condition::cancelled || error == errc::not_running) return {"cancelled", "CancelledError"};
+    if (error == condition::kernel_lost) return {"kernel_died", "KernelDied"};
+    return {"error", "IpyboxError"};
+}
+
+json error_of(error const& error) {
+    if (auto const* exception = error.exception())
+        return {{"ename", exception->ename}, {"evalue", exception->evalue}, {"traceback", exception->traceback}};
+    return {{"ename", words_for(error).ename}, {"evalue", error.text()}, {"traceback", json::array()}};
+}
+
+} // namespace
+
+void json_output::text(std::size_t cell, output_chunk const& chunk) {
+    write_line(out_, {{"event", "chunk"}, {"cell", cell}, {"stream", to_string(chunk.stream)}, {"text", chunk.text}});
+}
+
+void json_output::shown(std::size_t cell, display const& shown) {
+    write_line(out_, {{"event", "display"},
+                      {"cell", cell},
+                      {"kind", to_string(shown.kind)},
+                      {"data", shown.data.to_json()},
+                      {"metadata", object_or_empty(shown.metadata)},
+                      {"display_id", shown.id.empty() ? json() : json(shown.id)},
+                      {"image", path_or_null(shown.image)},
+                      {"spill_file", path_or_null(shown.spill_file)}});
+}
+
+void json_output::cleared(std::size_t cell) {
+    write_line(out_, {{"event", "clear"}, {"cell", cell}});
+}
+
+void json_output::finished(std::size_t cell, result<execution_result> const& result) {
+    auto const& output = output_of(result);
+    auto images = json::array();
+    for (auto const& image : output.images) images.push_back(image.string());
+    write_line(out_, {{"event", "result"},
+                      {"cell", cell},
+                      {"status", result ? "ok" : words_for(result.error()).status},
+                      {"text", output.text},
+                      {"images", std::move(images)},
+                      {"seconds", std::chrono::duration<double>(output.elapsed).count()},
+                      {"error", result ? json() : error_of(result.error())},
+                      {"kernel_restarted", output.kernel_restarted},
+                      {"spill_file", path_or_null(output.spill_file)}});
+}
+
+} // namespace ipybox::cli

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "cell_output.hpp"
+#include "output_file.hpp"
+
+namespace ipybox::cli {
+
+/// Output for programs: one JSON object a line (docs/cli.md). What is not UTF-8 in it is replaced by U+FFFD.
+class json_output final : public cell_output {
+  public:
+    explicit json_output(output_file& standard_output) noexcept : out_(standard_output) {}
+
+    void text(std::size_t cell, output_chunk const& chunk) override;
+    void shown(std::size_t cell, display const& shown) override;
+    void cleared(std::size_t cell) override;
+    void finished(std::size_t cell, result<execution_result> const& result) override;
+
+  private:
+    output_file& out_;
+};
+
+} // namespace ipybox::cli

@@ -1,0 +1,96 @@
+#include "json_output.hpp"
+#include "run_cells.hpp"
+#include "terminal_output.hpp"
+
+#include <ipybox/ipybox.hpp>
+
+#include <cerrno>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace ipybox::cli {
+namespace {
+
+/// Where one is closed, the next file or socket that is opened would get its number, and our output.
+void open_standard_descriptors() {
+    while (true) {
+        auto const descriptor = ::open("/dev/null", O_RDWR);
+        if (descriptor > STDERR_FILENO || descriptor < 0) {
+            ::close(descriptor);
+            return;
+        }
+    }
+}
+
+any_sandbox sandbox_of(run_options const& options) {
+    if (options.sandbox == sandbox_choice::none) return no_sandbox{};
+    return bubblewrap_sandbox{};
+}
+
+executor_options executor_options_of(run_options const& options) {
+    executor_options result;
+    result.working_dir = options.working_dir;
+    result.images_dir = options.images_dir;
+    result.python = options.python;
+    result.restart_dead_kernel = options.keep_going;
+    return result;
+}
+
+exit_code run_program(run_options const& options) {
+    output_file out(STDOUT_FILENO);
+    output_file err(STDERR_FILENO);
+    auto const cells = read_cells(options.source);
+    if (!cells) {
+        err.write_lines("ipybox: " + cells.error().text());
+        return exit_code::usage;
+    }
+    if (cells->empty()) return exit_code::ok;
+
+    std::unique_ptr<cell_output> output;
+    if (options.json)
+        output = std::make_unique<json_output>(out);
+    else
+        output = std::make_unique<terminal_output>(out, err);
+
+    // `run` lets nothing out of the sandbox: the approval stays empty, which rejects.
+    if (options.kernel.empty()) {
+        executor box(executor_options_of(options), any_approval{}, sandbox_of(options));
+        return run_cells(box, *cells, options, *output, err);
+    }
+    basic_executor<zmq_transport, any_sandbox, any_approval> box(executor_options_of(options), any_approval{},
+                                                                 sandbox_of(options), zmq_transport(options.kernel));
+    return run_cells(box, *cells, options, *output, err);
+}
+
+exit_code run_program(int argc, char** argv) {
+    open_standard_descriptors();
+    // A closed output becomes EPIPE, so that the kernel is ended in order. Ignoring the signal instead would be inherited by the kernel.
+    std::signal(SIGPIPE, [](int) {});
+    try {
+        auto const asked = read_command_line(argc, argv);
+        if (auto const* code = std::get_if<exit_code>(&asked)) return *code;
+        return run_program(std::get<run_options>(asked));
+    } catch (output_error const& error) {
+        if (error.code().value() == EPIPE) return exit_code::output_closed;
+        std::cerr << "ipybox: cannot write the output: " << error.code().message() << '\n';
+    } catch (std::exception const& error) {
+        std::cerr << "ipybox: " << error.what() << '\n';
+    }
+    return exit_code::failed;
+}
+
+} // namespace
+} // namespace ipybox::cli
+
+int main(int argc, char** argv) {
+    return static_cast<int>(ipybox::cli::run_program(argc, argv));
+}

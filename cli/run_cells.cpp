@@ -1,0 +1,121 @@
+#include "run_cells.hpp"
+
+#include "interrupts.hpp"
+#include "terminal_input.hpp"
+
+#include <ipybox/execution.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <unistd.h>
+
+namespace ipybox::cli {
+namespace {
+
+template <class... Functions>
+struct overloaded : Functions... {
+    using Functions::operator()...;
+};
+template <class... Functions>
+overloaded(Functions...) -> overloaded<Functions...>;
+
+exit_code exit_code_of(error const& error) {
+    if (error == condition::cannot_start || error == errc::kernel_unresponsive) return exit_code::cannot_start;
+    return error == condition::timeout ? exit_code::timed_out : exit_code::failed;
+}
+
+/// "12.3 ms", "4.56 s"
+std::string in_words(std::chrono::nanoseconds time) {
+    auto const seconds = std::chrono::duration<double>(time).count();
+    std::array<char, 32> text;
+    if (seconds < 1)
+        std::snprintf(text.data(), text.size(), "%.1f ms", seconds * 1000);
+    else
+        std::snprintf(text.data(), text.size(), "%.2f s", seconds);
+    return text.data();
+}
+
+/// Questions of the code can be answered only where a person sits at a terminal that the code is not read from.
+bool can_ask(run_options const& options) {
+    return options.source.file != "-" && ::isatty(STDIN_FILENO) != 0;
+}
+
+class run {
+  public:
+    run(executor_base& box, run_options const& options, cell_output& output, output_file& messages)
+        : box_(box), options_(options), output_(output), messages_(messages), signals_(box) {}
+
+    exit_code all(std::vector<cell> const& cells) {
+        if (auto const started = box_.start(); !started) {
+            if (auto const code = signals_.ending()) return *code;
+            say(started.error().text());
+            return exit_code::cannot_start;
+        }
+        auto worst = exit_code::ok;
+        for (std::size_t i = 0; i < cells.size(); ++i) {
+            auto const code = one(i, cells[i]);
+            if (auto const ending = signals_.ending()) return *ending;
+            if (code != exit_code::ok && (!options_.keep_going || code == exit_code::cannot_start)) return code;
+            if (worst == exit_code::ok) worst = code;
+        }
+        return worst;
+    }
+
+  private:
+    exit_code one(std::size_t number, cell const& cell) {
+        stream_options call;
+        call.timeout = options_.timeout;
+        if (can_ask(options_)) call.on_input = [this](input_request request) { input_.ask(std::move(request)); };
+
+        signals_.cell_begins();
+        auto events = box_.stream(cell.code, std::move(call));
+        std::optional<result<execution_result>> end;
+        while (auto event = events.next()) {
+            std::visit(overloaded{[&](output_chunk const& chunk) { output_.text(number, chunk); },
+                                  [&](display const& shown) { output_.shown(number, shown); },
+                                  [&](output_cleared) { output_.cleared(number); },
+                                  [&](approval_request const&) {}, // dropped unanswered: rejected
+                                  [&](result<execution_result>& result) { end = std::move(result); }},
+                       *event);
+        }
+        signals_.cell_ends();
+        input_.forget();
+        return finish(number, cell, *end);
+    }
+
+    exit_code finish(std::size_t number, cell const& cell, result<execution_result> const& result) {
+        output_.finished(number, result);
+        auto const& brought = output_of(result);
+        auto const name = std::to_string(number + 1);
+        if (options_.times)
+            messages_.write_lines("[" + name + "] " + in_words(brought.elapsed) + (cell.title.empty() ? "" : " " + cell.title));
+        if (brought.kernel_restarted)
+            say("cell " + name + ": the kernel is a fresh one, what earlier cells made is gone");
+        if (signals_.interrupted()) return exit_code::interrupted;
+        return result ? exit_code::ok : exit_code_of(result.error());
+    }
+
+    void say(std::string const& text) { messages_.write_lines("ipybox: " + text); }
+
+    executor_base& box_;
+    run_options const& options_;
+    cell_output& output_;
+    output_file& messages_;
+    terminal_input input_;
+    interrupts signals_;
+};
+
+} // namespace
+
+exit_code run_cells(executor_base& box, std::vector<cell> const& cells, run_options const& options, cell_output& output,
+                    output_file& messages) {
+    return run(box, options, output, messages).all(cells);
+}
+
+} // namespace ipybox::cli

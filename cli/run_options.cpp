@@ -1,0 +1,88 @@
+#include "run_options.hpp"
+
+#include <ipybox/version.hpp>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <iostream>
+#include <map>
+#include <string>
+
+namespace ipybox::cli {
+namespace {
+
+constexpr auto about_run = R"(Runs Python code in a sandboxed IPython kernel. Output appears as it comes.
+
+FILE is cut into cells at lines that begin with `# %%`; what follows on such a line is the cell's title,
+and `# %% [markdown]` cells are skipped. All cells run in one session, one after the other; the first one
+that fails ends the run. Of a notebook (FILE.ipynb) the code cells are run. `-` reads standard input.)";
+
+constexpr auto run_footer = R"(Exit codes:
+  0  all cells ran            1  a cell raised an exception, or its kernel died
+  2  wrong usage or file    124  a cell took longer than --timeout
+  3  no kernel or sandbox   130  interrupted by Ctrl-C (twice: at once)
+
+Examples:
+  ipybox run analysis.py
+  ipybox run -c 'import sys; sys.version'
+  ipybox run notebook.ipynb --times --timeout 60
+  echo 'print(1 + 1)' | ipybox run - --json
+  ipybox run script.sh --kernel bash --sandbox none)";
+
+constexpr double longest_timeout = 1e9; // seconds, 30 years
+
+void add_run_command(CLI::App& program, run_options& options, double& timeout) {
+    auto& run = *program.add_subcommand("run", about_run);
+    auto* const file = run.add_option("FILE", options.source.file, "Python file or notebook; `-`: standard input");
+    auto* const code = run.add_option("-c", options.source.code, "Run this text instead of a file")->type_name("CODE");
+    file->type_name("")->excludes(code);
+
+    std::map<std::string, sandbox_choice> const sandboxes{{"bubblewrap", sandbox_choice::bubblewrap},
+                                                          {"none", sandbox_choice::none}};
+    run.add_option("--sandbox", options.sandbox, "What holds the kernel: bubblewrap (default) or none")
+        ->type_name("NAME")
+        ->transform(CLI::Transformer(sandboxes).description(""));
+    run.add_option("--timeout", timeout, "Seconds that one cell may take; no limit without it")
+        ->type_name("S")
+        ->check(CLI::Range(0.001, longest_timeout).description(""));
+    run.add_option("--working-dir", options.working_dir, "Where the code runs and may write (default: here)")
+        ->type_name("DIR")
+        ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
+    run.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")->type_name("DIR");
+    run.add_option("--python", options.python,
+                   "Interpreter of the kernel (default: IPYBOX_PYTHON, VIRTUAL_ENV, a .venv here or above, python3 on PATH)")
+        ->type_name("PATH");
+    run.add_option("--kernel", options.kernel, "Run another Jupyter kernel, by the name of its kernelspec")
+        ->type_name("KERNELSPEC");
+    run.add_flag("--keep-going", options.keep_going, "Go on after a cell that failed; the exit code is that of the first one");
+    run.add_flag("--times", options.times, "Say on standard error how long each cell took");
+    run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
+    run.footer(run_footer);
+    run.callback([file, code] {
+        if (file->empty() && code->empty()) throw CLI::RequiredError("FILE, `-` or -c CODE");
+    });
+}
+
+} // namespace
+
+std::variant<run_options, exit_code> read_command_line(int argc, char const* const* argv) {
+    run_options options;
+    auto timeout = 0.0;
+    CLI::App program("Runs Python in a stateful, sandboxed IPython kernel.", "ipybox");
+    program.set_version_flag("--version", std::string("ipybox ") + version_string);
+    program.require_subcommand(1);
+    program.footer("`ipybox run --help` tells more.");
+    add_run_command(program, options, timeout);
+    try {
+        program.parse(argc, argv);
+    } catch (CLI::ParseError const& error) {
+        return program.exit(error, std::cout, std::cerr) == 0 ? exit_code::ok : exit_code::usage;
+    }
+    if (timeout > 0)
+        options.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout));
+    return options;
+}
+
+} // namespace ipybox::cli

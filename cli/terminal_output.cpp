@@ -1,0 +1,29 @@
+#include "terminal_output.hpp"
+
+#include <sstream>
+#include <string>
+
+namespace ipybox::cli {
+
+void terminal_output::text(std::size_t, output_chunk const& chunk) {
+    (chunk.stream == output_stream::stderr_ ? err_ : out_).write(chunk.text);
+}
+
+void terminal_output::shown(std::size_t, display const& shown) {
+    if (!shown.image.empty())
+        out_.write_lines("image: " + shown.image.string());
+    else if (!shown.spill_file.empty())
+        out_.write_lines("display: " + shown.spill_file.string());
+    else if (auto const* plain = shown.data.find("text/plain"))
+        out_.write_lines(*plain);
+}
+
+void terminal_output::finished(std::size_t cell, result<execution_result> const& result) {
+    if (result) return;
+    std::ostringstream text;
+    if (result.error().exception() == nullptr) text << "ipybox: cell " << cell + 1 << ": ";
+    text << result.error();
+    err_.write_lines(text.str());
+}
+
+} // namespace ipybox::cli
