@@ -13,6 +13,7 @@ install(
     "${CMAKE_CURRENT_BINARY_DIR}/ipyboxConfig.cmake"
     "${CMAKE_CURRENT_BINARY_DIR}/ipyboxConfigVersion.cmake"
     cmake/ipyboxDependencies.cmake
+    cmake/ipyboxCompiled.cmake
     cmake/compiled.cpp
   DESTINATION "${IPYBOX_CMAKE_DIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/licenses/ipybox")
