@@ -3,6 +3,4 @@
 
 #include <cstdio>
 
-int main() {
-    std::printf("ipybox %s\n", ipybox::version_string);
-}
+int main() { std::printf("ipybox %s\n", ipybox::version_string); }

@@ -3,6 +3,4 @@
 
 char const* second_version();
 
-int main() {
-    return second_version() == ipybox::version_string ? 0 : 1;
-}
+int main() { return second_version() == ipybox::version_string ? 0 : 1; }

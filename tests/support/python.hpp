@@ -16,8 +16,6 @@ inline std::filesystem::path python() {
 }
 
 /// The root of the source tree.
-inline std::filesystem::path source_dir() {
-    return IPYBOX_TEST_SOURCE_DIR;
-}
+inline std::filesystem::path source_dir() { return IPYBOX_TEST_SOURCE_DIR; }
 
 } // namespace ipybox::test
