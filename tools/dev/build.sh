@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Configuring and building: presets of CMakePresets.json, into build/PRESET.
 
-jobs=${IPYBOX_JOBS:-2}
+: "${IPYBOX_JOBS:=2}" # compilers at a time
 
 # configure PRESET CMAKE-ARGUMENT…: only when never done, or with arguments other than the last time
 configure() {
@@ -19,7 +19,7 @@ configure() {
 build() {
     local preset=$1
     shift
-    cmake --build --preset "$preset" --parallel "$jobs" "$@"
+    cmake --build --preset "$preset" --parallel "$IPYBOX_JOBS" "$@"
 }
 
 log_file() {
