@@ -58,8 +58,8 @@ inline constexpr std::string_view white_space = " \t\r\n\f\v";
     cell current;
     auto in_head = true;
     auto const finish = [&](bool cut) {
-        auto const left_out = trimmed(current.code).empty() || is_prose(current.title) ||
-                              (in_head && cut && has_no_code(current.code));
+        auto const left_out =
+            trimmed(current.code).empty() || is_prose(current.title) || (in_head && cut && has_no_code(current.code));
         if (!left_out) cells.push_back(std::move(current));
     };
     while (!text.empty()) {

@@ -5,14 +5,14 @@ namespace ipybox::cli {
 /// How the program ends. Signals give 128 and their number, as in a shell.
 enum class exit_code : int {
     ok = 0,
-    failed = 1,         ///< a cell raised an exception or its kernel died, or output could not be written
-    usage = 2,          ///< the command line or the file with the code is wrong
-    cannot_start = 3,   ///< there is no kernel to be had
-    timed_out = 124,    ///< a cell took longer than --timeout, as with timeout(1)
-    hung_up = 129,      ///< SIGHUP
-    interrupted = 130,  ///< SIGINT
+    failed = 1,          ///< a cell raised an exception or its kernel died, or output could not be written
+    usage = 2,           ///< the command line or the file with the code is wrong
+    cannot_start = 3,    ///< there is no kernel to be had
+    timed_out = 124,     ///< a cell took longer than --timeout, as with timeout(1)
+    hung_up = 129,       ///< SIGHUP
+    interrupted = 130,   ///< SIGINT
     output_closed = 141, ///< nobody reads standard output any more, as with SIGPIPE
-    terminated = 143    ///< SIGTERM
+    terminated = 143     ///< SIGTERM
 };
 
 } // namespace ipybox::cli

@@ -1,11 +1,11 @@
-#include "interrupts.hpp"
+#include <cli/interrupts.hpp>
+
+#include <signal.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <system_error>
-
-#include <signal.h>
 
 namespace ipybox::cli {
 
@@ -27,9 +27,7 @@ void interrupts::cell_begins() noexcept {
     in_cell_ = true;
 }
 
-void interrupts::cell_ends() noexcept {
-    in_cell_ = false;
-}
+void interrupts::cell_ends() noexcept { in_cell_ = false; }
 
 std::optional<exit_code> interrupts::ending() const noexcept {
     auto const code = ending_.load();

@@ -1,12 +1,11 @@
 #pragma once
 
-#include "exit_code.hpp"
-
 #include <ipybox/executor_base.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
+#include <cli/exit_code.hpp>
 
 #include <atomic>
 #include <optional>

@@ -1,5 +1,4 @@
-#include "json_output.hpp"
-
+#include <cli/json_output.hpp>
 #include <nlohmann/json.hpp>
 
 #include <chrono>
@@ -16,9 +15,7 @@ void write_line(output_file& out, json const& event) {
     out.write(event.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
 }
 
-json path_or_null(std::filesystem::path const& path) {
-    return path.empty() ? json() : json(path.string());
-}
+json path_or_null(std::filesystem::path const& path) { return path.empty() ? json() : json(path.string()); }
 
 json object_or_empty(std::string const& text) {
     auto parsed = json::parse(text, nullptr, false);
@@ -61,9 +58,7 @@ void json_output::shown(std::size_t cell, display const& shown) {
                       {"spill_file", path_or_null(shown.spill_file)}});
 }
 
-void json_output::cleared(std::size_t cell) {
-    write_line(out_, {{"event", "clear"}, {"cell", cell}});
-}
+void json_output::cleared(std::size_t cell) { write_line(out_, {{"event", "clear"}, {"cell", cell}}); }
 
 void json_output::finished(std::size_t cell, result<execution_result> const& result) {
     auto const& output = output_of(result);

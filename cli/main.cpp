@@ -1,8 +1,11 @@
-#include "json_output.hpp"
-#include "run_cells.hpp"
-#include "terminal_output.hpp"
-
 #include <ipybox/ipybox.hpp>
+
+#include <cli/json_output.hpp>
+#include <cli/run_cells.hpp>
+#include <cli/terminal_output.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -13,9 +16,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace ipybox::cli {
 namespace {
@@ -82,15 +82,11 @@ exit_code run_program(int argc, char** argv) {
     } catch (output_error const& error) {
         if (error.code().value() == EPIPE) return exit_code::output_closed;
         std::cerr << "ipybox: cannot write the output: " << error.code().message() << '\n';
-    } catch (std::exception const& error) {
-        std::cerr << "ipybox: " << error.what() << '\n';
-    }
+    } catch (std::exception const& error) { std::cerr << "ipybox: " << error.what() << '\n'; }
     return exit_code::failed;
 }
 
 } // namespace
 } // namespace ipybox::cli
 
-int main(int argc, char** argv) {
-    return static_cast<int>(ipybox::cli::run_program(argc, argv));
-}
+int main(int argc, char** argv) { return static_cast<int>(ipybox::cli::run_program(argc, argv)); }

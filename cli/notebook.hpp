@@ -1,9 +1,8 @@
 #pragma once
 
-#include "cells.hpp"
-
 #include <ipybox/core/result.hpp>
 
+#include <cli/cells.hpp>
 #include <nlohmann/json.hpp>
 
 #include <string>
@@ -17,8 +16,7 @@ namespace ipybox::cli {
 [[nodiscard]] inline result<std::string> notebook_source(nlohmann::json const& cell) {
     auto const source = cell.find("source");
     if (source != cell.end() && source->is_string()) return source->get<std::string>();
-    if (source == cell.end() || !source->is_array())
-        return failure(errc::invalid_argument, "a cell has no source");
+    if (source == cell.end() || !source->is_array()) return failure(errc::invalid_argument, "a cell has no source");
     std::string text;
     for (auto const& part : *source) {
         if (!part.is_string()) return failure(errc::invalid_argument, "the source of a cell is not text");
@@ -41,8 +39,9 @@ namespace ipybox::cli {
     if (!book.is_object() || !book.contains("nbformat"))
         return failure(errc::invalid_argument, "JSON, but not a Jupyter notebook");
     if (book["nbformat"] != 4)
-        return failure(errc::invalid_argument, "a notebook of format " + book["nbformat"].dump() +
-                                                   ", only format 4 is read; `jupyter nbconvert --to notebook` converts it");
+        return failure(errc::invalid_argument,
+                       "a notebook of format " + book["nbformat"].dump() +
+                           ", only format 4 is read; `jupyter nbconvert --to notebook` converts it");
     if (!book.contains("cells") || !book["cells"].is_array())
         return failure(errc::invalid_argument, "a notebook without cells");
 

@@ -1,9 +1,9 @@
-#include "output_file.hpp"
-
-#include <cerrno>
+#include <cli/output_file.hpp>
 
 #include <poll.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 namespace ipybox::cli {
 

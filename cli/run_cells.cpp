@@ -1,9 +1,10 @@
-#include "run_cells.hpp"
-
-#include "interrupts.hpp"
-#include "terminal_input.hpp"
-
 #include <ipybox/execution.hpp>
+
+#include <cli/interrupts.hpp>
+#include <cli/run_cells.hpp>
+#include <cli/terminal_input.hpp>
+
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -12,8 +13,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-
-#include <unistd.h>
 
 namespace ipybox::cli {
 namespace {
@@ -42,9 +41,7 @@ std::string in_words(std::chrono::nanoseconds time) {
 }
 
 /// Questions of the code can be answered only where a person sits at a terminal that the code is not read from.
-bool can_ask(run_options const& options) {
-    return options.source.file != "-" && ::isatty(STDIN_FILENO) != 0;
-}
+bool can_ask(run_options const& options) { return options.source.file != "-" && ::isatty(STDIN_FILENO) != 0; }
 
 class run {
   public:
@@ -94,7 +91,8 @@ class run {
         auto const& brought = output_of(result);
         auto const name = std::to_string(number + 1);
         if (options_.times)
-            messages_.write_lines("[" + name + "] " + in_words(brought.elapsed) + (cell.title.empty() ? "" : " " + cell.title));
+            messages_.write_lines("[" + name + "] " + in_words(brought.elapsed) +
+                                  (cell.title.empty() ? "" : " " + cell.title));
         if (brought.kernel_restarted)
             say("cell " + name + ": the kernel is a fresh one, what earlier cells made is gone");
         if (signals_.interrupted()) return exit_code::interrupted;

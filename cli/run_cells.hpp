@@ -1,12 +1,12 @@
 #pragma once
 
-#include "cell_output.hpp"
-#include "cells.hpp"
-#include "exit_code.hpp"
-#include "output_file.hpp"
-#include "run_options.hpp"
-
 #include <ipybox/executor_base.hpp>
+
+#include <cli/cell_output.hpp>
+#include <cli/cells.hpp>
+#include <cli/exit_code.hpp>
+#include <cli/output_file.hpp>
+#include <cli/run_options.hpp>
 
 #include <vector>
 

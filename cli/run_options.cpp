@@ -1,10 +1,9 @@
-#include "run_options.hpp"
-
 #include <ipybox/version.hpp>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cli/run_options.hpp>
 
 #include <iostream>
 #include <map>
@@ -50,13 +49,16 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout) {
     run.add_option("--working-dir", options.working_dir, "Where the code runs and may write (default: here)")
         ->type_name("DIR")
         ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
-    run.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")->type_name("DIR");
-    run.add_option("--python", options.python,
-                   "Interpreter of the kernel (default: IPYBOX_PYTHON, VIRTUAL_ENV, a .venv here or above, python3 on PATH)")
+    run.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")
+        ->type_name("DIR");
+    run.add_option(
+           "--python", options.python,
+           "Interpreter of the kernel (default: IPYBOX_PYTHON, VIRTUAL_ENV, a .venv here or above, python3 on PATH)")
         ->type_name("PATH");
     run.add_option("--kernel", options.kernel, "Run another Jupyter kernel, by the name of its kernelspec")
         ->type_name("KERNELSPEC");
-    run.add_flag("--keep-going", options.keep_going, "Go on after a cell that failed; the exit code is that of the first one");
+    run.add_flag("--keep-going", options.keep_going,
+                 "Go on after a cell that failed; the exit code is that of the first one");
     run.add_flag("--times", options.times, "Say on standard error how long each cell took");
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
     run.footer(run_footer);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "exit_code.hpp"
-#include "text_source.hpp"
+#include <cli/exit_code.hpp>
+#include <cli/text_source.hpp>
 
 #include <chrono>
 #include <filesystem>

@@ -1,4 +1,9 @@
-#include "terminal_input.hpp"
+#include <cli/terminal_input.hpp>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -6,11 +11,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <termios.h>
-#include <unistd.h>
 
 namespace ipybox::cli {
 namespace {
@@ -48,9 +48,7 @@ readiness wait_for_typing(int wake) {
 
 terminal_input::terminal_input() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-terminal_input::~terminal_input() {
-    forget();
-}
+terminal_input::~terminal_input() { forget(); }
 
 void terminal_input::ask(input_request request) {
     forget();

@@ -1,4 +1,4 @@
-#include "terminal_output.hpp"
+#include <cli/terminal_output.hpp>
 
 #include <sstream>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cell_output.hpp"
-#include "output_file.hpp"
+#include <cli/cell_output.hpp>
+#include <cli/output_file.hpp>
 
 namespace ipybox::cli {
 

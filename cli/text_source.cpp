@@ -1,17 +1,16 @@
-#include "text_source.hpp"
-
-#include "notebook.hpp"
-
 #include <ipybox/os/unique_fd.hpp>
+
+#include <cli/notebook.hpp>
+#include <cli/text_source.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace ipybox::cli {
 namespace {

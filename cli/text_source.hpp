@@ -1,8 +1,8 @@
 #pragma once
 
-#include "cells.hpp"
-
 #include <ipybox/core/result.hpp>
+
+#include <cli/cells.hpp>
 
 #include <cstddef>
 #include <optional>

@@ -50,7 +50,8 @@ template <>
 struct ipybox::approval_traits<corporate::release_rules> {
     static decision decide(corporate::release_rules const& rules, approval_request const& request) {
         auto const& command = request.argv();
-        if (request.kind() == approval_kind::shell && command.size() > 1 && command[0] == "git" && rules.may_run(command[1]))
+        if (request.kind() == approval_kind::shell && command.size() > 1 && command[0] == "git" &&
+            rules.may_run(command[1]))
             return decision::accept();
         return decision::reject("ask the release team");
     }

@@ -1,6 +1,6 @@
-#include "../../../cli/cells.hpp"
-
 #include <support/catch.hpp>
+
+#include <cli/cells.hpp>
 
 #include <string>
 #include <vector>
@@ -47,7 +47,8 @@ TEST_CASE("Blank cells are left out") {
 }
 
 TEST_CASE("Cells for the reader are left out") {
-    CHECK(titles("# %% [markdown]\n# Text\n# %% run\na\n# %% [md]\nx\n# %% Intro [markdown]\nx\n# %% [raw]\nx") == texts{"run"});
+    CHECK(titles("# %% [markdown]\n# Text\n# %% run\na\n# %% [md]\nx\n# %% Intro [markdown]\nx\n# %% [raw]\nx") ==
+          texts{"run"});
 }
 
 TEST_CASE("A head of comments is not a cell") {

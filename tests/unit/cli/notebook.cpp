@@ -1,6 +1,6 @@
-#include "../../../cli/notebook.hpp"
-
 #include <support/catch.hpp>
+
+#include <cli/notebook.hpp>
 
 #include <string>
 #include <vector>
