@@ -1,0 +1,74 @@
+"""The text that starts the supervisor: ``PYTHON -E -c BOOT N``. It gets the package from the host and hands over to it."""
+
+import sys
+
+sys.path.remove("")  # nothing may be imported from the working directory
+
+import fcntl
+import importlib.machinery
+import json
+import os
+import socket
+import struct
+
+
+class Sources:
+    """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def find_spec(self, name, path=None, target=None):
+        package, _, module = name.partition(".")
+        if package != "ipybox_kernel" or (module and module not in self.texts):
+            return None
+        spec = importlib.machinery.ModuleSpec(name, self, is_package=not module)
+        spec.origin, spec.has_location = self.filename(name), bool(module)
+        return spec
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        exec(self.get_code(module.__name__), module.__dict__)
+
+    def get_code(self, name):
+        return compile(self.get_source(name), self.filename(name), "exec", dont_inherit=True)
+
+    def get_source(self, name):
+        return self.texts.get(name.partition(".")[2], "")
+
+    def filename(self, name):
+        return f"<ipybox_kernel>/{name.partition('.')[2] or '__init__'}.py"
+
+
+def control_socket(number):
+    """Moves the control descriptor out of the way of 0 to 2, and gives these something harmless."""
+    control = socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10))
+    null = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
+    for standard in {0, number} & {0, 1, 2}:
+        os.dup2(null, standard)
+    if null > 2:
+        os.close(null)
+    return control
+
+
+def greeting(control):
+    """The host's first message and the texts it came with."""
+    data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+    if not data:
+        raise SystemExit("the host closed the control socket")
+    with open(struct.unpack("i", ancillary[0][2][:4])[0], "rb") as memory:
+        memory.seek(0)
+        return json.loads(data), json.loads(memory.read())
+
+
+control = control_socket(int(sys.argv[1]))
+hello, texts = greeting(control)
+sys.argv[1:] = []
+sys.meta_path.insert(0, Sources(texts))
+
+import ipybox_kernel.supervisor
+
+ipybox_kernel.supervisor.main(control, hello)

@@ -1,0 +1,53 @@
+"""What a forked child does to become a kernel."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from ipybox_kernel import process
+from ipybox_kernel.wire import Link
+
+if TYPE_CHECKING:
+    from ipybox_kernel.kernel import HandlersKernel
+    from ipybox_kernel.supervisor import Birth
+
+DEFAULTS = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+}
+
+
+def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
+    """Runs a kernel in this process, which was forked for it. One step after the other; guards belong before the last."""
+    gc.enable()
+    process.default_signals()
+    process.detach(birth.supervisor)
+    set_environment(birth.env)
+    set_import_path(birth.env)
+    reseed()
+    kernel.run(Link(birth.stream), birth.restore_cwd)
+
+
+def set_environment(env: dict[str, str]) -> None:
+    """Exactly what the host gave, and what keeps programs from colouring their output."""
+    os.environ.clear()
+    os.environ.update({**DEFAULTS, **env})
+    time.tzset()
+
+
+def set_import_path(env: dict[str, str]) -> None:
+    """The working directory and PYTHONPATH come first, as if the interpreter had been started here."""
+    extra = [os.path.abspath(entry) for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    sys.path[:] = ["", *dict.fromkeys(extra), *(entry for entry in sys.path if entry not in extra)]
+
+
+def reseed() -> None:
+    """Makes this kernel's random numbers its own. (``random`` does so after every fork.)"""
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random:
+        numpy_random.seed()

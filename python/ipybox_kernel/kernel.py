@@ -1,0 +1,331 @@
+"""The kernel: ipykernel's, with everything between it and the host replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import getpass
+import inspect
+import os
+import sys
+import threading
+from collections import deque
+from types import SimpleNamespace
+from typing import Any, Coroutine
+
+from IPython.core.error import StdinNotImplementedError
+from ipykernel.ipkernel import IPythonKernel
+
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.session import Sink
+from ipybox_kernel.shell import ShellCommands
+from ipybox_kernel.streams import Streams
+from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
+from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
+
+END_OF_INPUT = "\x04"
+
+
+class HandlersKernel(IPythonKernel):
+    """ipykernel's own handlers, over a Link."""
+
+    level = "handlers"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(iopub_socket=Sink(IOPUB), stdin_socket=Sink(STDIN), **options)
+        self.replies = Sink(SHELL)
+        self.streams = Streams(self.session, self.iopub_socket)
+        self.commands = ShellCommands(self.shell, self.streams)
+        self.tracebacks = Tracebacks(self.shell, self.publish_error)
+        self.loop_runner = self.shell.loop_runner
+        self.link: Link | None = None
+        self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
+        self.home: str | None = None  # where a cell that went elsewhere is brought back to
+        self._execute_sleep = 0.0
+
+    # Life
+
+    def run(self, link: Link, restore_cwd: bool) -> None:
+        """Lives as a kernel, until ``exit()`` or the end of file."""
+        self.link = link
+        self.home = os.getcwd() if restore_cwd else None
+        self.session.connect(link)
+        self.streams.open(link)
+        builtins.input, getpass.getpass = self.raw_input, self.getpass
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        interrupts.install(loop)
+        self.io_loop = MainLoop(loop)
+        self.shell_channel_thread = self.main_thread()
+        self.publish_status("starting")
+        drive(loop, loop.create_task(self.serve(loop)))
+
+    async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Handles requests, one after the other. Returns between two of them."""
+        assert self.link
+        while not self.shell.exit_now:
+            try:
+                message = self.backlog.popleft() if self.backlog else self.link.receive()
+            except EOFError:
+                return
+            if message:
+                await self.handle(*message)
+            else:
+                await readable(loop, self.link.socket.fileno())
+
+    async def handle(self, channel: int, frames: list[memoryview]) -> None:
+        """Handles one message of the host. Whatever happens, a request is answered."""
+        if channel == STDIN:
+            return  # nobody waits for this input any more
+        request = self.session.parse(frames)
+        self.session.begin(request, frames)
+        self.set_parent([], request)
+        try:
+            try:
+                interrupts.arm()
+                handler = self.shell_handlers[request["msg_type"]]
+                result = handler(self.replies, [], request)
+                if inspect.isawaitable(result):
+                    await result
+            finally:
+                interrupts.disarm()
+        except (Exception, KeyboardInterrupt) as error:
+            interrupts.disarm()
+            self.refuse(request, error)
+        self.streams.flush()
+
+    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
+        """Answers a request that could not be handled."""
+        kind, _, suffix = request["msg_type"].rpartition("_")
+        if suffix == "request":
+            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
+            self.session.send(self.replies, f"{kind}_reply", content, request)
+
+    def main_thread(self) -> Any:
+        """ipykernel 7 asks it whether a cell runs in the main thread, ipykernel 6 does not."""
+        return SimpleNamespace(parent_thread=threading.main_thread())
+
+    def publish_status(self, state: str) -> None:
+        self.session.send(self.iopub_socket, "status", {"execution_state": state}, self.get_parent("shell"))
+
+    def publish_error(self, content: dict[str, Any]) -> None:
+        self.streams.flush()
+        self.session.send(self.iopub_socket, "error", content, self.get_parent("shell"))
+
+    # Cells
+
+    async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Runs a cell between busy and idle, as Jupyter has it."""
+        parent["content"]["stop_on_error"] = False  # there is no queue of ours to stop
+        self.publish_status("busy")
+        await super().execute_request(stream, ident, parent)
+        self.publish_status("idle")
+
+    async def do_execute(
+        self,
+        code: str,
+        silent: bool,
+        store_history: bool = True,
+        user_expressions: dict[str, str] | None = None,
+        allow_stdin: bool = False,
+        **cell: Any,
+    ) -> dict[str, Any]:
+        """Runs a cell; returns the content of its reply when everything it put out has been sent."""
+        self.tracebacks.begin()
+        try:
+            try:
+                reply = await self.run_cell(code, silent, store_history, user_expressions or {})
+            finally:
+                interrupts.disarm()
+            error = self.tracebacks.display_error
+        except BaseException as stopped:
+            interrupts.disarm()
+            reply, error = self.reply({}), as_interrupt(stopped)
+            self.tracebacks.show((type(error), error, error.__traceback__))
+        if error is not None:
+            reply.update(describe(error), status="error")
+        if reply["status"] == "error":
+            reply["traceback"] = (self.session.last_error or {}).get("traceback", [])
+        self.finish_cell()
+        return reply
+
+    async def run_cell(
+        self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
+    ) -> dict[str, Any]:
+        """Runs a cell and returns the content of its reply."""
+        return await super().do_execute(  # type: ignore[no-any-return]
+            code, silent, store_history, user_expressions, self.stdin_allowed()
+        )
+
+    def reply(self, expressions: dict[str, Any]) -> dict[str, Any]:
+        """The content of a reply to a cell that did not fail."""
+        payload = self.shell.payload_manager.read_payload()
+        self.shell.payload_manager.clear_payload()
+        return {
+            "status": "ok",
+            "execution_count": self.shell.execution_count - 1,
+            "user_expressions": expressions,
+            "payload": payload,
+        }
+
+    def finish_cell(self) -> None:
+        """Puts the working directory right and sends everything that was written."""
+        if self.streams.forked:
+            self.streams.flush()
+            os._exit(0)  # a child that a cell forked and did not end
+        self.restore_cwd()
+        self.streams.flush()
+
+    def restore_cwd(self) -> None:
+        if self.home is None:
+            return
+        try:
+            if os.getcwd() == self.home:
+                return
+        except FileNotFoundError:
+            pass
+        os.chdir(self.home)
+        self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+
+    # Input
+
+    def stdin_allowed(self) -> bool:
+        return bool(self.get_parent("shell").get("content", {}).get("allow_stdin"))
+
+    def raw_input(self, prompt: object = "") -> str:
+        """``input()``: asks the host."""
+        return self.ask("input", str(prompt), password=False)
+
+    def getpass(self, prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None) -> str:
+        """``getpass.getpass()``: asks the host, which does not show the answer."""
+        return self.ask("getpass", prompt, password=True)
+
+    def ask(self, function: str, prompt: str, *, password: bool) -> str:
+        if not self.stdin_allowed() or threading.current_thread() is not threading.main_thread():
+            raise StdinNotImplementedError(f"{function}() was called, but nobody is there to answer.")
+        assert self.link
+        self.streams.flush()
+        while stale := self.link.receive():
+            self.keep(*stale)
+        content = {"prompt": prompt, "password": password}
+        self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
+        while True:
+            channel, frames = self.link.wait()
+            if channel == STDIN:
+                break
+            self.keep(channel, frames)
+        value = str(self.session.parse(frames)["content"].get("value", ""))
+        if value == END_OF_INPUT:
+            raise EOFError
+        return value
+
+    def keep(self, channel: int, frames: list[memoryview]) -> None:
+        """Puts a request aside that came too early. Input that came too late is dropped."""
+        if channel != STDIN:
+            self.backlog.append((channel, frames))
+
+
+class LeanKernel(HandlersKernel):
+    """Our own ``execute_request`` and ``do_execute``: a cell is transformed once, driven directly and can be stopped."""
+
+    level = "lean"
+
+    def main_thread(self) -> None:
+        """No channel threads, no subshells."""
+
+    async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Runs a cell and replies."""
+        content = parent["content"]
+        silent = content.get("silent", False)
+        store_history = content.get("store_history", not silent)
+        reply = await self.do_execute(content["code"], silent, store_history, content.get("user_expressions"))
+        self.session.send(stream, "execute_reply", reply, parent)
+
+    async def run_cell(
+        self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
+    ) -> dict[str, Any]:
+        """Runs a cell and returns the content of its reply."""
+        result = await self.run_code(code, silent, store_history)
+        error = result.error_in_exec if result.error_before_exec is None else result.error_before_exec
+        if error is None:
+            return self.reply(self.shell.user_expressions(user_expressions))
+        return {**self.reply({}), **describe(as_interrupt(error)), "status": "error"}
+
+    async def run_code(self, code: str, silent: bool, store_history: bool) -> Any:
+        """Runs a cell and returns IPython's result, as ``shell.run_cell`` does without the detours."""
+        shell = self.shell
+        if shell.loop_runner is not self.loop_runner:
+            return shell.run_cell(code, store_history=store_history, silent=silent)  # %autoawait trio
+        try:
+            transformed, failure = shell.transform_cell(code), None
+        except Exception:
+            transformed, failure = code, sys.exc_info()
+        cell = shell.run_cell_async(
+            code,
+            store_history=store_history,
+            silent=silent,
+            transformed_cell=transformed,
+            preprocessing_exc_tuple=failure,
+        )
+        result = None
+        try:
+            if shell.should_run_async(code, transformed_cell=transformed, preprocessing_exc_tuple=failure):
+                result = await self.run_task(cell)
+            else:
+                result = complete(cell)
+        finally:
+            shell.events.trigger("post_execute")
+            if not silent:
+                shell.events.trigger("post_run_cell", result)
+        return result
+
+    async def run_task(self, cell: Coroutine[Any, Any, Any]) -> Any:
+        """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
+        interrupts.task = asyncio.get_running_loop().create_task(cell)
+        try:
+            return await interrupts.task
+        finally:
+            interrupts.task = None
+
+
+class MainLoop:
+    """What ipykernel and IPython use of a tornado loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.asyncio_loop = loop
+        self.call_later = loop.call_later
+        self.add_callback = loop.call_soon_threadsafe  # wakes the loop, also when a signal handler calls it
+
+    def stop(self) -> None:
+        """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
+
+
+def complete(cell: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that never waits."""
+    try:
+        cell.send(None)
+    except StopIteration as stop:
+        return stop.value
+    cell.close()
+    raise RuntimeError("a cell without await waits for something")
+
+
+async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    """Waits until there is something to read. Only then is the descriptor watched: no cell is disturbed by it."""
+    arrived = loop.create_future()
+    loop.add_reader(fd, arrived.set_result, None)
+    try:
+        await arrived
+    finally:
+        loop.remove_reader(fd)
+
+
+def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
+    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
+    kernel.add_done_callback(lambda _: loop.stop())
+    while not kernel.done():
+        try:
+            loop.run_forever()
+        except (KeyboardInterrupt, SystemExit):
+            interrupts.cancel()  # it struck in another task than the cell's
+    kernel.result()

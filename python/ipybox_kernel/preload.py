@@ -1,0 +1,211 @@
+"""Imports and builds everything a kernel needs, once, before the first fork."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import gc
+import importlib
+import json
+import os
+import sys
+import tempfile
+import threading
+import traceback
+import warnings
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Iterator
+
+if TYPE_CHECKING:
+    from ipybox_kernel.kernel import HandlersKernel
+
+SUPPORTED = "ipykernel >= 6.29, < 8"
+NOT_NEEDED = ("debugpy", "jedi", "pickleshare")  # imported by IPython if they are there; 45 ms
+CHECK = "print('ready')"
+WARM_UP = ("1/0", "await __import__('asyncio').sleep(0)", "'ready'", "print('ready')")
+
+
+class Failure(Exception):
+    """There will be no kernels; the kind of the ``failed`` event and its text."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+def kernel(level: str, modules: list[str]) -> HandlersKernel:
+    """A kernel that works, ready to be forked; raises Failure if there is none."""
+    gc.disable()
+    with without(NOT_NEEDED):
+        classes = import_kernel()
+        built = build([classes[level]] if level in classes else list(classes.values()))
+    for module in modules:
+        preload_module(module)
+    gc.freeze()
+    return built
+
+
+def import_kernel() -> dict[str, Any]:
+    """The kernel classes by level, the best one first."""
+    try:
+        from ipybox_kernel.kernel import HandlersKernel, LeanKernel
+    except ModuleNotFoundError as error:
+        if error.name == "ipykernel":
+            text = f"{sys.executable} has no ipykernel. To install it: {sys.executable} -m pip install ipykernel"
+            raise Failure("ipykernel_missing", text) from None
+        raise failure(error) from None
+    except Exception as error:
+        raise failure(error) from None
+    return {"lean": LeanKernel, "handlers": HandlersKernel}
+
+
+def build(candidates: list[Any]) -> HandlersKernel:
+    """The first kernel that runs a cell."""
+    for candidate in candidates:
+        try:
+            built = make(candidate)
+            check(built)
+            return built
+        except Exception as error:
+            reason = error
+            candidate.clear_instance()
+            candidate.shell_class.klass.clear_instance()
+    raise failure(reason, "unsupported")
+
+
+def make(candidate: Any) -> HandlersKernel:
+    """Builds a kernel and its shell. Nothing is read from or written to a profile directory."""
+    from IPython.core.profiledir import ProfileDir
+    from traitlets.config import Config
+
+    from ipybox_kernel.session import LeanSession
+
+    config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
+    os.environ["IPYTHONDIR"] = os.path.join(tempfile.gettempdir(), "ipython")  # never made, but it could be
+    made: HandlersKernel = candidate.instance(
+        session=LeanSession(), profile_dir=ProfileDir(), config=config, user_ns=None
+    )
+    made.shell.db = Store()
+    warnings.filterwarnings("ignore", message="To exit: use")
+    return made
+
+
+class Store(dict[str, Any]):
+    """What ``%store`` and ``%cd`` remember, for as long as the kernel lives."""
+
+    def keys(self, glob: str = "*") -> Any:
+        return fnmatch.filter(super().keys(), glob)
+
+
+def check(built: HandlersKernel) -> None:
+    """Runs a cell and looks at what comes out; raises if the hooks do not fit."""
+    messages = rehearse(built, CHECK)
+    texts = [message["content"].get("text") for message in messages if message["msg_type"] == "stream"]
+    states = [message["content"]["status"] for message in messages if message["msg_type"] == "execute_reply"]
+    if texts != ["ready\n"] or states != ["ok"]:
+        raise RuntimeError(f"a cell that prints and ends sent {messages}")
+
+
+def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
+    """What makes the first cells of every fork faster, one piece at a time."""
+    return [*(partial(rehearse, built, cell) for cell in WARM_UP), gc.freeze]
+
+
+def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
+    """Runs a cell without a host and without a trace; returns the messages."""
+    recorder = Recorder()
+    built.session.connect(recorder)
+    loop = asyncio.new_event_loop()
+    with pristine(built.shell), stage(built):
+        loop.run_until_complete(built.handle(0, request("execute_request", code=code, silent=False, store_history=False)))
+    loop.close()
+    return recorder.messages
+
+
+class Recorder:
+    """A link to nowhere."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.messages: list[dict[str, Any]] = []
+
+    def send(self, channel: int, frames: list[Any]) -> None:
+        self.messages.append({**json.loads(frames[0]), "content": json.loads(frames[3])})
+
+
+def request(msg_type: str, **content: Any) -> list[memoryview]:
+    """The frames of a request."""
+    header = {"msg_id": "rehearsal", "msg_type": msg_type, "session": "", "username": "", "version": "5.4"}
+    return [memoryview(json.dumps(part).encode()) for part in (header, {}, {}, content)]
+
+
+@contextmanager
+def stage(built: HandlersKernel) -> Iterator[None]:
+    """Lets a kernel print that has no descriptors yet."""
+    saved = sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__
+    built.streams.install()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__ = saved  # type: ignore[misc]
+
+
+@contextmanager
+def pristine(shell: Any) -> Iterator[None]:
+    """Afterwards the shell is as if nothing had been run in it."""
+    names, hidden = dict(shell.user_ns), dict(shell.user_ns_hidden)
+    try:
+        yield
+    finally:
+        shell.user_ns["_oh"].clear()
+        for namespace, saved in ((shell.user_ns, names), (shell.user_ns_hidden, hidden)):
+            namespace.clear()
+            namespace.update(saved)
+        for name in ("_", "__", "___"):
+            setattr(shell.displayhook, name, "")
+        shell.history_manager.output_hist_reprs.clear()
+        getattr(shell.history_manager, "outputs", {}).clear()
+        shell.last_execution_result = None
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+
+
+def preload_module(name: str) -> None:
+    """Imports what the host wants every kernel to have; a kernel that needs a missing one says so itself."""
+    try:
+        importlib.import_module(name)
+    except Exception:
+        print(f"ipybox: could not preload {name}:", file=sys.stderr)
+        traceback.print_exc()
+
+
+@contextmanager
+def without(names: tuple[str, ...]) -> Iterator[None]:
+    """Makes imports of these modules fail, for a while."""
+    blocked = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(blocked))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in blocked:
+            del sys.modules[name]
+
+
+def failure(error: Exception, kind: str = "error") -> Failure:
+    """What is said when no kernel can be had: the versions found, those that work, and where it failed."""
+    lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()[-8:]
+    try:
+        found = ", ".join(f"{name} {version}" for name, version in versions().items())
+    except Exception:
+        found = "an ipykernel that cannot be imported"
+    text = f"{sys.executable} has {found}; kernels work with {SUPPORTED}.\n" + "\n".join(lines)
+    return Failure(kind, text)
+
+
+def versions() -> dict[str, str]:
+    """The versions of ipykernel and IPython."""
+    import ipykernel
+    import IPython
+
+    return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}

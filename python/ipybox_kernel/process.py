@@ -1,0 +1,92 @@
+"""What the supervisor and its children ask of the operating system."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def adopt_orphans() -> None:
+    """Makes this process the new parent of every descendant that loses its own."""
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def detach(supervisor: int) -> None:
+    """Gives a child of the supervisor its own session and group, and makes it die with the supervisor."""
+    os.setsid()
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != supervisor:
+        os._exit(1)
+    adopt_orphans()
+
+
+def default_signals() -> None:
+    """Undoes what Python and the supervisor changed and an exec would keep or a kernel must not inherit."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def children() -> list[int]:
+    """The pids of this process's children; empty where ``/proc`` cannot tell.
+
+    ``/proc`` may belong to an outer pid namespace, so its numbers are translated into ours.
+    """
+    try:
+        level = len(_namespace_pids("self")) - 1
+        with open("/proc/thread-self/children") as file:
+            numbers = file.read().split()
+    except OSError:
+        return []
+    found = []
+    for number in numbers:
+        try:
+            found.append(_namespace_pids(number)[level])
+        except (OSError, IndexError):
+            continue  # gone meanwhile
+    return found
+
+
+def _namespace_pids(process: str) -> list[int]:
+    with open(f"/proc/{process}/status") as file:
+        for line in file:
+            if line.startswith("NSpid:"):
+                return [int(pid) for pid in line.split()[1:]]
+    return []
+
+
+def kill(pid: int, number: int, *, group: bool = False) -> bool:
+    """Sends a signal; false when nobody is there to take it."""
+    try:
+        (os.killpg if group else os.kill)(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
+    """Starts a program in a session of its own and returns its pid once it runs; raises OSError if it cannot."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            detach(supervisor)
+            default_signals()
+            os.execvpe(argv[0], argv, env)
+        except OSError as error:
+            os.write(writing, str(error.errno).encode())
+        finally:
+            os._exit(127)
+    os.close(writing)
+    with open(reading, "rb") as failure:
+        code = failure.read()
+    if code:
+        os.waitpid(pid, 0)
+        raise OSError(int(code), os.strerror(int(code)), argv[0])
+    return pid

@@ -1,0 +1,111 @@
+"""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from typing import Any
+
+from jupyter_client.session import Session, extract_header
+
+from ipybox_kernel import wire
+
+PROTOCOL_VERSION = "5.4"
+
+
+class Sink:
+    """Stands where ipykernel expects the socket of a channel."""
+
+    def __init__(self, channel: int) -> None:
+        self.channel = channel
+
+
+class LeanSession(Session):
+    """Builds the messages of the kernel and gives them to whatever link it is connected to."""
+
+    link: Any = None
+    numbers = itertools.count()
+    request: dict[str, Any] = {}  # header of the request that is being handled
+    request_json: bytes = b"{}"
+    last_error: dict[str, Any] | None = None
+
+    def connect(self, link: Any) -> None:
+        """Starts a session of its own over a link."""
+        self.link = link
+        self.session = uuid.uuid4().hex
+        self.numbers = itertools.count()
+
+    def parse(self, frames: list[memoryview]) -> dict[str, Any]:
+        """A message of the host as ipykernel's handlers want it."""
+        header, parent, metadata, content = (json.loads(bytes(frame)) for frame in frames[:4])
+        return {
+            "header": header,
+            "msg_id": header["msg_id"],
+            "msg_type": header["msg_type"],
+            "parent_header": parent,
+            "metadata": metadata,
+            "content": content,
+            "buffers": wire.join_raw(content, metadata, frames[4:]),
+        }
+
+    def begin(self, request: dict[str, Any], frames: list[memoryview]) -> None:
+        """What is printed from now on belongs to this request."""
+        self.request, self.request_json = request["header"], bytes(frames[0])
+        self.last_error = None
+
+    def msg(
+        self,
+        msg_type: str,
+        content: dict[str, Any] | None = None,
+        parent: dict[str, Any] | None = None,
+        header: dict[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """A message that can still be changed before it is sent."""
+        if header is None:
+            header = {"msg_id": f"{self.session}_{next(self.numbers)}", "msg_type": msg_type, "session": self.session,
+                      "username": "kernel", "version": PROTOCOL_VERSION}
+        return {
+            "header": header,
+            "msg_id": header["msg_id"],
+            "msg_type": msg_type,
+            "parent_header": extract_header(parent) if parent else {},
+            "content": content or {},
+            "metadata": metadata or {},
+        }
+
+    def send(
+        self,
+        stream: Any,
+        msg_or_type: Any,
+        content: dict[str, Any] | None = None,
+        parent: dict[str, Any] | None = None,
+        ident: Any = None,
+        buffers: Any = None,
+        track: bool = False,
+        header: dict[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> dict[str, Any] | None:
+        """Sends a message through a Sink. Anything else is somebody's own socket and goes the ordinary way."""
+        if not isinstance(stream, Sink):
+            return super().send(stream, msg_or_type, content, parent, ident, buffers, track, header, metadata)
+        if isinstance(msg_or_type, str):
+            message = self.msg(msg_or_type, content, parent, header, metadata)
+        else:
+            message = msg_or_type
+            buffers = buffers or message.get("buffers")
+        if message["msg_type"] == "error":
+            self.last_error = message["content"]
+        parent_header = message["parent_header"]
+        body, notes, frames = wire.split_raw(
+            message["content"], message["metadata"], [memoryview(buffer).cast("B") for buffer in buffers or ()]
+        )
+        self.link.send(stream.channel, [
+            wire.to_json(message["header"]),
+            self.request_json if parent_header is self.request else wire.to_json(parent_header),
+            wire.to_json(notes) if notes else b"{}",
+            wire.to_json(body),
+            *frames,
+        ])
+        return message  # type: ignore[no-any-return]

@@ -1,0 +1,268 @@
+"""stdout and stderr of a kernel: Python's objects, and what is written to descriptors 1 and 2 below them."""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import fcntl
+import io
+import os
+import struct
+import sys
+import termios
+from typing import Any, Iterator
+
+from ipybox_kernel import wire
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.service import Service
+from ipybox_kernel.session import LeanSession
+
+CHUNK = 65536
+MAX_TEXT = 1 << 20  # bytes of text in one message
+RAW_TEXT = 512  # longer text travels as a buffer
+PIPE_SIZE = 1 << 20
+
+libc = ctypes.CDLL(None)
+
+
+class Channel(io.BufferedIOBase):
+    """One of the two streams on its way to the host: UTF-8 in, messages out."""
+
+    def __init__(self, name: str, number: int, streams: Streams) -> None:
+        self.name = f"<{name}>"
+        self.number = number
+        self.streams = streams
+        self.header = {"name": name}
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self.number
+
+    def write(self, data: Any) -> int:
+        """Sends valid UTF-8. TextIOWrapper has forgotten it by now: it must all be gone before anything is raised."""
+        with interrupts, self.streams.lock:
+            if self.streams.forked:
+                write_all(self.number, data)
+            else:
+                for piece in pieces(data):
+                    self.publish(piece)
+        return len(data)
+
+    def publish(self, text: bytes | memoryview) -> None:
+        session = self.streams.session
+        content, metadata, buffers = {**self.header, "text": ""}, None, None
+        if len(text) > RAW_TEXT:
+            metadata, buffers = {"raw": [[["text"], 0, "text"]]}, [text]
+        else:
+            content["text"] = str(text, "utf-8")
+        session.send(self.streams.sink, "stream", content, session.request, buffers=buffers, metadata=metadata)
+
+
+class Out(io.TextIOWrapper):
+    """``sys.stdout`` or ``sys.stderr``.
+
+    There is no BufferedWriter below: after an exception it would write its bytes again. The first write after a flush
+    arranges for the next one and gives way to the method in C until then.
+    """
+
+    def __init__(self, name: str, number: int, streams: Streams) -> None:
+        self.channel = Channel(name, number, streams)
+        super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
+        self._CHUNK_SIZE = CHUNK
+        self.streams = streams
+        self.capture: Capture | None = None
+        self.dirty = False
+        self._binary = Binary(self)
+        self._write = super().write
+        self.write = self._first_write  # type: ignore[method-assign]
+
+    def _first_write(self, text: str) -> int:
+        with interrupts:
+            self.streams.switch_to(self)
+            self.dirty = True
+            self.write = self._write  # type: ignore[method-assign]
+            return self._write(text)
+
+    def flush(self) -> None:
+        """Sends what is pending here and in the pipe."""
+        with interrupts:
+            self.flush_text()
+            if self.capture:
+                self.capture.drain()
+
+    def flush_text(self) -> None:
+        if not self.streams.forked:
+            self.write = self._first_write  # type: ignore[method-assign]
+        self.dirty = False
+        super().flush()
+
+    @property
+    def buffer(self) -> Any:  # type: ignore[override]
+        """For bytes; the real buffer wants valid UTF-8."""
+        return self._binary
+
+    def isatty(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Only flushes: a cell that closes its stdout must not silence the next one."""
+        self.flush()
+
+    def become_plain(self) -> None:
+        """An ordinary line-buffered stream on the descriptor, for a forked child."""
+        if self.capture:
+            os.close(self.capture.fd)
+            self.capture = None
+        self.write = self._write  # type: ignore[method-assign]
+        self.reconfigure(line_buffering=True)
+
+
+class Binary(io.BufferedIOBase):
+    """``sys.stdout.buffer``: any bytes, in order with the text."""
+
+    def __init__(self, out: Out) -> None:
+        self.out = out
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self.out.fileno()
+
+    def write(self, data: Any) -> int:
+        with memoryview(data) as view:
+            self.out.write(self.decoder.decode(view))
+            return view.nbytes
+
+    def flush(self) -> None:
+        self.out.flush()
+
+
+class Capture:
+    """The pipe on descriptor 1 or 2, for what is written there past Python."""
+
+    def __init__(self, out: Out, streams: Streams) -> None:
+        self.channel = out.channel
+        self.streams = streams
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.fd, end = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self.fd, False)
+        try:
+            fcntl.fcntl(self.fd, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_SIZE)
+        except OSError:
+            pass  # over the user's limit; a small pipe works as well
+        os.dup2(end, self.channel.number)
+        os.close(end)
+
+    def drain(self) -> None:
+        """Sends what is in the pipe now, however much is written to it meanwhile."""
+        remaining = self.available()
+        while remaining > 0 and (size := self.pump()):
+            remaining -= size
+
+    def available(self) -> int:
+        return int(struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0\0\0\0"))[0])
+
+    def pump(self) -> int:
+        """Sends one piece of what is in the pipe, after the text that was printed before; returns its size."""
+        with interrupts, self.streams.lock:
+            try:
+                data = os.read(self.fd, MAX_TEXT)
+            except BlockingIOError:
+                return 0  # the other thread was faster
+            self.streams.flush_text()
+            text = self.decoder.decode(data).encode()
+            if text:
+                self.channel.write(text)
+            return len(data)
+
+
+class Streams:
+    """Both streams of a kernel, kept in order among themselves."""
+
+    def __init__(self, session: LeanSession, sink: Any) -> None:
+        self.session = session
+        self.sink = sink
+        self.forked = False
+        self.service: Service | None = None
+        self.out = Out("stdout", 1, self)
+        self.err = Out("stderr", 2, self)
+
+    @property
+    def lock(self) -> Any:
+        """Held from taking output to sending it, so that no thread overtakes another."""
+        return self.session.link.lock
+
+    def open(self, link: wire.Link) -> None:
+        """Takes descriptors 1 and 2 and starts to send."""
+        for out in (self.out, self.err):
+            out.capture = Capture(out, self)
+        self.service = Service(self, link)
+        self.install()
+        os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
+
+    def install(self) -> None:
+        sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]
+        sys.stderr = sys.__stderr__ = self.err  # type: ignore[misc]
+
+    def switch_to(self, out: Out) -> None:
+        """What was written elsewhere before comes first; what is written now comes soon."""
+        other = self.err if out is self.out else self.out
+        if other.dirty:
+            other.flush_text()
+        for capture in (self.out.capture, self.err.capture):
+            if capture:
+                capture.drain()
+        if self.service:
+            self.service.wake()
+
+    def flush_text(self) -> None:
+        for out in (self.out, self.err):
+            if out.dirty:
+                out.flush_text()
+
+    def flush(self) -> None:
+        """Sends everything written so far, by Python, by C and by children."""
+        libc.fflush(None)
+        self.out.flush()
+        self.err.flush()
+
+    def _before_fork(self) -> None:
+        interrupts.__enter__()
+        self.lock.acquire()
+        self.flush()
+
+    def _after_fork(self) -> None:
+        self.lock.release()
+        interrupts.unshield()
+
+    def _in_child(self) -> None:
+        """A child of a cell writes to the pipes as any other program would, and has no part in the kernel's sockets."""
+        self.forked = True
+        self.service = None
+        self.session.link.close()
+        for out in (self.out, self.err):
+            out.become_plain()
+        self.lock.release()
+        interrupts.uninstall()
+
+
+def pieces(data: Any) -> Iterator[memoryview]:
+    """UTF-8 in parts of at most MAX_TEXT bytes, cut between characters."""
+    start, size = 0, len(data)
+    view = memoryview(data)
+    while start < size:
+        end = min(start + MAX_TEXT, size)
+        while end < size and data[end] & 0xC0 == 0x80:
+            end -= 1
+        yield view[start:end]
+        start = end
+
+
+def write_all(fd: int, data: Any) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,285 @@
+"""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Callable, NoReturn
+
+from ipybox_kernel import process
+
+PROTOCOL = 1
+MAX_DATAGRAM = 128 * 1024
+MAX_DESCRIPTORS = 8
+
+
+class Refused(Exception):
+    """A request that cannot be done, and the kind of the error that answers it."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+@dataclass
+class Birth:
+    """What a kernel gets to know when it is forked."""
+
+    supervisor: int
+    stream: socket.socket
+    env: dict[str, str]
+    restore_cwd: bool
+
+
+class Supervisor:
+    """One control socket, the children started through it, and whatever these leave behind."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.pid = os.getpid()
+        self.control = control
+        self.living: set[int] = set()
+        self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
+        self.chores: deque[Callable[[], None]] = deque()  # done while no request waits
+        self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        process.adopt_orphans()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.wakeup, self.wakeup_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self.wakeup_end, warn_on_full_buffer=False)
+
+    def serve(self) -> Birth:
+        """Answers requests for ever. Returns only in a forked child, which is to become a kernel."""
+        poller = select.poll()
+        poller.register(self.control, select.POLLIN)
+        poller.register(self.wakeup, select.POLLIN)
+        while True:
+            ready = dict(poller.poll(0 if self.chores else None))
+            if not ready:
+                self.do_chore()
+            if self.wakeup in ready:
+                os.read(self.wakeup, 4096)
+                self.reap()
+            if self.control.fileno() in ready:
+                birth = self.receive()
+                if birth:
+                    return birth
+
+    def do_chore(self) -> None:
+        """Does the next piece of work that need not be done at all."""
+        try:
+            self.chores.popleft()()
+        except Exception:
+            traceback.print_exc()
+
+    # Requests
+
+    def receive(self) -> Birth | None:
+        """Takes and answers one request; ends everything at the end of file."""
+        room = socket.CMSG_SPACE(4 * MAX_DESCRIPTORS)
+        flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
+        try:
+            data, ancillary, _, _ = self.control.recvmsg(MAX_DATAGRAM, room, flags)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            self.end()
+        if not data:
+            self.end()
+        descriptors = [fd for _, _, packed in ancillary for fd in struct.unpack(f"{len(packed) // 4}i", packed)]
+        birth = None
+        number = None
+        try:
+            request = json.loads(data)
+            number = request["id"]
+            answer = self.answer(request, descriptors)
+            if isinstance(answer, Birth):
+                birth, descriptors = answer, descriptors[1:]
+            else:
+                self.send({"id": number, **answer})
+        except Refused as refusal:
+            self.refuse(number, refusal.kind, str(refusal))
+        except (ValueError, KeyError, TypeError) as error:
+            self.refuse(number, "request", f"malformed request: {error!r}")
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return birth
+
+    def answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
+        operation = request["op"]
+        if operation == "fork":
+            return self.fork(request, descriptors)
+        if operation == "spawn":
+            return self.spawn(request)
+        if operation == "signal":
+            return self.signal(request)
+        raise Refused("request", f"unknown operation {operation!r}")
+
+    def fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
+        """Forks a kernel; returns the answer in the parent and a Birth in the child."""
+        if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
+            raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
+        env = checked_env(request["env"])
+        restore_cwd = bool(request.get("restore_cwd"))
+        self.enter(request.get("cwd"))
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self.leave()
+            raise Refused("fork", str(error)) from None
+        if pid == 0:
+            self.close()
+            return Birth(self.pid, socket.socket(fileno=descriptors[0]), env, restore_cwd)
+        self.leave()
+        self.living.add(pid)
+        return {"pid": pid}
+
+    def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Starts a program."""
+        argv = request["argv"]
+        if not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
+            raise Refused("request", "argv must be a list of strings")
+        env = checked_env(request["env"])
+        self.enter(request.get("cwd"))
+        try:
+            pid = process.run(argv, env, self.pid)
+        except OSError as error:
+            raise Refused("exec", f"{argv[0]}: {error.strerror}") from None
+        finally:
+            self.leave()
+        self.living.add(pid)
+        return {"pid": pid}
+
+    def signal(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Signals a child or its group."""
+        pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
+        self.reap()
+        if pid not in self.living:
+            return {"sent": False}
+        # A child that was forked just now may not have its group yet; then it is alone.
+        sent = group and process.kill(pid, number, group=True)
+        return {"sent": sent or process.kill(pid, number)}
+
+    def enter(self, directory: str | None) -> None:
+        """Goes where a child is to start, so that it fails here and not there."""
+        if directory is None:
+            return
+        try:
+            os.chdir(directory)
+        except OSError as error:
+            raise Refused("cwd", f"{directory}: {error.strerror}") from None
+
+    def leave(self) -> None:
+        os.fchdir(self.home)
+
+    # Children
+
+    def reap(self) -> None:
+        """Collects dead children; reports each of ours once nothing of what it started is left."""
+        while dead := peek():
+            if dead in self.living:
+                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
+                self.living.remove(dead)
+                self.ended[dead] = os.waitpid(dead, 0)[1]
+            else:
+                os.waitpid(dead, 0)
+        if self.ended and not self.kill_orphans():
+            for pid, status in self.ended.items():
+                self.report(pid, status)
+            self.ended.clear()
+
+    def kill_orphans(self) -> bool:
+        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again."""
+        orphans = [pid for pid in process.children() if pid not in self.living]
+        for pid in orphans:
+            process.kill(pid, signal.SIGKILL)
+        return bool(orphans)
+
+    def report(self, pid: int, status: int) -> None:
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        self.send({"event": "exit", "pid": pid, "code": code, "signal": number})
+
+    def end(self) -> NoReturn:
+        """Kills everything below this process, until nothing is left, and exits."""
+        for pid in self.living:
+            process.kill(pid, signal.SIGKILL, group=True)
+        while remaining := {*self.living, *process.children()}:
+            for pid in remaining:
+                process.kill(pid, signal.SIGKILL)
+            self.living.discard(os.waitpid(-1, 0)[0])
+        os._exit(0)
+
+    # The control socket
+
+    def send(self, message: dict[str, Any]) -> None:
+        try:
+            self.control.send(json.dumps(message).encode())
+        except OSError:
+            self.end()
+
+    def refuse(self, number: Any, kind: str, text: str) -> None:
+        self.send({"id": number, "error": {"kind": kind, "text": text}})
+
+    def fail(self, kind: str, text: str) -> NoReturn:
+        """Says why there will be no kernels, and ends."""
+        self.send({"event": "failed", "kind": kind, "executable": sys.executable, "text": text})
+        os._exit(1)
+
+    def close(self) -> None:
+        """Lets go of everything that is the supervisor's; for its forked children."""
+        self.control.close()
+        for descriptor in (self.home, self.wakeup, self.wakeup_end):
+            os.close(descriptor)
+
+
+def peek() -> int | None:
+    """The pid of a dead child that still has to be waited for."""
+    try:
+        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    return found.si_pid if found else None
+
+
+def checked_env(env: Any) -> dict[str, str]:
+    """The environment of a request, or a refusal: a child could only fail on it."""
+    for name, value in env.items():
+        if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
+            raise Refused("request", f"not an environment variable: {name!r}")
+    return dict(env)
+
+
+def main(control: socket.socket, hello: dict[str, Any]) -> None:
+    """Runs the supervisor, and in its forked children the kernel."""
+    supervisor = Supervisor(control)
+    ready = {"event": "ready", "protocol": PROTOCOL, "pid": supervisor.pid, "executable": sys.executable,
+             "python": sys.version.split()[0], "ipykernel": None, "ipython": None, "level": "none"}
+    if hello.get("protocol") != PROTOCOL:
+        supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+    if not hello.get("preload", True):
+        supervisor.send(ready)
+        supervisor.serve()
+        return
+
+    from ipybox_kernel import preload
+
+    try:
+        kernel = preload.kernel(hello.get("level", "auto"), hello.get("modules", []))
+    except preload.Failure as failure:
+        supervisor.fail(failure.kind, str(failure))
+    supervisor.send({**ready, **preload.versions(), "level": kernel.level})
+    supervisor.chores.extend(preload.warm_up(kernel))
+    birth = supervisor.serve()
+
+    from ipybox_kernel import child
+
+    child.become_kernel(kernel, birth)

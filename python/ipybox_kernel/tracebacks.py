@@ -1,0 +1,133 @@
+"""Errors of cells, shown without the machinery that ran them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Callable
+
+from IPython.core.error import UsageError
+
+from ipybox_kernel.interrupt import interrupts
+
+HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator"}
+
+
+class Tracebacks:
+    """Takes the place of ``shell.showtraceback``, and remembers what the reply to the cell has to say."""
+
+    def __init__(self, shell: Any, publish: Callable[[dict[str, Any]], None]) -> None:
+        self.shell = shell
+        self.publish = publish
+        self.display_error: BaseException | None = None
+        shell.showtraceback = self.show
+
+    def begin(self) -> None:
+        """A new cell starts."""
+        self.display_error = None
+
+    def show(
+        self,
+        exc_tuple: Any = None,
+        filename: str | None = None,
+        tb_offset: int | None = None,
+        exception_only: bool = False,
+        running_compiled_code: bool = False,
+    ) -> None:
+        """Publishes the exception that just occurred, as IPython formats it."""
+        error = exc_tuple[1] if exc_tuple else (sys.exc_info()[1] or getattr(sys, "last_value", None))
+        if error is None:
+            print("No traceback available to show.", file=sys.stderr)
+            return
+        error = as_interrupt(error)
+        clean(error)
+        remember(error)
+        if isinstance(error, UsageError):
+            print(f"UsageError: {error}", file=sys.stderr)
+            return
+        if getattr(self.shell.displayhook, "msg", None) is not None:
+            self.display_error = error  # the value of the cell could not be shown
+        if isinstance(error, SyntaxError) and filename:
+            error.filename = filename
+        self.publish(describe(error, self.format(error, exception_only, running_compiled_code)))
+
+    def format(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
+        """The lines of a traceback."""
+        kind, frames = type(error), error.__traceback__
+        try:
+            if isinstance(error, SyntaxError):
+                entries = traceback.extract_tb(frames) if running_compiled_code else []
+                return list(self.shell.SyntaxTB.structured_traceback(kind, error, entries))
+            if exception_only:
+                notice = "An exception has occurred, use %tb to see the full traceback.\n"
+                return [notice, *self.shell.InteractiveTB.get_exception_only(kind, error)]
+            if has_group(error):
+                return traceback.format_exception(kind, error, frames)
+            if hasattr(error, "_render_traceback_"):
+                return list(error._render_traceback_())
+            return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
+        except Exception:
+            return traceback.format_exception(kind, error, frames)
+
+
+def describe(error: BaseException, lines: list[str] | None = None) -> dict[str, Any]:
+    """The content of an ``error`` message."""
+    try:
+        text = str(error)
+    except Exception:
+        text = f"<unprintable {type(error).__name__}>"
+    return {"ename": type(error).__name__, "evalue": text, "traceback": lines or []}
+
+
+def as_interrupt(error: BaseException) -> BaseException:
+    """KeyboardInterrupt for the CancelledError that an interrupt became in an ``await`` cell."""
+    if interrupts.cancelled and isinstance(error, asyncio.CancelledError):
+        return KeyboardInterrupt().with_traceback(error.__traceback__)
+    return error
+
+
+def clean(error: BaseException) -> None:
+    """Removes the frames of the machinery from an exception and from everything it is chained to."""
+    waiting, seen = [error], set()
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        current.__traceback__ = user_frames(current.__traceback__)
+        waiting += [linked for linked in (current.__cause__, current.__context__) if linked]
+        waiting += getattr(current, "exceptions", ()) if is_group(current) else ()
+
+
+def user_frames(frames: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while frames:
+        module = str(frames.tb_frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] not in HIDDEN:
+            kept.append(frames)
+        frames = frames.tb_next
+    chain: TracebackType | None = None
+    for entry in reversed(kept):
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return chain
+
+
+def has_group(error: BaseException | None) -> bool:
+    while error is not None:
+        if is_group(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def is_group(error: BaseException) -> bool:
+    return any(kind.__name__ == "BaseExceptionGroup" for kind in type(error).__mro__)
+
+
+def remember(error: BaseException) -> None:
+    """What ``%tb``, ``%debug`` and ``pdb.pm`` look at."""
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error

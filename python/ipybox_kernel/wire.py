@@ -1,0 +1,157 @@
+"""The stream socket: framing, and long values as buffers beside the JSON."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import struct
+import threading
+from binascii import b2a_base64
+from typing import Any, Sequence, Union
+
+from jupyter_client.jsonutil import json_clean, json_default
+
+from ipybox_kernel.interrupt import interrupts
+
+SHELL, IOPUB, STDIN, CONTROL = range(4)
+MAX_MESSAGE = 256 << 20
+MAX_FRAMES = 255
+RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
+
+Frame = Union[bytes, memoryview]
+Content = dict[str, Any]
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=json_default).encode
+
+
+def to_json(value: Any) -> bytes:
+    """JSON in UTF-8, valid whatever is in the value: lone surrogates become ``?``, NaN its text."""
+    try:
+        text = _encode(value)
+    except (TypeError, ValueError):
+        text = _encode(json_clean(value))
+    return text.encode("utf-8", "replace")
+
+
+def split_raw(content: Content, metadata: Content, buffers: Sequence[Frame]) -> tuple[Content, Content, list[Frame]]:
+    """Moves the long MIME values of a display message out of its content into buffers."""
+    data = content.get("data")
+    long = {kind: value for kind, value in data.items() if is_long(value)} if isinstance(data, dict) else {}
+    if not long:
+        return content, metadata, list(buffers)
+    frames, places = list(buffers), []
+    for kind, value in long.items():
+        text = isinstance(value, str)
+        places.append([["data", kind], len(frames), "text" if text else "base64"])
+        frames.append(value.encode("utf-8", "replace") if text else memoryview(value).cast("B"))
+    content = {**content, "data": {**data, **dict.fromkeys(long, "")}}
+    return content, {**metadata, "raw": places}, frames
+
+
+def is_long(value: Any) -> bool:
+    return isinstance(value, (str, bytes, bytearray, memoryview)) and len(value) > RAW_VALUE
+
+
+def join_raw(content: Content, metadata: Content, buffers: list[memoryview]) -> list[memoryview]:
+    """Puts the values that came as buffers back into the content; returns the other buffers."""
+    places = metadata.pop("raw", [])
+    for path, index, kind in places:
+        target = content
+        for key in path[:-1]:
+            target = target[key]
+        value = buffers[index]
+        target[path[-1]] = str(value, "utf-8") if kind == "text" else b2a_base64(value, newline=False).decode()
+    used = {index for _, index, _ in places}
+    return [buffer for index, buffer in enumerate(buffers) if index not in used]
+
+
+class Link:
+    """Whole messages over one connected socket: sent from any thread, received in the main one."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self.socket = stream
+        self.lock = threading.RLock()
+        self.open = True
+        self._received = bytearray()
+
+    def send(self, channel: int, frames: Sequence[Frame]) -> None:
+        """Sends one message, whole, blocking as long as the host does not read."""
+        sizes = list(map(len, frames))
+        length = 2 + 4 * len(sizes) + sum(sizes)
+        if length > MAX_MESSAGE or len(sizes) > MAX_FRAMES:
+            raise ValueError(f"message of {length} bytes in {len(sizes)} frames is too large for the host")
+        prefix = struct.pack(f"<IBB{len(sizes)}I", length, channel, len(sizes), *sizes)
+        with interrupts, self.lock:
+            self._write([prefix, *frames], 4 + length)
+
+    def _write(self, parts: list[Frame], size: int) -> None:
+        if not self.open:
+            return
+        try:
+            while (sent := self.socket.sendmsg(parts)) < size:
+                size -= sent
+                parts = _unsent(parts, sent)
+        except OSError:
+            self.open = False  # the host is gone, and soon so are we
+
+    def receive(self) -> tuple[int, list[memoryview]] | None:
+        """The next message if it is there as a whole; raises EOFError at the end of file."""
+        with interrupts:
+            return self._next() or (self._read() and self._next()) or None
+
+    def wait(self) -> tuple[int, list[memoryview]]:
+        """The next message; blocks, and can be interrupted."""
+        poller = select.poll()
+        poller.register(self.socket, select.POLLIN)
+        while not (message := self.receive()):
+            poller.poll()
+        return message
+
+    def _read(self) -> bool:
+        try:
+            data = self.socket.recv(max(65536, self._missing()), socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            raise EOFError
+        self._received += data
+        return True
+
+    def _missing(self) -> int:
+        if len(self._received) < 4:
+            return 0
+        return min(int.from_bytes(self._received[:4], "little") - len(self._received), 4 << 20)
+
+    def _next(self) -> tuple[int, list[memoryview]] | None:
+        received = self._received
+        if len(received) < 6:
+            return None
+        length, channel, count = struct.unpack_from("<IBB", received)
+        if length > MAX_MESSAGE:
+            raise EOFError(f"the host announced a message of {length} bytes")
+        if len(received) < 4 + length:
+            return None
+        message = memoryview(bytes(received[: 4 + length]))
+        del received[: 4 + length]
+        frames, start = [], 6 + 4 * count
+        for size in struct.unpack_from(f"<{count}I", message, 6):
+            frames.append(message[start : start + size])
+            start += size
+        return channel, frames
+
+    def close(self) -> None:
+        """Lets go of the socket; nothing is sent from now on."""
+        self.open = False
+        self.socket.close()
+
+
+def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
+    rest: list[Frame] = []
+    for part in parts:
+        if sent < len(part):
+            rest.append(memoryview(part)[sent:])
+        sent = max(0, sent - len(part))
+    return rest

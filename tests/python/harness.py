@@ -1,0 +1,311 @@
+"""A small host: starts a supervisor, forks kernels and talks to them as docs/kernel-protocol.md says."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+import uuid
+from base64 import b64encode
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PYTHON = os.environ.get("IPYBOX_TEST_PYTHON", sys.executable)
+PACKAGE = Path(__file__).parents[2] / "python" / "ipybox_kernel"
+TIMEOUT = 20.0
+SHELL, IOPUB, STDIN, CONTROL = range(4)
+
+
+def sources() -> dict[str, str]:
+    """The texts of the package, as the host embeds them."""
+    return {path.stem: path.read_text() for path in sorted(PACKAGE.glob("*.py")) if path.stem != "boot"}
+
+
+class Closed(Exception):
+    """End of file."""
+
+
+class Host:
+    """A supervisor and the control socket to it."""
+
+    def __init__(
+        self,
+        *,
+        python: str = PYTHON,
+        texts: dict[str, str] | None = None,
+        cwd: str | None = None,
+        control_fd: int | None = None,
+        wait: bool = True,
+        **hello: Any,
+    ) -> None:
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        boot = (PACKAGE / "boot.py").read_text()
+        number = theirs.fileno() if control_fd is None else control_fd
+        self.stderr_file = os.memfd_create("stderr")
+        self.process = subprocess.Popen(
+            [python, "-E", "-c", boot, str(number)],
+            stdin=subprocess.DEVNULL,
+            stdout=theirs if control_fd == 1 else subprocess.DEVNULL,
+            stderr=self.stderr_file,
+            pass_fds=() if control_fd == 1 else (theirs.fileno(),),
+            cwd=cwd,
+        )
+        theirs.close()
+        self.events: list[dict[str, Any]] = []
+        self.requests = 0
+        memory = os.memfd_create("sources")
+        os.write(memory, json.dumps(sources() if texts is None else texts).encode())
+        greeting = {"op": "hello", "protocol": 1, "preload": True, "level": "auto", "modules": [], **hello}
+        self.send(greeting, [memory])
+        os.close(memory)
+        self.ready: dict[str, Any] = {}
+        if wait:
+            self.ready = self.event("ready")
+
+    def send(self, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
+        socket.send_fds(self.control, [json.dumps(message).encode()], descriptors or [])
+
+    def receive(self, timeout: float = TIMEOUT) -> dict[str, Any]:
+        """The next datagram."""
+        self.control.settimeout(timeout)
+        data = self.control.recv(131072)
+        if not data:
+            raise Closed(self.stderr())
+        return json.loads(data)  # type: ignore[no-any-return]
+
+    def event(self, kind: str, timeout: float = TIMEOUT, **match: Any) -> dict[str, Any]:
+        """Waits for an event, also one that has come already."""
+        while True:
+            for event in self.events:
+                if event["event"] == kind and all(event[key] == value for key, value in match.items()):
+                    self.events.remove(event)
+                    return event
+            message = self.receive(timeout)
+            assert "event" in message, message
+            if message["event"] == "failed" and kind != "failed":
+                raise AssertionError(message)
+            self.events.append(message)
+
+    def request(self, op: str, descriptors: list[int] | None = None, **fields: Any) -> dict[str, Any]:
+        """Sends a request and waits for its answer."""
+        self.requests += 1
+        self.send({"op": op, "id": self.requests, **fields}, descriptors)
+        while True:
+            message = self.receive()
+            if "event" not in message:
+                assert message["id"] == self.requests
+                return message
+            self.events.append(message)
+
+    def fork(
+        self, env: dict[str, str] | None = None, cwd: str | os.PathLike[str] | None = None, restore_cwd: bool = False
+    ) -> Kernel:
+        """A new kernel that has said that it is up."""
+        ours, theirs = socket.socketpair()
+        for end in (ours, theirs):
+            for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                end.setsockopt(socket.SOL_SOCKET, option, 4 << 20)
+        answer = self.request(
+            "fork",
+            [theirs.fileno()],
+            env=default_env() if env is None else env,
+            cwd=None if cwd is None else os.fspath(cwd),
+            restore_cwd=restore_cwd,
+        )
+        theirs.close()
+        if "error" in answer:
+            ours.close()
+            raise AssertionError(answer["error"])
+        return Kernel(self, answer["pid"], ours)
+
+    def signal(self, pid: int, number: int, group: bool = True) -> bool:
+        return bool(self.request("signal", pid=pid, signal=int(number), group=group)["sent"])
+
+    def stderr(self) -> str:
+        return os.pread(self.stderr_file, 1 << 20, 0).decode(errors="replace")
+
+    def close(self) -> int:
+        """Closes the control socket; returns the exit status of the supervisor."""
+        self.control.close()
+        status = self.process.wait(TIMEOUT)
+        os.close(self.stderr_file)
+        return status
+
+    def __enter__(self) -> Host:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+def default_env() -> dict[str, str]:
+    return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
+
+
+@dataclass
+class Message:
+    """One message of a kernel, raw values put back."""
+
+    channel: int
+    type: str
+    header: dict[str, Any]
+    parent: dict[str, Any]
+    metadata: dict[str, Any]
+    content: dict[str, Any]
+    buffers: list[bytes]
+    raw: list[Any]
+
+
+@dataclass
+class Result:
+    """Everything that belongs to one cell."""
+
+    reply: dict[str, Any]
+    messages: list[Message] = field(default_factory=list)
+
+    def text(self, name: str = "stdout") -> str:
+        parts = [m.content["text"] for m in self.of("stream") if m.content["name"] == name]
+        return "".join(parts)
+
+    def of(self, kind: str) -> list[Message]:
+        return [message for message in self.messages if message.type == kind]
+
+    @property
+    def value(self) -> str | None:
+        results = self.of("execute_result")
+        return results[-1].content["data"]["text/plain"] if results else None
+
+    @property
+    def error(self) -> str:
+        return str(self.reply.get("ename", ""))
+
+    @property
+    def traceback(self) -> str:
+        return "\n".join(self.reply.get("traceback", []))
+
+
+class Kernel:
+    """A forked kernel and the stream to it."""
+
+    def __init__(self, host: Host, pid: int, stream: socket.socket) -> None:
+        self.host = host
+        self.pid = pid
+        self.stream = stream
+        self.buffer = bytearray()
+        self.sizes: list[int] = []
+        first = self.receive()
+        assert first.type == "status" and first.content["execution_state"] == "starting", first
+
+    def send(
+        self,
+        kind: str,
+        content: dict[str, Any],
+        channel: int = SHELL,
+        buffers: list[bytes] | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: dict[str, Any] | None = None,
+    ) -> str:
+        """Sends a message and returns its id."""
+        header = {"msg_id": uuid.uuid4().hex, "msg_type": kind, "session": "test", "username": "", "version": "5.4"}
+        frames = [json.dumps(part).encode() for part in (header, parent or {}, metadata or {}, content)]
+        frames += buffers or []
+        sizes = [len(frame) for frame in frames]
+        prefix = struct.pack(f"<IBB{len(sizes)}I", 2 + 4 * len(sizes) + sum(sizes), channel, len(sizes), *sizes)
+        self.stream.settimeout(TIMEOUT)
+        self.stream.sendall(b"".join([prefix, *frames]))
+        return str(header["msg_id"])
+
+    def receive(self, timeout: float = TIMEOUT) -> Message:
+        """The next message."""
+        self.stream.settimeout(timeout)
+        while len(self.buffer) < 4 or len(self.buffer) < 4 + int.from_bytes(self.buffer[:4], "little"):
+            data = self.stream.recv(1 << 20)
+            if not data:
+                raise Closed
+            self.buffer += data
+        length = int.from_bytes(self.buffer[:4], "little")
+        packet = bytes(self.buffer[4 : 4 + length])
+        del self.buffer[: 4 + length]
+        self.sizes.append(length)
+        return parse(packet)
+
+    def start(self, code: str, **options: Any) -> str:
+        """Sends a cell and returns the id of the request."""
+        content = {"code": code, "silent": False, "store_history": False, "user_expressions": {},
+                   "allow_stdin": False, "stop_on_error": True, **options}
+        return self.send("execute_request", content)
+
+    def finish(self, request: str, timeout: float = TIMEOUT) -> Result:
+        """Collects everything up to the reply to a request."""
+        messages: list[Message] = []
+        while True:
+            message = self.receive(timeout)
+            if message.type.endswith("_reply") and message.parent["msg_id"] == request:
+                return Result(message.content, messages)
+            messages.append(message)
+
+    def run(self, code: str, *, timeout: float = TIMEOUT, **options: Any) -> Result:
+        """Runs a cell."""
+        return self.finish(self.start(code, **options), timeout)
+
+    def ask(self, kind: str, **content: Any) -> dict[str, Any]:
+        """Sends a request that is not a cell and returns the content of its reply."""
+        return self.finish(self.send(kind, content)).reply
+
+    def until(self, text: str) -> list[Message]:
+        """Reads until a stream has shown a text."""
+        messages, seen = [], ""
+        while text not in seen:
+            messages.append(self.receive())
+            if messages[-1].type == "stream":
+                seen += messages[-1].content["text"]
+        return messages
+
+    def interrupt(self) -> bool:
+        return self.host.signal(self.pid, signal.SIGINT)
+
+    def wait_closed(self) -> dict[str, Any]:
+        """Waits for the end of file and the exit event."""
+        while True:
+            try:
+                self.receive()
+            except (Closed, ConnectionError):
+                return self.host.event("exit", pid=self.pid)
+
+    def close(self) -> None:
+        if self.stream.fileno() >= 0:
+            self.host.signal(self.pid, signal.SIGKILL)
+            self.stream.close()
+
+
+def parse(packet: bytes) -> Message:
+    channel, count = packet[0], packet[1]
+    start, frames = 2 + 4 * count, []
+    for size in struct.unpack_from(f"<{count}I", packet, 2):
+        frames.append(packet[start : start + size])
+        start += size
+    header, parent, metadata, content = (json.loads(frame.decode("utf-8")) for frame in frames[:4])
+    raw = metadata.pop("raw", [])
+    for path, index, kind in raw:
+        target = content
+        for key in path[:-1]:
+            target = target[key]
+        assert target[path[-1]] == ""
+        value = frames[4 + index]
+        target[path[-1]] = value.decode("utf-8") if kind == "text" else b64encode(value).decode()
+    return Message(channel, header["msg_type"], header, parent, metadata, content, frames[4:], raw)
+
+
+def wait_until(condition: Any, timeout: float = TIMEOUT) -> None:
+    """Waits for something outside that sends no event."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "condition never came true"
+        select.select([], [], [], 0.005)
