@@ -5,13 +5,31 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <future>
 #include <system_error>
+#include <utility>
 
 namespace ipybox::cli {
 
 using namespace std::chrono_literals;
 
-interrupts::interrupts(executor_base& box) : box_(box) {
+/// How the start ended, or that nobody waits for it any more: what comes first counts.
+class interrupts::first_outcome {
+  public:
+    using value = std::optional<result<void>>;
+
+    void set(value outcome) {
+        if (!taken_.test_and_set()) outcome_.set_value(std::move(outcome));
+    }
+
+    value wait() { return outcome_.get_future().get(); }
+
+  private:
+    std::atomic_flag taken_;
+    std::promise<value> outcome_;
+};
+
+interrupts::interrupts(executor_base& box) : box_(box), started_(std::make_shared<first_outcome>()) {
     for (auto const number : {SIGINT, SIGTERM, SIGHUP}) add(number);
     listen();
     thread_ = std::thread([this] { io_.run(); });
@@ -20,6 +38,11 @@ interrupts::interrupts(executor_base& box) : box_(box) {
 interrupts::~interrupts() {
     io_.stop();
     thread_.join();
+}
+
+std::optional<result<void>> interrupts::start() {
+    box_.async_start([started = started_](result<void> outcome) { started->set(std::move(outcome)); });
+    return started_->wait();
 }
 
 void interrupts::cell_begins() noexcept {
@@ -63,6 +86,7 @@ void interrupts::end(exit_code code) {
     // Not the first one: the user does not want to wait any longer. The kernel ends with the program anyway.
     if (ending()) std::_Exit(static_cast<int>(code));
     ending_ = code;
+    started_->set(std::nullopt);
     box_.async_stop([](result<void>) {});
     // Who reads our output may have stopped reading: then the main thread never comes back.
     last_resort_.expires_after(3s);

@@ -8,6 +8,7 @@
 #include <cli/exit_code.hpp>
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -26,6 +27,9 @@ class interrupts {
     interrupts& operator=(interrupts const&) = delete;
     ~interrupts();
 
+    /// Starts the kernel; nothing when a signal has ended the run meanwhile.
+    [[nodiscard]] std::optional<result<void>> start();
+
     void cell_begins() noexcept;
     void cell_ends() noexcept;
 
@@ -36,6 +40,8 @@ class interrupts {
     [[nodiscard]] std::optional<exit_code> ending() const noexcept;
 
   private:
+    class first_outcome;
+
     void add(int number);
     void listen();
     void handle(int number);
@@ -45,6 +51,7 @@ class interrupts {
     asio::io_context io_{1};
     asio::signal_set signals_{io_};
     asio::steady_timer last_resort_{io_};
+    std::shared_ptr<first_outcome> started_;
     std::atomic<bool> in_cell_ = false;
     std::atomic<int> presses_ = 0;
     std::atomic<exit_code> ending_ = exit_code::ok;

@@ -67,14 +67,15 @@ exit_code run_program(run_options const& options) {
         return run_cells(box, *cells, options, *output, err);
     }
     basic_executor<zmq_transport, any_sandbox, any_approval> box(executor_options_of(options), any_approval{},
-                                                                 sandbox_of(options), zmq_transport(options.kernel));
+                                                                 sandbox_of(options),
+                                                                 zmq_transport({.kernelspec = options.kernel}));
     return run_cells(box, *cells, options, *output, err);
 }
 
 exit_code run_program(int argc, char** argv) {
     open_standard_descriptors();
-    // A closed output becomes EPIPE, so that the kernel is ended in order. Ignoring the signal instead would be inherited by the kernel.
-    std::signal(SIGPIPE, [](int) {});
+    // A closed output becomes EPIPE, so that the kernel is ended in order.
+    std::signal(SIGPIPE, SIG_IGN);
     try {
         auto const asked = read_command_line(argc, argv);
         if (auto const* code = std::get_if<exit_code>(&asked)) return *code;

@@ -49,9 +49,10 @@ class run {
         : box_(box), options_(options), output_(output), messages_(messages), signals_(box) {}
 
     exit_code all(std::vector<cell> const& cells) {
-        if (auto const started = box_.start(); !started) {
-            if (auto const code = signals_.ending()) return *code;
-            say(started.error().text());
+        auto const started = signals_.start();
+        if (auto const ending = signals_.ending()) return *ending;
+        if (!*started) {
+            say(started->error().text());
             return exit_code::cannot_start;
         }
         auto worst = exit_code::ok;

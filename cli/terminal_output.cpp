@@ -19,7 +19,8 @@ void terminal_output::shown(std::size_t, display const& shown) {
 }
 
 void terminal_output::finished(std::size_t cell, result<execution_result> const& result) {
-    if (result) return;
+    // Who ended the run need not be told.
+    if (result || result.error() == errc::not_running) return;
     std::ostringstream text;
     if (result.error().exception() == nullptr) text << "ipybox: cell " << cell + 1 << ": ";
     text << result.error();
