@@ -3,16 +3,17 @@
 
 : "${IPYBOX_JOBS:=2}" # compilers at a time
 
-# configure PRESET CMAKE-ARGUMENT…: only when never done, or with arguments other than the last time
+# configure PRESET CMAKE-ARGUMENT…: only when never done, or when the arguments or the presets are not what they were
 configure() {
     local preset=$1
     shift
-    local stamp=build/$preset/.configured
-    [[ -f $stamp && $(<"$stamp") == "$*" ]] && return
+    local stamp=build/$preset/.configured made_from
+    made_from="$* $(sha256sum CMakePresets.json)"
+    [[ -f $stamp && $(<"$stamp") == "$made_from" ]] && return
     say "configuring $preset"
     cmake --preset "$preset" -Wno-dev "$@" >"$(log_file configure-"$preset")" 2>&1 ||
         { cat "$(log_file configure-"$preset")" >&2; die "configuring $preset failed"; }
-    echo "$*" >"$stamp"
+    echo "$made_from" >"$stamp"
 }
 
 # build PRESET CMAKE-BUILD-ARGUMENT…
