@@ -7,6 +7,7 @@ import fnmatch
 import gc
 import importlib
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -84,7 +85,11 @@ def make(candidate: Any) -> HandlersKernel:
     config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
     os.environ["IPYTHONDIR"] = os.path.join(tempfile.gettempdir(), "ipython")  # never made, but it could be
     made: HandlersKernel = candidate.instance(
-        session=LeanSession(), profile_dir=ProfileDir(), config=config, user_ns=None
+        session=LeanSession(),
+        profile_dir=ProfileDir(),
+        config=config,
+        user_ns=None,
+        log=logging.getLogger("ipykernel"),
     )
     made.shell.db = Store()
     warnings.filterwarnings("ignore", message="To exit: use")
