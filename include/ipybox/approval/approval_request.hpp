@@ -1,0 +1,121 @@
+#pragma once
+
+#include <ipybox/approval/approval_answer.hpp>
+#include <ipybox/approval/decision.hpp>
+#include <ipybox/core/config.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox {
+
+/// What kind of action is to be approved.
+enum class approval_kind {
+    tool,        ///< a call of an MCP tool
+    shell,       ///< a shell command, `!ls`
+    shell_magic, ///< a cell or line that a magic hands to an interpreter, `%%bash`
+    package,     ///< the installation of Python packages
+    server,      ///< the registration of an MCP server
+};
+
+/// "tool call", "shell command", …
+[[nodiscard]] std::string_view to_string(approval_kind kind) noexcept;
+
+/// Variables that an action sets (a value) or removes (none), compared with the environment of the kernel.
+using environment_difference = std::map<std::string, std::optional<std::string>>;
+
+/// What is to be approved. Which members are filled in depends on the kind.
+struct approval_subject {
+    std::uint64_t id = 0;                                               ///< unique in this process
+    approval_kind kind = approval_kind::tool;                           ///< what the rest is about
+    std::string server = {};                                            ///< name of the MCP server
+    std::string tool = {};                                              ///< name of the tool
+    std::shared_ptr<nlohmann::json const> arguments = {};               ///< what the tool is called with
+    std::vector<std::string> argv = {};                                 ///< what is executed: program and arguments
+    std::filesystem::path cwd = {};                                     ///< where it is executed
+    environment_difference env = {};                                    ///< how its environment differs from the kernel's
+    std::string code = {};                                              ///< source of the cell that asks
+    std::string cell_id = {};                                           ///< identifier of its execution
+    std::optional<std::chrono::steady_clock::time_point> deadline = {}; ///< when it counts as rejected
+};
+
+namespace detail {
+
+class approval_handle;
+
+} // namespace detail
+
+/**
+ * \brief An action that waits for approval, and the means to answer.
+ * \details Copies are handles of the same request: keep one to answer later. The first answer counts, whichever copy, thread or policy it comes
+ * from. When the last copy is gone and nobody has answered, the request is rejected. All text in it comes from the code in the kernel and is not to be trusted.
+ * \par Thread safety Safe: distinct copies in distinct threads.
+ */
+class approval_request {
+  public:
+    explicit approval_request(approval_subject subject);
+
+    /// A request about the same, with an answer of its own.
+    explicit approval_request(std::shared_ptr<approval_subject const> subject);
+
+    [[nodiscard]] std::uint64_t id() const noexcept { return subject_->id; }
+    [[nodiscard]] approval_kind kind() const noexcept { return subject_->kind; }
+    [[nodiscard]] std::string const& server() const noexcept { return subject_->server; }
+    [[nodiscard]] std::string const& tool() const noexcept { return subject_->tool; }
+
+    /// Arguments of the tool; null for the kinds that have none.
+    [[nodiscard]] nlohmann::json const& arguments() const noexcept;
+
+    [[nodiscard]] std::vector<std::string> const& argv() const noexcept { return subject_->argv; }
+    [[nodiscard]] std::filesystem::path const& cwd() const noexcept { return subject_->cwd; }
+    [[nodiscard]] environment_difference const& env() const noexcept { return subject_->env; }
+    [[nodiscard]] std::string const& code() const noexcept { return subject_->code; }
+    [[nodiscard]] std::string const& cell_id() const noexcept { return subject_->cell_id; }
+    [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> const& deadline() const noexcept { return subject_->deadline; }
+
+    /// All of it; may outlive the request, keeps nobody waiting.
+    [[nodiscard]] std::shared_ptr<approval_subject const> const& subject() const noexcept { return subject_; }
+
+    /// The action may be done. Returns whether this was the first answer, as do the others.
+    bool accept() const;
+
+    /// The tool may be called with these arguments. Rejects a request that has no arguments.
+    bool accept(nlohmann::json edited_arguments) const;
+
+    /// The action must not be done; the code that wanted it gets the reason.
+    bool reject(std::string reason = {}) const;
+
+    /// Answers with a decision that was made elsewhere.
+    bool answer(decision decision) const;
+
+    /// Where the answer arrives. Whoever waits there keeps this and not the request, or would never learn that all handles were dropped.
+    [[nodiscard]] std::shared_ptr<detail::approval_answer> pending_answer() const;
+
+    /**
+     * \brief One line for people to decide on: `tool call github.search {"q":"x"}`, `shell command ls -l 'my file' (in /work, A=1, without B)`.
+     * \details Complete, never shortened. Control characters, such as those that move a terminal's cursor or turn the reading direction, are spelled out.
+     */
+    friend std::ostream& operator<<(std::ostream& out, approval_request const& request);
+
+  private:
+    std::shared_ptr<approval_subject const> subject_;
+    std::shared_ptr<detail::approval_handle const> handle_;
+};
+
+std::ostream& operator<<(std::ostream& out, approval_request const& request);
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/approval/impl/approval_request.ipp>
+#endif

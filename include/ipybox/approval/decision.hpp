@@ -1,0 +1,49 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <memory>
+#include <string>
+
+namespace ipybox {
+
+/**
+ * \brief The answer to an approval request: accept, accept with edited arguments, or reject.
+ * \details Made by name only. Neither a bool nor a text turns into a decision by itself, and there is no default.
+ */
+class decision {
+  public:
+    /// The action is done as it was asked for.
+    [[nodiscard]] static decision accept();
+
+    /// The tool is called with these arguments instead. For requests that have arguments; others are rejected by this.
+    [[nodiscard]] static decision accept(nlohmann::json edited_arguments);
+
+    /// The action is not done; the code that wanted it gets the reason.
+    [[nodiscard]] static decision reject(std::string reason = {});
+
+    [[nodiscard]] bool accepted() const noexcept { return verdict_ == verdict::accept; }
+
+    /// The arguments to use instead, or nullptr.
+    [[nodiscard]] nlohmann::json const* edited_arguments() const noexcept { return edited_.get(); }
+
+    /// Why the action was rejected, never empty then.
+    [[nodiscard]] std::string const& reason() const noexcept { return reason_; }
+
+  private:
+    enum class verdict { accept, reject };
+
+    explicit decision(verdict v) : verdict_(v) {}
+
+    verdict verdict_;
+    std::string reason_;
+    std::shared_ptr<nlohmann::json const> edited_;
+};
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/approval/impl/decision.ipp>
+#endif

@@ -1,0 +1,178 @@
+#pragma once
+
+#include <ipybox/approval/approval_request.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <ostream>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+/// Shared by all copies of a request.
+class approval_handle {
+  public:
+    approval_handle() : answer_(std::make_shared<approval_answer>()) {}
+    approval_handle(approval_handle const&) = delete;
+    approval_handle& operator=(approval_handle const&) = delete;
+    ~approval_handle() { answer_->decide(decision::reject("nobody answered the approval request")); }
+
+    std::shared_ptr<approval_answer> const& answer() const noexcept { return answer_; }
+
+  private:
+    std::shared_ptr<approval_answer> answer_;
+};
+
+/// The code point that `text` begins with and its length; {byte, 0} where it is no UTF-8.
+IPYBOX_DECL std::pair<char32_t, std::size_t> first_code_point(std::string_view text) {
+    auto const byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    auto const lead = byte(0);
+    if (lead < 0x80) return {lead, 1};
+    std::size_t const size = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xC2 && lead < 0xE0 ? 2 : 0;
+    if (size == 0 || size > text.size()) return {lead, 0};
+    char32_t point = lead & (0xFFu >> (size + 1));
+    for (std::size_t i = 1; i < size; ++i) {
+        if ((byte(i) & 0xC0) != 0x80) return {lead, 0};
+        point = point << 6 | (byte(i) & 0x3Fu);
+    }
+    constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
+    bool const valid = point >= least[size] && point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF);
+    return {valid ? point : lead, valid ? size : 0};
+}
+
+/// Characters that show nothing themselves but change what is seen around them.
+IPYBOX_DECL bool is_deceptive(char32_t c) {
+    constexpr std::array<std::pair<char32_t, char32_t>, 9> ranges{{
+        {0x00, 0x1F},      // C0 controls: escape sequences, line ends
+        {0x7F, 0x9F},      // DEL, C1 controls
+        {0xAD, 0xAD},      // soft hyphen
+        {0x61C, 0x61C},    // Arabic letter mark
+        {0x200B, 0x200F},  // zero width, direction marks
+        {0x2028, 0x202E},  // line separators, direction overrides
+        {0x2060, 0x206F},  // invisible operators, direction isolates
+        {0xFEFF, 0xFEFF},  // zero width no-break space
+        {0xE0000, 0xE0FFF} // tags, variation selectors
+    }};
+    return std::any_of(ranges.begin(), ranges.end(), [c](auto const& range) { return range.first <= c && c <= range.second; });
+}
+
+/// Writes text of the kernel so that it cannot pretend to be something else.
+IPYBOX_DECL void write_visibly(std::ostream& out, std::string_view text) {
+    auto const write_number = [&out](char kind, char32_t value, int digits) {
+        out << '\\' << kind;
+        while (digits-- > 0) out << "0123456789abcdef"[value >> (4 * digits) & 0xF];
+    };
+    while (!text.empty()) {
+        auto const [point, size] = first_code_point(text);
+        if (size == 0) {
+            write_number('x', point, 2);
+        } else if (!is_deceptive(point)) {
+            out << text.substr(0, size);
+        } else if (point == '\n') {
+            out << "\\n";
+        } else if (point < 0x100) {
+            write_number('x', point, 2);
+        } else if (point < 0x10000) {
+            write_number('u', point, 4);
+        } else {
+            write_number('U', point, 8);
+        }
+        text.remove_prefix(std::max<std::size_t>(size, 1));
+    }
+}
+
+/// Writes a word as one would type it in a shell.
+IPYBOX_DECL void write_word(std::ostream& out, std::string_view word) {
+    constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
+        out << word;
+        return;
+    }
+    out << '\'';
+    for (auto quote = word.find('\''); quote != std::string_view::npos; quote = word.find('\'')) {
+        write_visibly(out, word.substr(0, quote));
+        out << "'\\''";
+        word.remove_prefix(quote + 1);
+    }
+    write_visibly(out, word);
+    out << '\'';
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::string_view to_string(approval_kind kind) noexcept {
+    switch (kind) {
+    case approval_kind::tool: return "tool call";
+    case approval_kind::shell: return "shell command";
+    case approval_kind::shell_magic: return "shell magic";
+    case approval_kind::package: return "package installation";
+    case approval_kind::server: return "server registration";
+    }
+    return "unknown action";
+}
+
+IPYBOX_DECL approval_request::approval_request(approval_subject subject)
+    : approval_request(std::make_shared<approval_subject const>(std::move(subject))) {}
+
+IPYBOX_DECL approval_request::approval_request(std::shared_ptr<approval_subject const> subject)
+    : subject_(std::move(subject)), handle_(std::make_shared<detail::approval_handle const>()) {}
+
+IPYBOX_DECL nlohmann::json const& approval_request::arguments() const noexcept {
+    static nlohmann::json const none;
+    return subject_->arguments ? *subject_->arguments : none;
+}
+
+IPYBOX_DECL bool approval_request::accept() const { return answer(decision::accept()); }
+
+IPYBOX_DECL bool approval_request::accept(nlohmann::json edited_arguments) const { return answer(decision::accept(std::move(edited_arguments))); }
+
+IPYBOX_DECL bool approval_request::reject(std::string reason) const { return answer(decision::reject(std::move(reason))); }
+
+IPYBOX_DECL bool approval_request::answer(decision decision) const {
+    if (!handle_) return false; // moved from
+    if (decision.edited_arguments() && !subject_->arguments) {
+        decision = decision::reject("accepted with edited arguments, but a " + std::string(to_string(kind())) + " has none");
+    }
+    return handle_->answer()->decide(std::move(decision));
+}
+
+IPYBOX_DECL std::shared_ptr<detail::approval_answer> approval_request::pending_answer() const { return handle_->answer(); }
+
+IPYBOX_DECL std::ostream& operator<<(std::ostream& out, approval_request const& request) {
+    auto const& subject = *request.subject_;
+    out << to_string(subject.kind);
+    auto separator = ' ';
+    for (auto const* name : {&subject.server, &subject.tool}) {
+        if (name->empty()) continue;
+        out << std::exchange(separator, '.');
+        detail::write_visibly(out, *name);
+    }
+    if (subject.arguments) {
+        out << ' ';
+        detail::write_visibly(out, subject.arguments->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    }
+    for (auto const& word : subject.argv) {
+        out << ' ';
+        detail::write_word(out, word);
+    }
+
+    auto opening = " (";
+    if (!subject.cwd.empty()) {
+        out << std::exchange(opening, ", ") << "in ";
+        detail::write_word(out, subject.cwd.native());
+    }
+    for (auto const& [name, value] : subject.env) {
+        out << std::exchange(opening, ", ") << (value ? "" : "without ");
+        detail::write_word(out, name);
+        if (!value) continue;
+        out << '=';
+        detail::write_word(out, *value);
+    }
+    if (*opening == ',') out << ')';
+    return out;
+}
+
+} // namespace ipybox

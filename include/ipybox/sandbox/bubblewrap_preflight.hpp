@@ -1,0 +1,44 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+#include <ipybox/core/result.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox::detail {
+
+/// What decides whether this machine permits a sandbox without privileges.
+struct sandbox_host {
+    bool apparmor_restricts = false; ///< kernel.apparmor_restrict_unprivileged_userns is 1 (Ubuntu)
+    bool clone_disabled = false;     ///< kernel.unprivileged_userns_clone is 0 (Debian before 11, Arch hardened)
+    bool limit_zero = false;         ///< user.max_user_namespaces is 0
+    bool container = false;          ///< Docker, Podman or Kubernetes
+    bool root = false;
+};
+
+[[nodiscard]] sandbox_host this_sandbox_host();
+
+/// The bwrap program: `wanted`, or the one on PATH (absolute entries only).
+[[nodiscard]] result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted);
+
+/// Turns what bwrap said into an errc::sandbox_unavailable whose text says what is missing and what mends it.
+[[nodiscard]] error bubblewrap_unavailable(std::string_view said, sandbox_host const& host);
+
+/**
+ * \brief Runs a trivial program under `program flags…` and tells which flags to use.
+ * \details The flags come back as they are, without `--disable-userns` where bwrap is older than that. Success is remembered for the process,
+ * failure is not: what the text advises can be done while the process runs. One check at a time.
+ * \par Errors errc::sandbox_unavailable
+ */
+[[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program, std::vector<std::string> flags,
+                                                                    std::chrono::milliseconds bound);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/sandbox/impl/bubblewrap_preflight.ipp>
+#endif

@@ -1,0 +1,204 @@
+#pragma once
+
+#include <ipybox/os/unique_fd.hpp>
+#include <ipybox/sandbox/bubblewrap_preflight.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+/// True when the file can be read and its first line is `value`.
+IPYBOX_DECL bool setting_is(char const* file, std::string_view value) {
+    std::ifstream in(file);
+    std::string line;
+    return std::getline(in, line) && line == value;
+}
+
+IPYBOX_DECL sandbox_host this_sandbox_host() {
+    sandbox_host host;
+    host.apparmor_restricts = setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1");
+    host.clone_disabled = setting_is("/proc/sys/kernel/unprivileged_userns_clone", "0");
+    host.limit_zero = setting_is("/proc/sys/user/max_user_namespaces", "0");
+    host.container = ::access("/.dockerenv", F_OK) == 0 || ::access("/run/.containerenv", F_OK) == 0 ||
+                     std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
+    host.root = ::geteuid() == 0;
+    return host;
+}
+
+IPYBOX_DECL error sandbox_unavailable(std::string text) {
+    return error(errc::sandbox_unavailable,
+                 std::move(text) + ". To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
+}
+
+IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted) {
+    auto const usable = [](std::filesystem::path const& path) {
+        std::error_code ec;
+        return std::filesystem::is_regular_file(path, ec) && ::access(path.c_str(), X_OK) == 0;
+    };
+    if (!wanted.empty()) {
+        if (!wanted.is_absolute()) return failure(errc::invalid_argument, "the bwrap program " + wanted.string() + " is not an absolute path");
+        if (usable(wanted)) return wanted;
+        return failure(sandbox_unavailable("the bwrap program " + wanted.string() + " is not there or cannot be executed"));
+    }
+
+    auto const* variable = std::getenv("PATH");
+    std::string_view folders = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
+    while (!folders.empty()) {
+        auto const folder = folders.substr(0, folders.find(':'));
+        folders.remove_prefix(std::min(folder.size() + 1, folders.size()));
+        auto candidate = std::filesystem::path(folder) / "bwrap";
+        if (candidate.is_absolute() && usable(candidate)) return candidate;
+    }
+    return failure(sandbox_unavailable("bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap "
+                                       "(Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap)"));
+}
+
+IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host const& host) {
+    auto const mentions = [said](auto... words) { return ((said.find(words) != std::string_view::npos) || ...); };
+    auto const why = [&]() -> std::string_view {
+        if (mentions("Unknown option")) return "the installed bubblewrap is too old; install version 0.8 or newer";
+        if (mentions("setuid mode")) {
+            return "bwrap is installed setuid root, which does not allow what is needed; remove the bit: sudo chmod u-s \"$(command -v bwrap)\"";
+        }
+        if (mentions("mount proc")) {
+            return "a fresh /proc cannot be mounted here, as this is a container or another sandbox that masks /proc; run outside of it, or give the "
+                   "container an unmasked /proc (Docker: --security-opt systempaths=unconfined; Kubernetes: procMount: Unmasked)";
+        }
+        if (!host.root && host.apparmor_restricts) {
+            return "AppArmor keeps ordinary users from user namespaces (Ubuntu 23.10 and newer); permit them: sudo sysctl -w "
+                   "kernel.apparmor_restrict_unprivileged_userns=0, or install an AppArmor profile for bwrap with the rule \"userns,\"";
+        }
+        if (!host.root && host.clone_disabled) {
+            return "the kernel does not permit user namespaces to ordinary users; permit them: sudo sysctl -w kernel.unprivileged_userns_clone=1";
+        }
+        if (host.limit_zero) return "user namespaces are switched off; switch them on: sudo sysctl -w user.max_user_namespaces=28633";
+        if (mentions("ENOSPC", "No space left")) {
+            return "no further user namespace can be made, as this process itself runs in a sandbox that forbids nesting; run outside of it";
+        }
+        if (host.container && mentions("namespace", "Permission denied", "Operation not permitted")) {
+            return "the container does not permit user namespaces and mounts; start it with, for Docker: --security-opt seccomp=unconfined "
+                   "--security-opt apparmor=unconfined --security-opt systempaths=unconfined";
+        }
+        if (host.root && mentions("uid map")) {
+            return "root lacks the capability CAP_SETFCAP here; add it (Docker: --cap-add SETFCAP) or run as an ordinary user";
+        }
+        if (mentions("namespace")) return "the kernel does not permit user namespaces; permit them: sudo sysctl -w user.max_user_namespaces=28633";
+        return "bubblewrap does not work here";
+    }();
+
+    auto const last = said.find_last_not_of(" \n");
+    said = said.substr(0, last == std::string_view::npos ? 0 : last + 1);
+    return sandbox_unavailable(std::string(why).append(" (").append(said.empty() ? "it said nothing" : said).append(")"));
+}
+
+/// All that a program writes until every process of it is gone or the time is over, when it is killed.
+IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& command, std::chrono::milliseconds bound) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe", errno));
+    os::unique_fd const reader(ends[0]);
+    os::unique_fd writer(ends[1]);
+
+    std::vector<char*> argv;
+    for (auto const& word : command) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    // Messages are compared with English ones.
+    char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
+    char language[] = "LC_ALL=C";
+    char* env[] = {path, language, nullptr};
+
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
+    ::posix_spawn_file_actions_adddup2(&actions, writer.get(), 2);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    // bwrap before 0.11.1 waits for ever with an ignored SIGCHLD, or with a blocked one.
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    ::posix_spawnattr_setsigmask(&attributes, &signals);
+    ::sigaddset(&signals, SIGCHLD);
+    ::sigaddset(&signals, SIGPIPE);
+    ::posix_spawnattr_setsigdefault(&attributes, &signals);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    pid_t pid = -1;
+    int const failed = ::posix_spawn(&pid, command.front().c_str(), &actions, &attributes, argv.data(), env);
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) return failure(system_failure(command.front(), failed));
+    os::unique_fd const process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    writer.reset();
+
+    auto const deadline = std::chrono::steady_clock::now() + bound;
+    std::string text;
+    bool in_time = true;
+    for (;;) {
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        pollfd readable{reader.get(), POLLIN, 0};
+        int const ready = ::poll(&readable, 1, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
+        if (ready < 0 && errno == EINTR) continue;
+        in_time = ready > 0;
+        if (!in_time) break;
+        char chunk[4096];
+        auto const n = ::read(reader.get(), chunk, sizeof chunk);
+        if (n <= 0) break;
+        if (text.size() < 16 * sizeof chunk) text.append(chunk, static_cast<std::size_t>(n));
+    }
+    // Whoever has closed its output has said all it had to say. A pidfd, as the application may have reaped the process already.
+    if (process) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
+    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+    if (!in_time) {
+        return failure(errc::timed_out, command.front() + " did not end within " + std::to_string(bound.count()) + " ms");
+    }
+    return text;
+}
+
+/// Proof is what the program inside says, not an exit status: an application that ignores SIGCHLD gets none.
+IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags, std::chrono::milliseconds bound) {
+    constexpr std::string_view proof = "ipybox: the sandbox works\n";
+    std::vector<std::string> command{program.string()};
+    command.insert(command.end(), flags.begin(), flags.end());
+    // Here the parent's thread waits, so that its death is indeed the end.
+    command.insert(command.end(), {"--die-with-parent", "--chdir", "/", "--", "/bin/sh", "-c", "echo 'ipybox: the sandbox works'"});
+    auto said = output_of(command, bound);
+    if (!said) return failure(sandbox_unavailable("bubblewrap does not work here: " + said.error().text()));
+    if (said->ends_with(proof)) return {};
+    return failure(bubblewrap_unavailable(*said, this_sandbox_host()));
+}
+
+IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program, std::vector<std::string> flags,
+                                                                  std::chrono::milliseconds bound) {
+    static std::mutex mutex;
+    static std::map<std::vector<std::string>, std::vector<std::string>> remembered;
+    std::vector<std::string> key{program.string()};
+    key.insert(key.end(), flags.begin(), flags.end());
+
+    std::lock_guard const lock(mutex);
+    if (auto const known = remembered.find(key); known != remembered.end()) return known->second;
+    auto works = try_bubblewrap(program, flags, bound);
+    if (!works && works.error().text().find("Unknown option --disable-userns") != std::string::npos) {
+        std::erase(flags, "--disable-userns");
+        works = try_bubblewrap(program, flags, bound);
+    }
+    if (!works) return failure(works);
+    remembered.emplace(std::move(key), flags);
+    return flags;
+}
+
+} // namespace detail
+} // namespace ipybox

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/os/launch_spec.hpp>
+
+#include <concepts>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+template <class P>
+concept has_wrap = requires(P const& policy, launch_spec spec) {
+    { policy.wrap(std::move(spec)) } -> std::same_as<result<launch_spec>>;
+};
+
+} // namespace detail
+
+/**
+ * \brief How a sandbox policy is used; the primary template forwards to its members.
+ * \details Specialise it to make a sandbox policy of a type that is not yours:
+ * \code
+ * template <> struct ipybox::sandbox_traits<their::jail> {
+ *     static result<launch_spec> wrap(their::jail const& jail, launch_spec spec);
+ * };
+ * \endcode
+ */
+template <class P>
+struct sandbox_traits {
+    static result<launch_spec> wrap(P const& policy, launch_spec spec)
+        requires detail::has_wrap<P>
+    {
+        return policy.wrap(std::move(spec));
+    }
+};
+
+/**
+ * \brief Puts a sandbox around a program that is about to be started.
+ * \details `wrap` maps what would be started onto what is started instead; it starts nothing of it. A policy whose sandbox cannot be had on this
+ * machine returns errc::sandbox_unavailable: there is no way on with less than was asked for. See docs/concepts/sandbox_policy.md.
+ */
+template <class P>
+concept sandbox_policy = std::move_constructible<P> && requires(P const& policy, launch_spec spec) {
+    { sandbox_traits<P>::wrap(policy, std::move(spec)) } -> std::same_as<result<launch_spec>>;
+};
+
+namespace detail {
+
+/// True, or a compile error that says what is missing. First line of each class that takes a sandbox policy.
+template <class P>
+consteval bool require_sandbox_policy() {
+    static_assert(sandbox_policy<P>, "a sandbox policy has `result<launch_spec> wrap(launch_spec) const`, or a specialisation of ipybox::sandbox_traits");
+    return true;
+}
+
+} // namespace detail
+} // namespace ipybox

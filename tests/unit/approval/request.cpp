@@ -1,0 +1,174 @@
+#include <ipybox/approval/approval_request.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <support/catch.hpp>
+
+#include <atomic>
+#include <sstream>
+#include <thread>
+
+namespace {
+
+using ipybox::approval_kind;
+using ipybox::approval_request;
+using ipybox::approval_subject;
+using ipybox::decision;
+using nlohmann::json;
+
+approval_subject tool_call(json arguments = {{"q", "x"}}) {
+    return {.id = 7, .server = "github", .tool = "search", .arguments = std::make_shared<json const>(std::move(arguments)), .code = "search(q='x')", .cell_id = "c1"};
+}
+
+std::string line(approval_subject subject) {
+    std::ostringstream out;
+    out << approval_request(std::move(subject));
+    return out.str();
+}
+
+} // namespace
+
+TEST_CASE("decision: accepts, accepts with edited arguments, or rejects with a reason") {
+    CHECK(decision::accept().accepted());
+    CHECK(decision::accept().edited_arguments() == nullptr);
+
+    auto const edited = decision::accept(json{{"q", "y"}});
+    CHECK(edited.accepted());
+    REQUIRE(edited.edited_arguments());
+    CHECK(*edited.edited_arguments() == json{{"q", "y"}});
+    auto const array = decision::accept(json::array({1, 2}));
+    CHECK(*array.edited_arguments() == json::array({1, 2}));
+
+    CHECK_FALSE(decision::reject().accepted());
+    CHECK(decision::reject().reason() == "rejected");
+    CHECK(decision::reject("no").reason() == "no");
+    CHECK(decision::accept().reason().empty());
+}
+
+TEST_CASE("approval_request: says what it is about") {
+    approval_request const request(tool_call());
+    CHECK(request.id() == 7);
+    CHECK(request.kind() == approval_kind::tool);
+    CHECK(request.server() == "github");
+    CHECK(request.tool() == "search");
+    CHECK(request.arguments() == json{{"q", "x"}});
+    CHECK(request.code() == "search(q='x')");
+    CHECK(request.cell_id() == "c1");
+    CHECK_FALSE(request.deadline());
+
+    approval_request const shell({.kind = approval_kind::shell, .argv = {"ls"}, .cwd = "/w", .env = {{"A", "1"}, {"B", std::nullopt}}});
+    CHECK(shell.arguments().is_null());
+    CHECK(shell.argv() == std::vector<std::string>{"ls"});
+    CHECK(shell.cwd() == "/w");
+    CHECK_FALSE(shell.env().at("B"));
+}
+
+TEST_CASE("approval_request: the first answer counts") {
+    approval_request const request(tool_call());
+    auto const copy = request;
+    auto const answer = request.pending_answer();
+    CHECK_FALSE(answer->decided());
+    CHECK(copy.accept(json{{"q", "z"}}));
+    CHECK_FALSE(request.reject("late"));
+    CHECK_FALSE(request.accept());
+    REQUIRE(answer->decided());
+    CHECK(*answer->decided()->edited_arguments() == json{{"q", "z"}});
+}
+
+TEST_CASE("approval_request: dropped unanswered is rejected, with the last copy") {
+    auto request = std::make_optional<approval_request>(tool_call());
+    auto copy = request;
+    auto const answer = request->pending_answer();
+    auto const subject = request->subject();
+    int calls = 0;
+    answer->on_decided([&](decision made) {
+        ++calls;
+        CHECK_FALSE(made.accepted());
+        CHECK(made.reason() == "nobody answered the approval request");
+    });
+    request.reset();
+    CHECK(calls == 0);
+    copy.reset();
+    CHECK(calls == 1);
+    CHECK(subject->tool == "search");
+}
+
+TEST_CASE("approval_request: who waits is called once, at once where there is an answer") {
+    approval_request const request(tool_call());
+    request.accept();
+    int calls = 0;
+    request.pending_answer()->on_decided([&](decision made) { calls += made.accepted() ? 1 : 100; });
+    CHECK(calls == 1);
+    request.reject();
+    CHECK(calls == 1);
+}
+
+TEST_CASE("approval_request: a moved-from handle answers nothing") {
+    approval_request request(tool_call());
+    auto const taken = std::move(request);
+    CHECK_FALSE(request.accept());
+    CHECK(taken.accept());
+}
+
+TEST_CASE("approval_request: edited arguments reject what has none") {
+    approval_request const shell({.kind = approval_kind::shell, .argv = {"ls"}});
+    CHECK(shell.accept(json::object()));
+    auto const made = shell.pending_answer()->decided();
+    CHECK_FALSE(made->accepted());
+    CHECK(made->reason() == "accepted with edited arguments, but a shell command has none");
+}
+
+TEST_CASE("approval_request: threads that answer at once agree on one answer", "[tsan]") {
+    for (int round = 0; round < 200; ++round) {
+        auto request = std::make_optional<approval_request>(tool_call());
+        auto const answer = request->pending_answer();
+        std::atomic<int> first{0};
+        std::atomic<int> told{0};
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i) {
+            threads.emplace_back([copy = *request, &first, i] {
+                if (i % 2 ? copy.accept() : copy.reject(std::to_string(i))) ++first;
+            });
+        }
+        request.reset();
+        answer->on_decided([&told](decision) { ++told; });
+        for (auto& thread : threads) thread.join();
+        CHECK(first == 1);
+        CHECK(told == 1);
+    }
+}
+
+TEST_CASE("approval_request: dropping in several threads rejects once", "[tsan]") {
+    for (int round = 0; round < 200; ++round) {
+        auto request = std::make_optional<approval_request>(tool_call());
+        std::atomic<int> told{0};
+        request->pending_answer()->on_decided([&told](decision made) { told += made.accepted() ? 100 : 1; });
+        std::vector<std::thread> threads;
+        for (int i = 0; i < 4; ++i) threads.emplace_back([copy = *request] { (void)copy.id(); });
+        request.reset();
+        for (auto& thread : threads) thread.join();
+        threads.clear();
+        CHECK(told == 1);
+    }
+}
+
+TEST_CASE("approval_request: is printed as one line") {
+    CHECK(line(tool_call()) == R"(tool call github.search {"q":"x"})");
+    CHECK(line(tool_call(json::object())) == "tool call github.search {}");
+    CHECK(line({.kind = approval_kind::shell, .argv = {"ls", "-l", "my file", "it's", ""}, .cwd = "/my work", .env = {{"A", "1 2"}, {"B", std::nullopt}}}) ==
+          R"(shell command ls -l 'my file' 'it'\''s' '' (in '/my work', A='1 2', without B))");
+    CHECK(line({.kind = approval_kind::shell_magic, .argv = {"bash", "-c", "a\nb"}}) == R"(shell magic bash -c 'a\nb')");
+    CHECK(line({.kind = approval_kind::package, .argv = {"pip", "install", "numpy==2.1"}, .env = {{"C", std::nullopt}}}) ==
+          "package installation pip install numpy==2.1 (without C)");
+    CHECK(line({.kind = approval_kind::server, .server = "fetch"}) == "server registration fetch");
+}
+
+TEST_CASE("approval_request: its line cannot pretend to be something else") {
+    CHECK(line({.kind = approval_kind::shell, .argv = {"echo", "\r\x1b[2K\x7f ok"}}) == R"(shell command echo '\x0d\x1b[2K\x7f ok')");
+    CHECK(line({.kind = approval_kind::shell, .argv = {"a\u202eb\u2066c\u200bd\u0085\U000e0041"}}) == R"(shell command 'a\u202eb\u2066c\u200bd\x85\U000e0041')");
+    CHECK(line({.kind = approval_kind::shell, .argv = {"caf\u00e9 \u65e5\u672c \U0001f600"}}) == "shell command 'caf\u00e9 \u65e5\u672c \U0001f600'");
+    CHECK(line({.kind = approval_kind::shell, .argv = {"\xff\xc0\x80\xed\xa0\x80 \xe2\x80"}}) ==
+          R"(shell command '\xff\xc0\x80\xed\xa0\x80 \xe2\x80')");
+    CHECK(line({.server = "a\nb", .tool = "c\x1b"}) == R"(tool call a\nb.c\x1b)");
+    CHECK(line(tool_call({{"q", "\u202e\n\xff"}})) == "tool call github.search {\"q\":\"\\u202e\\n\ufffd\"}");
+}

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <ipybox/os/launch_spec.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace sandbox_test {
+
+/// A directory of its own, removed with all that is in it.
+class scratch_dir {
+  public:
+    explicit scratch_dir(std::filesystem::path const& parent = "/tmp") {
+        auto name = (parent / "ipybox-test-XXXXXX").string();
+        if (::mkdtemp(name.data())) path_ = name;
+    }
+    scratch_dir(scratch_dir const&) = delete;
+    scratch_dir& operator=(scratch_dir const&) = delete;
+    ~scratch_dir() {
+        std::error_code ec;
+        if (!path_.empty()) std::filesystem::remove_all(path_, ec);
+    }
+
+    std::filesystem::path const& path() const { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+struct outcome {
+    int code;
+    std::string output; ///< standard output and error
+};
+
+/// Runs `body` in a child process, whose output is collected; `body` returns its exit code or executes a program.
+inline outcome in_child(std::function<int()> const& body) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return {-1, "pipe2"};
+    ipybox::os::unique_fd reader(ends[0]);
+    ipybox::os::unique_fd writer(ends[1]);
+    auto const pid = ::fork();
+    if (pid == 0) {
+        ::dup2(writer.get(), 1);
+        ::dup2(writer.get(), 2);
+        ::_exit(body());
+    }
+    writer.reset();
+    outcome seen{-1, {}};
+    char chunk[4096];
+    for (ssize_t n; (n = ::read(reader.get(), chunk, sizeof chunk)) > 0;) seen.output.append(chunk, static_cast<std::size_t>(n));
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    seen.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return seen;
+}
+
+/// Becomes the program of the launch specification.
+inline int execute(ipybox::launch_spec const& spec) {
+    std::vector<std::string> pairs;
+    for (auto const& [name, value] : spec.env) pairs.push_back(name + '=' + value);
+    std::vector<char*> env;
+    for (auto& pair : pairs) env.push_back(pair.data());
+    env.push_back(nullptr);
+    std::vector<char*> argv;
+    for (auto const& word : spec.argv) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    ::execve(argv[0], argv.data(), env.data());
+    return 127;
+}
+
+inline outcome run(ipybox::launch_spec const& spec) {
+    return in_child([&] { return execute(spec); });
+}
+
+/// Gives up the rights of root for those of an ordinary user.
+inline bool become_ordinary_user() {
+    constexpr uid_t nobody = 65534;
+    return ::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 && ::setresuid(nobody, nobody, nobody) == 0;
+}
+
+} // namespace sandbox_test
