@@ -57,12 +57,34 @@ def wrong_edges(tree: Tree, allowed: dict[str, set[str]] = ALLOWED) -> list[str]
 
 
 def graph(tree: Tree, suffix: str = "") -> dict[str, set[str]]:
-    """Nodes are headers, each together with its own body; with suffix ".hpp" the bodies are left out."""
+    """Nodes are headers, each together with its own body; with suffix ".hpp" the bodies are left out.
+
+    A private header (`impl/x.hpp`) that a body includes, and that needs the body's own header, is a part of that body.
+    """
     edges: dict[str, set[str]] = {tree.node(name): set() for name in tree.files(suffix)}
     for name in tree.files(suffix):
-        targets = {tree.node(other) for other in tree.own[name] if other in tree.own and other.endswith(suffix)}
+        included = [other for other in tree.own[name] if other in tree.own and other.endswith(suffix)]
+        targets = {tree.node(other) for other in included if not is_part_of(tree, other, name)}
         edges[tree.node(name)] |= targets - {tree.node(name)}
     return edges
+
+
+def is_private(name: str) -> bool:
+    return "impl/" in name and name.endswith(".hpp")
+
+
+def is_part_of(tree: Tree, name: str, body: str) -> bool:
+    return is_private(name) and body.endswith(".ipp") and tree.node(body) in tree.own[name]
+
+
+def private_headers(tree: Tree) -> list[str]:
+    """A private header is for the bodies and other private headers of its room."""
+    return [
+        f"{name}: includes the private header ipybox/{other}"
+        for name in tree.files()
+        for other in tree.own[name]
+        if is_private(other) and not ("impl/" in name and room(name) == room(other))
+    ]
 
 
 def cycles(edges: dict[str, set[str]]) -> list[list[str]]:
@@ -109,7 +131,7 @@ def longest_chain(edges: dict[str, set[str]]) -> list[str]:
 
 def main() -> int:
     tree = read_tree()
-    problems = wrong_edges(tree)
+    problems = wrong_edges(tree) + private_headers(tree)
     circles = cycles(graph(tree))
     problems += ["a circle of includes: " + ", ".join(circle) for circle in circles]
     if not circles:

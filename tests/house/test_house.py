@@ -60,6 +60,16 @@ class Includes(Sandbox):
         self.header("core/impl/a.ipp", "ipybox/core/a.hpp")
         self.assertEqual(check_layers.cycles(check_layers.graph(read_tree(self.root))), [])
 
+    def test_a_private_header_is_a_part_of_its_body(self) -> None:
+        self.header("core/a.hpp", "ipybox/core/impl/a.ipp")
+        self.header("core/impl/a.ipp", "ipybox/core/impl/a_state.hpp")
+        self.header("core/impl/a_state.hpp", "ipybox/core/a.hpp")
+        tree = read_tree(self.root)
+        self.assertEqual(check_layers.cycles(check_layers.graph(tree)), [])
+        self.assertEqual(check_layers.private_headers(tree), [])
+        self.header("core/b.hpp", "ipybox/core/impl/a_state.hpp")
+        self.assertEqual(len(check_layers.private_headers(read_tree(self.root))), 1)
+
     def test_a_circle(self) -> None:
         self.header("core/a.hpp", "ipybox/core/b.hpp")
         self.header("core/b.hpp", "ipybox/core/c.hpp")

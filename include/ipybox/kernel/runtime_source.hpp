@@ -1,0 +1,2078 @@
+// Written by cmake/EmbedPython.cmake from python/ipybox_kernel: change it there, then build the target runtime_source.
+// clang-format off
+#pragma once
+
+#include <string_view>
+
+namespace ipybox::detail {
+
+/// A module of the Python package that the supervisor runs; `name` is without ".py".
+struct runtime_module {
+    std::string_view name;
+    std::string_view text;
+};
+
+/// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
+inline constexpr std::string_view runtime_boot = R"py("""The text that starts the supervisor: ``PYTHON -E -c BOOT N``. It gets the package from the host and hands over to it."""
+
+import sys
+
+sys.path.remove("")  # nothing may be imported from the working directory
+
+import fcntl
+import importlib.machinery
+import json
+import os
+import socket
+import struct
+
+
+class Sources:
+    """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines."""
+
+    def __init__(self, texts):
+        self.texts = texts
+
+    def find_spec(self, name, path=None, target=None):
+        package, _, module = name.partition(".")
+        if package != "ipybox_kernel" or (module and module not in self.texts):
+            return None
+        spec = importlib.machinery.ModuleSpec(name, self, is_package=not module)
+        spec.origin, spec.has_location = self.filename(name), bool(module)
+        return spec
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        exec(self.get_code(module.__name__), module.__dict__)
+
+    def get_code(self, name):
+        return compile(self.get_source(name), self.filename(name), "exec", dont_inherit=True)
+
+    def get_source(self, name):
+        return self.texts.get(name.partition(".")[2], "")
+
+    def filename(self, name):
+        return f"<ipybox_kernel>/{name.partition('.')[2] or '__init__'}.py"
+
+
+def control_socket(number):
+    """Moves the control descriptor out of the way of 0 to 2, and gives these something harmless."""
+    control = socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10))
+    null = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
+    for standard in {0, number} & {0, 1, 2}:
+        os.dup2(null, standard)
+    if null > 2:
+        os.close(null)
+    return control
+
+
+def greeting(control):
+    """The host's first message and the texts it came with."""
+    data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+    if not data:
+        raise SystemExit("the host closed the control socket")
+    with open(struct.unpack("i", ancillary[0][2][:4])[0], "rb") as memory:
+        memory.seek(0)
+        return json.loads(data), json.loads(memory.read())
+
+
+control = control_socket(int(sys.argv[1]))
+hello, texts = greeting(control)
+sys.argv[1:] = []
+sys.meta_path.insert(0, Sources(texts))
+
+import ipybox_kernel.supervisor
+
+ipybox_kernel.supervisor.main(control, hello)
+)py";
+
+inline constexpr runtime_module runtime_modules[] = {
+{"child", R"py("""What a forked child does to become a kernel."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from ipybox_kernel import process
+from ipybox_kernel.wire import Link
+
+if TYPE_CHECKING:
+    from ipybox_kernel.kernel import HandlersKernel
+    from ipybox_kernel.supervisor import Birth
+
+DEFAULTS = {
+    "TERM": "dumb",
+    "NO_COLOR": "1",
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+}
+
+
+def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
+    """Runs a kernel in this process, which was forked for it. One step after the other; guards belong before the last."""
+    gc.enable()
+    process.default_signals()
+    process.detach(birth.supervisor)
+    set_environment(birth.env)
+    set_import_path(birth.env)
+    reseed()
+    kernel.run(Link(birth.stream), birth.restore_cwd)
+
+
+def set_environment(env: dict[str, str]) -> None:
+    """Exactly what the host gave, and what keeps programs from colouring their output."""
+    os.environ.clear()
+    os.environ.update({**DEFAULTS, **env})
+    time.tzset()
+
+
+def set_import_path(env: dict[str, str]) -> None:
+    """The working directory and PYTHONPATH come first, as if the interpreter had been started here."""
+    extra = [os.path.abspath(entry) for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    sys.path[:] = ["", *dict.fromkeys(extra), *(entry for entry in sys.path if entry not in extra)]
+
+
+def reseed() -> None:
+    """Makes this kernel's random numbers its own. (``random`` does so after every fork.)"""
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random:
+        numpy_random.seed()
+)py"},
+{"interrupt", R"py("""SIGINT: when it may stop a cell, and when it has to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+
+class Interrupts:
+    """Turns SIGINT into the end of the running cell.
+
+    ``with interrupts.shield`` around a change that must not be left half done: an interrupt that comes meanwhile is
+    raised at the end of it. (Blocking the signal would not do: Python runs the handler whichever thread took it.)
+    """
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.depth = 0
+        self.pending = False
+        self.cancelled = False
+        self.task: asyncio.Task[Any] | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.main = threading.get_ident()
+
+    def install(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.main = threading.get_ident()
+        signal.signal(signal.SIGINT, self.handle)
+
+    def arm(self) -> None:
+        """From here on SIGINT stops what runs."""
+        self.pending = self.cancelled = False
+        self.armed = True
+
+    def disarm(self) -> None:
+        self.armed = False
+        self.task = None
+
+    def handle(self, number: int, frame: FrameType | None) -> None:
+        """The signal handler."""
+        if not self.armed:
+            return
+        if self.depth:
+            self.pending = True
+        else:
+            self.deliver()
+
+    def deliver(self) -> None:
+        """Raises in the code that runs; cancels the cell's task when the loop waits for it."""
+        self.pending = False
+        if self.task is None or self.cancelled or asyncio.current_task(self.loop):
+            raise KeyboardInterrupt
+        self.cancel()
+
+    def cancel(self) -> None:
+        """Cancels the task of an ``await`` cell. Once is enough: what swallows it gets KeyboardInterrupt the next time."""
+        if self.task is not None and self.loop is not None:
+            self.cancelled = True
+            self.loop.call_soon_threadsafe(self.task.cancel)
+
+    def __enter__(self) -> None:
+        if threading.get_ident() == self.main:
+            self.depth += 1
+
+    def __exit__(self, *exception: type[BaseException] | BaseException | TracebackType | None) -> None:
+        if threading.get_ident() == self.main:
+            self.depth -= 1
+            if self.pending and not self.depth and self.armed:
+                self.deliver()
+
+    def unshield(self) -> None:
+        """Leaves a shield where nothing can be raised; an interrupt that came meanwhile waits for the next one."""
+        if threading.get_ident() == self.main:
+            self.depth -= 1
+
+    def uninstall(self) -> None:
+        """In a forked child of a cell: Ctrl-C is as in any Python program."""
+        self.disarm()
+        self.depth = 0
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+interrupts = Interrupts()
+)py"},
+{"kernel", R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import getpass
+import inspect
+import os
+import sys
+import threading
+from collections import deque
+from types import SimpleNamespace
+from typing import Any, Coroutine
+
+from IPython.core.error import StdinNotImplementedError
+from ipykernel.ipkernel import IPythonKernel
+
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.session import Sink
+from ipybox_kernel.shell import ShellCommands
+from ipybox_kernel.streams import Streams
+from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
+from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
+
+END_OF_INPUT = "\x04"
+
+
+class HandlersKernel(IPythonKernel):
+    """ipykernel's own handlers, over a Link."""
+
+    level = "handlers"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(iopub_socket=Sink(IOPUB), stdin_socket=Sink(STDIN), **options)
+        self.replies = Sink(SHELL)
+        self.streams = Streams(self.session, self.iopub_socket)
+        self.commands = ShellCommands(self.shell, self.streams)
+        self.tracebacks = Tracebacks(self.shell, self.publish_error)
+        self.loop_runner = self.shell.loop_runner
+        self.link: Link | None = None
+        self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
+        self.home: str | None = None  # where a cell that went elsewhere is brought back to
+        self._execute_sleep = 0.0
+
+    # Life
+
+    def run(self, link: Link, restore_cwd: bool) -> None:
+        """Lives as a kernel, until ``exit()`` or the end of file."""
+        self.link = link
+        self.home = os.getcwd() if restore_cwd else None
+        self.session.connect(link)
+        self.streams.open(link)
+        builtins.input, getpass.getpass = self.raw_input, self.getpass
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        interrupts.install(loop)
+        self.io_loop = MainLoop(loop)
+        self.shell_channel_thread = self.main_thread()
+        self.publish_status("starting")
+        drive(loop, loop.create_task(self.serve(loop)))
+
+    async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Handles requests, one after the other. Returns between two of them."""
+        assert self.link
+        while not self.shell.exit_now:
+            try:
+                message = self.backlog.popleft() if self.backlog else self.link.receive()
+            except EOFError:
+                return
+            if message:
+                await self.handle(*message)
+            else:
+                await readable(loop, self.link.socket.fileno())
+
+    async def handle(self, channel: int, frames: list[memoryview]) -> None:
+        """Handles one message of the host. Whatever happens, a request is answered."""
+        if channel == STDIN:
+            return  # nobody waits for this input any more
+        request = self.session.parse(frames)
+        self.session.begin(request, frames)
+        self.set_parent([], request)
+        try:
+            try:
+                interrupts.arm()
+                handler = self.shell_handlers[request["msg_type"]]
+                result = handler(self.replies, [], request)
+                if inspect.isawaitable(result):
+                    await result
+            finally:
+                interrupts.disarm()
+        except (Exception, KeyboardInterrupt) as error:
+            interrupts.disarm()
+            self.refuse(request, error)
+        self.streams.flush()
+
+    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
+        """Answers a request that could not be handled."""
+        kind, _, suffix = request["msg_type"].rpartition("_")
+        if suffix == "request":
+            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
+            self.session.send(self.replies, f"{kind}_reply", content, request)
+
+    def main_thread(self) -> Any:
+        """ipykernel 7 asks it whether a cell runs in the main thread, ipykernel 6 does not."""
+        return SimpleNamespace(parent_thread=threading.main_thread())
+
+    def publish_status(self, state: str) -> None:
+        self.session.send(self.iopub_socket, "status", {"execution_state": state}, self.get_parent("shell"))
+
+    def publish_error(self, content: dict[str, Any]) -> None:
+        self.streams.flush()
+        self.session.send(self.iopub_socket, "error", content, self.get_parent("shell"))
+
+    # Cells
+
+    async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Runs a cell between busy and idle, as Jupyter has it."""
+        parent["content"]["stop_on_error"] = False  # there is no queue of ours to stop
+        self.publish_status("busy")
+        await super().execute_request(stream, ident, parent)
+        self.publish_status("idle")
+
+    async def do_execute(
+        self,
+        code: str,
+        silent: bool,
+        store_history: bool = True,
+        user_expressions: dict[str, str] | None = None,
+        allow_stdin: bool = False,
+        **cell: Any,
+    ) -> dict[str, Any]:
+        """Runs a cell; returns the content of its reply when everything it put out has been sent."""
+        self.tracebacks.begin()
+        try:
+            try:
+                reply = await self.run_cell(code, silent, store_history, user_expressions or {})
+            finally:
+                interrupts.disarm()
+            error = self.tracebacks.display_error
+        except BaseException as stopped:
+            interrupts.disarm()
+            reply, error = self.reply({}), as_interrupt(stopped)
+            self.tracebacks.show((type(error), error, error.__traceback__))
+        if error is not None:
+            reply.update(describe(error), status="error")
+        if reply["status"] == "error":
+            reply["traceback"] = (self.session.last_error or {}).get("traceback", [])
+        self.finish_cell()
+        return reply
+
+    async def run_cell(
+        self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
+    ) -> dict[str, Any]:
+        """Runs a cell and returns the content of its reply."""
+        return await super().do_execute(  # type: ignore[no-any-return]
+            code, silent, store_history, user_expressions, self.stdin_allowed()
+        )
+
+    def reply(self, expressions: dict[str, Any]) -> dict[str, Any]:
+        """The content of a reply to a cell that did not fail."""
+        payload = self.shell.payload_manager.read_payload()
+        self.shell.payload_manager.clear_payload()
+        return {
+            "status": "ok",
+            "execution_count": self.shell.execution_count - 1,
+            "user_expressions": expressions,
+            "payload": payload,
+        }
+
+    def finish_cell(self) -> None:
+        """Puts the working directory right and sends everything that was written."""
+        if self.streams.forked:
+            self.streams.flush()
+            os._exit(0)  # a child that a cell forked and did not end
+        self.restore_cwd()
+        self.streams.flush()
+
+    def restore_cwd(self) -> None:
+        if self.home is None:
+            return
+        try:
+            if os.getcwd() == self.home:
+                return
+        except FileNotFoundError:
+            pass
+        os.chdir(self.home)
+        self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+
+    # Input
+
+    def stdin_allowed(self) -> bool:
+        return bool(self.get_parent("shell").get("content", {}).get("allow_stdin"))
+
+    def raw_input(self, prompt: object = "") -> str:
+        """``input()``: asks the host."""
+        return self.ask("input", str(prompt), password=False)
+
+    def getpass(self, prompt: str = "Password: ", stream: object = None, *, echo_char: str | None = None) -> str:
+        """``getpass.getpass()``: asks the host, which does not show the answer."""
+        return self.ask("getpass", prompt, password=True)
+
+    def ask(self, function: str, prompt: str, *, password: bool) -> str:
+        if not self.stdin_allowed() or threading.current_thread() is not threading.main_thread():
+            raise StdinNotImplementedError(f"{function}() was called, but nobody is there to answer.")
+        assert self.link
+        self.streams.flush()
+        while stale := self.link.receive():
+            self.keep(*stale)
+        content = {"prompt": prompt, "password": password}
+        self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
+        while True:
+            channel, frames = self.link.wait()
+            if channel == STDIN:
+                break
+            self.keep(channel, frames)
+        value = str(self.session.parse(frames)["content"].get("value", ""))
+        if value == END_OF_INPUT:
+            raise EOFError
+        return value
+
+    def keep(self, channel: int, frames: list[memoryview]) -> None:
+        """Puts a request aside that came too early. Input that came too late is dropped."""
+        if channel != STDIN:
+            self.backlog.append((channel, frames))
+
+
+class LeanKernel(HandlersKernel):
+    """Our own ``execute_request`` and ``do_execute``: a cell is transformed once, driven directly and can be stopped."""
+
+    level = "lean"
+
+    def main_thread(self) -> None:
+        """No channel threads, no subshells."""
+
+    async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
+        """Runs a cell and replies."""
+        content = parent["content"]
+        silent = content.get("silent", False)
+        store_history = content.get("store_history", not silent)
+        reply = await self.do_execute(content["code"], silent, store_history, content.get("user_expressions"))
+        self.session.send(stream, "execute_reply", reply, parent)
+
+    async def run_cell(
+        self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
+    ) -> dict[str, Any]:
+        """Runs a cell and returns the content of its reply."""
+        result = await self.run_code(code, silent, store_history)
+        error = result.error_in_exec if result.error_before_exec is None else result.error_before_exec
+        if error is None:
+            return self.reply(self.shell.user_expressions(user_expressions))
+        return {**self.reply({}), **describe(as_interrupt(error)), "status": "error"}
+
+    async def run_code(self, code: str, silent: bool, store_history: bool) -> Any:
+        """Runs a cell and returns IPython's result, as ``shell.run_cell`` does without the detours."""
+        shell = self.shell
+        if shell.loop_runner is not self.loop_runner:
+            return shell.run_cell(code, store_history=store_history, silent=silent)  # %autoawait trio
+        try:
+            transformed, failure = shell.transform_cell(code), None
+        except Exception:
+            transformed, failure = code, sys.exc_info()
+        cell = shell.run_cell_async(
+            code,
+            store_history=store_history,
+            silent=silent,
+            transformed_cell=transformed,
+            preprocessing_exc_tuple=failure,
+        )
+        result = None
+        try:
+            if shell.should_run_async(code, transformed_cell=transformed, preprocessing_exc_tuple=failure):
+                result = await self.run_task(cell)
+            else:
+                result = complete(cell)
+        finally:
+            shell.events.trigger("post_execute")
+            if not silent:
+                shell.events.trigger("post_run_cell", result)
+        return result
+
+    async def run_task(self, cell: Coroutine[Any, Any, Any]) -> Any:
+        """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
+        interrupts.task = asyncio.get_running_loop().create_task(cell)
+        try:
+            return await interrupts.task
+        finally:
+            interrupts.task = None
+
+
+class MainLoop:
+    """What ipykernel and IPython use of a tornado loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.asyncio_loop = loop
+        self.call_later = loop.call_later
+        self.add_callback = loop.call_soon_threadsafe  # wakes the loop, also when a signal handler calls it
+
+    def stop(self) -> None:
+        """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
+
+
+def complete(cell: Coroutine[Any, Any, Any]) -> Any:
+    """The result of a coroutine that never waits."""
+    try:
+        cell.send(None)
+    except StopIteration as stop:
+        return stop.value
+    cell.close()
+    raise RuntimeError("a cell without await waits for something")
+
+
+async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    """Waits until there is something to read. Only then is the descriptor watched: no cell is disturbed by it."""
+    arrived = loop.create_future()
+    loop.add_reader(fd, arrived.set_result, None)
+    try:
+        await arrived
+    finally:
+        loop.remove_reader(fd)
+
+
+def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
+    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
+    kernel.add_done_callback(lambda _: loop.stop())
+    while not kernel.done():
+        try:
+            loop.run_forever()
+        except (KeyboardInterrupt, SystemExit):
+            interrupts.cancel()  # it struck in another task than the cell's
+    kernel.result()
+)py"},
+{"preload", R"py("""Imports and builds everything a kernel needs, once, before the first fork."""
+
+from __future__ import annotations
+
+import asyncio
+import fnmatch
+import gc
+import importlib
+import json
+import logging
+import os
+import sys
+import tempfile
+import threading
+import traceback
+import warnings
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable, Iterator
+
+if TYPE_CHECKING:
+    from ipybox_kernel.kernel import HandlersKernel
+
+SUPPORTED = "ipykernel >= 6.29, < 8"
+NOT_NEEDED = ("debugpy", "jedi", "pickleshare")  # imported by IPython if they are there; 45 ms
+CHECK = "print('ready')"
+WARM_UP = ("1/0", "await __import__('asyncio').sleep(0)", "'ready'", "print('ready')")
+
+
+class Failure(Exception):
+    """There will be no kernels; the kind of the ``failed`` event and its text."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+def kernel(level: str, modules: list[str]) -> HandlersKernel:
+    """A kernel that works, ready to be forked; raises Failure if there is none."""
+    gc.disable()
+    with without(NOT_NEEDED):
+        classes = import_kernel()
+        built = build([classes[level]] if level in classes else list(classes.values()))
+    for module in modules:
+        preload_module(module)
+    gc.freeze()
+    return built
+
+
+def import_kernel() -> dict[str, Any]:
+    """The kernel classes by level, the best one first."""
+    try:
+        from ipybox_kernel.kernel import HandlersKernel, LeanKernel
+    except ModuleNotFoundError as error:
+        if error.name == "ipykernel":
+            text = f"{sys.executable} has no ipykernel. To install it: {sys.executable} -m pip install ipykernel"
+            raise Failure("ipykernel_missing", text) from None
+        raise failure(error) from None
+    except Exception as error:
+        raise failure(error) from None
+    return {"lean": LeanKernel, "handlers": HandlersKernel}
+
+
+def build(candidates: list[Any]) -> HandlersKernel:
+    """The first kernel that runs a cell."""
+    for candidate in candidates:
+        try:
+            built = make(candidate)
+            check(built)
+            return built
+        except Exception as error:
+            reason = error
+            candidate.clear_instance()
+            candidate.shell_class.klass.clear_instance()
+    raise failure(reason, "unsupported")
+
+
+def make(candidate: Any) -> HandlersKernel:
+    """Builds a kernel and its shell. Nothing is read from or written to a profile directory."""
+    from IPython.core.profiledir import ProfileDir
+    from traitlets.config import Config
+
+    from ipybox_kernel.session import LeanSession
+
+    config = Config({"HistoryManager": {"enabled": False}, "InteractiveShell": {"colors": "nocolor"}})
+    os.environ["IPYTHONDIR"] = os.path.join(tempfile.gettempdir(), "ipython")  # never made, but it could be
+    made: HandlersKernel = candidate.instance(
+        session=LeanSession(),
+        profile_dir=ProfileDir(),
+        config=config,
+        user_ns=None,
+        log=logging.getLogger("ipykernel"),
+    )
+    made.shell.db = Store()
+    warnings.filterwarnings("ignore", message="To exit: use")
+    return made
+
+
+class Store(dict[str, Any]):
+    """What ``%store`` and ``%cd`` remember, for as long as the kernel lives."""
+
+    def keys(self, glob: str = "*") -> Any:
+        return fnmatch.filter(super().keys(), glob)
+
+
+def check(built: HandlersKernel) -> None:
+    """Runs a cell and looks at what comes out; raises if the hooks do not fit."""
+    messages = rehearse(built, CHECK)
+    texts = [message["content"].get("text") for message in messages if message["msg_type"] == "stream"]
+    states = [message["content"]["status"] for message in messages if message["msg_type"] == "execute_reply"]
+    if texts != ["ready\n"] or states != ["ok"]:
+        raise RuntimeError(f"a cell that prints and ends sent {messages}")
+
+
+def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
+    """What makes the first cells of every fork faster, one piece at a time."""
+    return [*(partial(rehearse, built, cell) for cell in WARM_UP), gc.freeze]
+
+
+def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
+    """Runs a cell without a host and without a trace; returns the messages."""
+    recorder = Recorder()
+    built.session.connect(recorder)
+    loop = asyncio.new_event_loop()
+    with pristine(built.shell), stage(built):
+        loop.run_until_complete(built.handle(0, request("execute_request", code=code, silent=False, store_history=False)))
+    loop.close()
+    return recorder.messages
+
+
+class Recorder:
+    """A link to nowhere."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.messages: list[dict[str, Any]] = []
+
+    def send(self, channel: int, frames: list[Any]) -> None:
+        self.messages.append({**json.loads(frames[0]), "content": json.loads(frames[3])})
+
+
+def request(msg_type: str, **content: Any) -> list[memoryview]:
+    """The frames of a request."""
+    header = {"msg_id": "rehearsal", "msg_type": msg_type, "session": "", "username": "", "version": "5.4"}
+    return [memoryview(json.dumps(part).encode()) for part in (header, {}, {}, content)]
+
+
+@contextmanager
+def stage(built: HandlersKernel) -> Iterator[None]:
+    """Lets a kernel print that has no descriptors yet."""
+    saved = sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__
+    built.streams.install()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.__stdout__, sys.stderr, sys.__stderr__ = saved  # type: ignore[misc]
+
+
+@contextmanager
+def pristine(shell: Any) -> Iterator[None]:
+    """Afterwards the shell is as if nothing had been run in it."""
+    names, hidden = dict(shell.user_ns), dict(shell.user_ns_hidden)
+    try:
+        yield
+    finally:
+        shell.user_ns["_oh"].clear()
+        for namespace, saved in ((shell.user_ns, names), (shell.user_ns_hidden, hidden)):
+            namespace.clear()
+            namespace.update(saved)
+        for name in ("_", "__", "___"):
+            setattr(shell.displayhook, name, "")
+        shell.history_manager.output_hist_reprs.clear()
+        getattr(shell.history_manager, "outputs", {}).clear()
+        shell.last_execution_result = None
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+
+
+def preload_module(name: str) -> None:
+    """Imports what the host wants every kernel to have; a kernel that needs a missing one says so itself."""
+    try:
+        importlib.import_module(name)
+    except Exception:
+        print(f"ipybox: could not preload {name}:", file=sys.stderr)
+        traceback.print_exc()
+
+
+@contextmanager
+def without(names: tuple[str, ...]) -> Iterator[None]:
+    """Makes imports of these modules fail, for a while."""
+    blocked = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(blocked))  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for name in blocked:
+            del sys.modules[name]
+
+
+def failure(error: Exception, kind: str = "error") -> Failure:
+    """What is said when no kernel can be had: the versions found, those that work, and where it failed."""
+    lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()[-8:]
+    try:
+        found = ", ".join(f"{name} {version}" for name, version in versions().items())
+    except Exception:
+        found = "an ipykernel that cannot be imported"
+    text = f"{sys.executable} has {found}; kernels work with {SUPPORTED}.\n" + "\n".join(lines)
+    return Failure(kind, text)
+
+
+def versions() -> dict[str, str]:
+    """The versions of ipykernel and IPython."""
+    import ipykernel
+    import IPython
+
+    return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
+)py"},
+{"prelude", R"py("""Makes a stock Python kernel behave as a forked one.
+
+The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
+`_ipybox_prelude(restore_cwd=...)` and `del _ipybox_prelude`: no name stays with the user.
+"""
+
+
+def _ipybox_prelude(restore_cwd: bool) -> None:
+    import os
+    import sys
+
+    from IPython import get_ipython
+
+    shell = get_ipython()
+    if shell is None:
+        return  # a Python kernel that is not IPython
+
+    # What colours and pages is made for terminals. Tracebacks without colours are also ten times faster.
+    os.environ.update(TERM="dumb", NO_COLOR="1")
+    for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
+        os.environ.pop(name, None)
+    shell.run_line_magic("colors", "nocolor")
+
+    # ipykernel collects output for 200 ms before it sends it.
+    stream = type(sys.stdout)
+    if hasattr(stream, "flush_interval"):
+        stream.flush_interval = 0.01
+
+    if restore_cwd:
+        home = os.getcwd()
+
+        def restore(result: object) -> None:
+            try:
+                if os.getcwd() == home:
+                    return
+            except OSError:
+                pass  # it was deleted
+            try:
+                os.chdir(home)
+                print(f"[ipybox] cwd reset to {home}")
+            except OSError as error:
+                print(f"[ipybox] cwd cannot be reset to {home}: {error.strerror}")
+
+        shell.events.register("post_run_cell", restore)
+)py"},
+{"process", R"py("""What the supervisor and its children ask of the operating system."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def adopt_orphans() -> None:
+    """Makes this process the new parent of every descendant that loses its own."""
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def detach(supervisor: int) -> None:
+    """Gives a child of the supervisor its own session and group, and makes it die with the supervisor."""
+    os.setsid()
+    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != supervisor:
+        os._exit(1)
+    adopt_orphans()
+
+
+def default_signals() -> None:
+    """Undoes what Python and the supervisor changed and an exec would keep or a kernel must not inherit."""
+    signal.set_wakeup_fd(-1)
+    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def children() -> list[int]:
+    """The pids of this process's children; empty where ``/proc`` cannot tell.
+
+    ``/proc`` may belong to an outer pid namespace, so its numbers are translated into ours.
+    """
+    try:
+        level = len(_namespace_pids("self")) - 1
+        with open("/proc/thread-self/children") as file:
+            numbers = file.read().split()
+    except OSError:
+        return []
+    found = []
+    for number in numbers:
+        try:
+            found.append(_namespace_pids(number)[level])
+        except (OSError, IndexError):
+            continue  # gone meanwhile
+    return found
+
+
+def _namespace_pids(process: str) -> list[int]:
+    with open(f"/proc/{process}/status") as file:
+        for line in file:
+            if line.startswith("NSpid:"):
+                return [int(pid) for pid in line.split()[1:]]
+    return []
+
+
+def kill(pid: int, number: int, *, group: bool = False) -> bool:
+    """Sends a signal; false when nobody is there to take it."""
+    try:
+        (os.killpg if group else os.kill)(pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
+    """Starts a program in a session of its own and returns its pid once it runs; raises OSError if it cannot."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            detach(supervisor)
+            default_signals()
+            os.execvpe(argv[0], argv, env)
+        except OSError as error:
+            os.write(writing, str(error.errno).encode())
+        finally:
+            os._exit(127)
+    os.close(writing)
+    with open(reading, "rb") as failure:
+        code = failure.read()
+    if code:
+        os.waitpid(pid, 0)
+        raise OSError(int(code), os.strerror(int(code)), argv[0])
+    return pid
+)py"},
+{"service", R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ipybox_kernel.streams import Streams
+    from ipybox_kernel.wire import Link
+
+LEADING = 0.001  # from the first write of a quiet stream to its flush
+INTERVAL = 0.010  # between flushes of a busy one
+GRACE = 1.0  # from the host's hang-up to the end of a kernel that does not notice it
+
+
+class Service:
+    """Waits for work without ever waking up for nothing."""
+
+    def __init__(self, streams: Streams, link: Link) -> None:
+        self.streams = streams
+        self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
+        self.hangup = link.socket.fileno()
+        self.flushed = 0.0
+        threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
+
+    def wake(self) -> None:
+        """Something was printed."""
+        os.eventfd_write(self.event, 1)
+
+    def _run(self) -> None:
+        poller = select.poll()
+        for fd in (self.event, *self.captures):
+            poller.register(fd, select.POLLIN)
+        poller.register(self.hangup, 0)
+        deadline: float | None = None
+        while True:
+            wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+            for fd, event in poller.poll(wait):
+                if fd == self.event:
+                    os.eventfd_read(self.event)
+                    deadline = deadline or max(time.monotonic() + LEADING, self.flushed + INTERVAL)
+                elif event & select.POLLIN:
+                    self.captures[fd].pump()
+                elif fd in self.captures:
+                    poller.unregister(fd)  # nobody can write there any more
+                else:
+                    time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
+                    os._exit(0)
+            if deadline is not None and time.monotonic() >= deadline:
+                self._flush()
+                deadline = None
+
+    def _flush(self) -> None:
+        with self.streams.lock:
+            self.streams.flush_text()
+        self.flushed = time.monotonic()
+)py"},
+{"session", R"py("""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import uuid
+from typing import Any
+
+from jupyter_client.session import Session, extract_header
+
+from ipybox_kernel import wire
+
+PROTOCOL_VERSION = "5.4"
+
+
+class Sink:
+    """Stands where ipykernel expects the socket of a channel."""
+
+    def __init__(self, channel: int) -> None:
+        self.channel = channel
+
+
+class LeanSession(Session):
+    """Builds the messages of the kernel and gives them to whatever link it is connected to."""
+
+    link: Any = None
+    numbers = itertools.count()
+    request: dict[str, Any] = {}  # header of the request that is being handled
+    request_json: bytes = b"{}"
+    last_error: dict[str, Any] | None = None
+
+    def connect(self, link: Any) -> None:
+        """Starts a session of its own over a link."""
+        self.link = link
+        self.session = uuid.uuid4().hex
+        self.numbers = itertools.count()
+
+    def parse(self, frames: list[memoryview]) -> dict[str, Any]:
+        """A message of the host as ipykernel's handlers want it."""
+        header, parent, metadata, content = (json.loads(bytes(frame)) for frame in frames[:4])
+        return {
+            "header": header,
+            "msg_id": header["msg_id"],
+            "msg_type": header["msg_type"],
+            "parent_header": parent,
+            "metadata": metadata,
+            "content": content,
+            "buffers": wire.join_raw(content, metadata, frames[4:]),
+        }
+
+    def begin(self, request: dict[str, Any], frames: list[memoryview]) -> None:
+        """What is printed from now on belongs to this request."""
+        self.request, self.request_json = request["header"], bytes(frames[0])
+        self.last_error = None
+
+    def msg(
+        self,
+        msg_type: str,
+        content: dict[str, Any] | None = None,
+        parent: dict[str, Any] | None = None,
+        header: dict[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """A message that can still be changed before it is sent."""
+        if header is None:
+            header = {"msg_id": f"{self.session}_{next(self.numbers)}", "msg_type": msg_type, "session": self.session,
+                      "username": "kernel", "version": PROTOCOL_VERSION}
+        return {
+            "header": header,
+            "msg_id": header["msg_id"],
+            "msg_type": msg_type,
+            "parent_header": extract_header(parent) if parent else {},
+            "content": content or {},
+            "metadata": metadata or {},
+        }
+
+    def send(
+        self,
+        stream: Any,
+        msg_or_type: Any,
+        content: dict[str, Any] | None = None,
+        parent: dict[str, Any] | None = None,
+        ident: Any = None,
+        buffers: Any = None,
+        track: bool = False,
+        header: dict[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
+    ) -> dict[str, Any] | None:
+        """Sends a message through a Sink. Anything else is somebody's own socket and goes the ordinary way."""
+        if not isinstance(stream, Sink):
+            return super().send(stream, msg_or_type, content, parent, ident, buffers, track, header, metadata)
+        if isinstance(msg_or_type, str):
+            message = self.msg(msg_or_type, content, parent, header, metadata)
+        else:
+            message = msg_or_type
+            buffers = buffers or message.get("buffers")
+        if message["msg_type"] == "error":
+            self.last_error = message["content"]
+        parent_header = message["parent_header"]
+        body, notes, frames = wire.split_raw(
+            message["content"], message["metadata"], [memoryview(buffer).cast("B") for buffer in buffers or ()]
+        )
+        self.link.send(stream.channel, [
+            wire.to_json(message["header"]),
+            self.request_json if parent_header is self.request else wire.to_json(parent_header),
+            wire.to_json(notes) if notes else b"{}",
+            wire.to_json(body),
+            *frames,
+        ])
+        return message  # type: ignore[no-any-return]
+)py"},
+{"shell", R"py("""``!command``, ``x = !command`` and their magics: runs shell commands for cells."""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import select
+import struct
+import subprocess
+import sys
+import termios
+from typing import IO, Any, Callable
+
+from IPython.utils.text import LSString, SList
+
+SHELL = "/bin/sh"
+READ = 65536
+INTERRUPT_GRACE = 0.25
+
+Write = Callable[[str], Any]
+
+
+class ShellCommands:
+    """Takes the place of the shell's ``system`` and ``getoutput``, which need pexpect and a tenth of a second."""
+
+    def __init__(self, shell: Any, streams: Any) -> None:
+        self.shell = shell
+        self.streams = streams
+        shell.system = shell.system_piped = shell.system_raw = self.system
+        shell.getoutput = self.getoutput
+
+    def system(self, cmd: str) -> None:
+        """Runs a command; its output appears as the cell's."""
+        command = self.shell.var_expand(cmd, depth=1)
+        self.streams.flush()
+        code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
+        self.streams.flush()
+        self.shell.user_ns["_exit_code"] = code
+        if getattr(self.shell, "system_raise_on_error", False) and code:
+            raise subprocess.CalledProcessError(code, command)
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+        """Runs a command and returns what it writes, to stdout and stderr."""
+        parts: list[str] = []
+        run(self.shell.var_expand(cmd, depth=depth + 1), parts.append, None)
+        text = "".join(parts)
+        return SList(text.splitlines()) if split else LSString(text)
+
+    @staticmethod
+    def _target(stream: Any, own: Any) -> Write | IO[str]:
+        """Our own stream as it is: the command inherits it. Any other (``%%capture``) has to be written to."""
+        return own if stream is own else stream.write
+
+
+def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -> int:
+    """Runs a command in the kernel's process group and returns its exit code, negative if a signal ended it.
+
+    A target is an open file, which the command inherits, or a function that gets its text; stderr may be None for
+    "where stdout goes". This is the one place where a command starts.
+    """
+    targets = [stdout] if stderr is None else [stdout, stderr]
+    out, err = (subprocess.PIPE if callable(target) else target for target in (stdout, stderr or stdout))
+    process = subprocess.Popen(
+        [SHELL, "-c", command],
+        stdin=subprocess.DEVNULL,
+        stdout=out,
+        stderr=subprocess.STDOUT if stderr is None else err,
+    )
+    pipes = [(process.stdout, stdout), (process.stderr, stderr)]
+    pumps = {pipe.fileno(): Pump(pipe.fileno(), write) for pipe, write in pipes if pipe and callable(write)}
+    try:
+        forward(process, pumps)
+        return process.wait()
+    finally:
+        stop(process)
+        for pipe, _ in pipes:
+            if pipe:
+                pipe.close()
+
+
+class Pump:
+    """Forwards what arrives in a pipe as text."""
+
+    def __init__(self, fd: int, write: Write) -> None:
+        self.fd = fd
+        self.write = write
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def forward(self, size: int = READ) -> bool:
+        """Forwards one piece; false at the end of file."""
+        data = os.read(self.fd, size)
+        text = self.decoder.decode(data, final=not data)
+        if text:
+            self.write(text)
+        return bool(data)
+
+    def forward_available(self) -> None:
+        available = struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0\0\0\0"))[0]
+        if available:
+            self.forward(available)
+
+
+def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
+    """Forwards until the process has ended. A background process may hold the pipes open: nobody waits for that."""
+    ended = os.pidfd_open(process.pid)
+    poller = select.poll()
+    for fd in (ended, *pumps):
+        poller.register(fd, select.POLLIN)
+    try:
+        while True:
+            ready = [fd for fd, _ in poller.poll()]
+            if ended in ready:
+                for pump in pumps.values():
+                    pump.forward_available()
+                return
+            for fd in ready:
+                if not pumps[fd].forward():
+                    poller.unregister(fd)
+    finally:
+        os.close(ended)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """After an interrupt, which the command got as well: waits a moment for it, then kills it."""
+    if process.poll() is not None:
+        return
+    try:
+        process.wait(INTERRUPT_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+)py"},
+{"streams", R"py("""stdout and stderr of a kernel: Python's objects, and what is written to descriptors 1 and 2 below them."""
+
+from __future__ import annotations
+
+import codecs
+import ctypes
+import fcntl
+import io
+import os
+import struct
+import sys
+import termios
+from typing import Any, Iterator
+
+from ipybox_kernel import wire
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.service import Service
+from ipybox_kernel.session import LeanSession
+
+CHUNK = 65536
+MAX_TEXT = 1 << 20  # bytes of text in one message
+RAW_TEXT = 512  # longer text travels as a buffer
+PIPE_SIZE = 1 << 20
+
+libc = ctypes.CDLL(None)
+
+
+class Channel(io.BufferedIOBase):
+    """One of the two streams on its way to the host: UTF-8 in, messages out."""
+
+    def __init__(self, name: str, number: int, streams: Streams) -> None:
+        self.name = f"<{name}>"
+        self.number = number
+        self.streams = streams
+        self.header = {"name": name}
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self.number
+
+    def write(self, data: Any) -> int:
+        """Sends valid UTF-8. TextIOWrapper has forgotten it by now: it must all be gone before anything is raised."""
+        with interrupts, self.streams.lock:
+            if self.streams.forked:
+                write_all(self.number, data)
+            else:
+                for piece in pieces(data):
+                    self.publish(piece)
+        return len(data)
+
+    def publish(self, text: bytes | memoryview) -> None:
+        session = self.streams.session
+        content, metadata, buffers = {**self.header, "text": ""}, None, None
+        if len(text) > RAW_TEXT:
+            metadata, buffers = {"raw": [[["text"], 0, "text"]]}, [text]
+        else:
+            content["text"] = str(text, "utf-8")
+        session.send(self.streams.sink, "stream", content, session.request, buffers=buffers, metadata=metadata)
+
+
+class Out(io.TextIOWrapper):
+    """``sys.stdout`` or ``sys.stderr``.
+
+    There is no BufferedWriter below: after an exception it would write its bytes again. The first write after a flush
+    arranges for the next one and gives way to the method in C until then.
+    """
+
+    def __init__(self, name: str, number: int, streams: Streams) -> None:
+        self.channel = Channel(name, number, streams)
+        super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
+        self._CHUNK_SIZE = CHUNK
+        self.streams = streams
+        self.capture: Capture | None = None
+        self.dirty = False
+        self._binary = Binary(self)
+        self._write = super().write
+        self.write = self._first_write  # type: ignore[method-assign]
+
+    def _first_write(self, text: str) -> int:
+        with interrupts:
+            self.streams.switch_to(self)
+            self.dirty = True
+            self.write = self._write  # type: ignore[method-assign]
+            return self._write(text)
+
+    def flush(self) -> None:
+        """Sends what is pending here and in the pipe."""
+        with interrupts:
+            self.flush_text()
+            if self.capture:
+                self.capture.drain()
+
+    def flush_text(self) -> None:
+        if not self.streams.forked:
+            self.write = self._first_write  # type: ignore[method-assign]
+        self.dirty = False
+        super().flush()
+
+    @property
+    def buffer(self) -> Any:  # type: ignore[override]
+        """For bytes; the real buffer wants valid UTF-8."""
+        return self._binary
+
+    def isatty(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """Only flushes: a cell that closes its stdout must not silence the next one."""
+        self.flush()
+
+    def become_plain(self) -> None:
+        """An ordinary line-buffered stream on the descriptor, for a forked child."""
+        if self.capture:
+            os.close(self.capture.fd)
+            self.capture = None
+        self.write = self._write  # type: ignore[method-assign]
+        self.reconfigure(line_buffering=True)
+
+
+class Binary(io.BufferedIOBase):
+    """``sys.stdout.buffer``: any bytes, in order with the text."""
+
+    def __init__(self, out: Out) -> None:
+        self.out = out
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self.out.fileno()
+
+    def write(self, data: Any) -> int:
+        with memoryview(data) as view:
+            self.out.write(self.decoder.decode(view))
+            return view.nbytes
+
+    def flush(self) -> None:
+        self.out.flush()
+
+
+class Capture:
+    """The pipe on descriptor 1 or 2, for what is written there past Python."""
+
+    def __init__(self, out: Out, streams: Streams) -> None:
+        self.channel = out.channel
+        self.streams = streams
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.fd, end = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self.fd, False)
+        try:
+            fcntl.fcntl(self.fd, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_SIZE)
+        except OSError:
+            pass  # over the user's limit; a small pipe works as well
+        os.dup2(end, self.channel.number)
+        os.close(end)
+
+    def drain(self) -> None:
+        """Sends what is in the pipe now, however much is written to it meanwhile."""
+        remaining = self.available()
+        while remaining > 0 and (size := self.pump()):
+            remaining -= size
+
+    def available(self) -> int:
+        return int(struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0\0\0\0"))[0])
+
+    def pump(self) -> int:
+        """Sends one piece of what is in the pipe, after the text that was printed before; returns its size."""
+        with interrupts, self.streams.lock:
+            try:
+                data = os.read(self.fd, MAX_TEXT)
+            except BlockingIOError:
+                return 0  # the other thread was faster
+            self.streams.flush_text()
+            text = self.decoder.decode(data).encode()
+            if text:
+                self.channel.write(text)
+            return len(data)
+
+
+class Streams:
+    """Both streams of a kernel, kept in order among themselves."""
+
+    def __init__(self, session: LeanSession, sink: Any) -> None:
+        self.session = session
+        self.sink = sink
+        self.forked = False
+        self.service: Service | None = None
+        self.out = Out("stdout", 1, self)
+        self.err = Out("stderr", 2, self)
+
+    @property
+    def lock(self) -> Any:
+        """Held from taking output to sending it, so that no thread overtakes another."""
+        return self.session.link.lock
+
+    def open(self, link: wire.Link) -> None:
+        """Takes descriptors 1 and 2 and starts to send."""
+        for out in (self.out, self.err):
+            out.capture = Capture(out, self)
+        self.service = Service(self, link)
+        self.install()
+        os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
+
+    def install(self) -> None:
+        sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]
+        sys.stderr = sys.__stderr__ = self.err  # type: ignore[misc]
+
+    def switch_to(self, out: Out) -> None:
+        """What was written elsewhere before comes first; what is written now comes soon."""
+        other = self.err if out is self.out else self.out
+        if other.dirty:
+            other.flush_text()
+        for capture in (self.out.capture, self.err.capture):
+            if capture:
+                capture.drain()
+        if self.service:
+            self.service.wake()
+
+    def flush_text(self) -> None:
+        for out in (self.out, self.err):
+            if out.dirty:
+                out.flush_text()
+
+    def flush(self) -> None:
+        """Sends everything written so far, by Python, by C and by children."""
+        libc.fflush(None)
+        self.out.flush()
+        self.err.flush()
+
+    def _before_fork(self) -> None:
+        interrupts.__enter__()
+        self.lock.acquire()
+        self.flush()
+
+    def _after_fork(self) -> None:
+        self.lock.release()
+        interrupts.unshield()
+
+    def _in_child(self) -> None:
+        """A child of a cell writes to the pipes as any other program would, and has no part in the kernel's sockets."""
+        self.forked = True
+        self.service = None
+        self.session.link.close()
+        for out in (self.out, self.err):
+            out.become_plain()
+        self.lock.release()
+        interrupts.uninstall()
+
+
+def pieces(data: Any) -> Iterator[memoryview]:
+    """UTF-8 in parts of at most MAX_TEXT bytes, cut between characters."""
+    start, size = 0, len(data)
+    view = memoryview(data)
+    while start < size:
+        end = min(start + MAX_TEXT, size)
+        while end < size and data[end] & 0xC0 == 0x80:
+            end -= 1
+        yield view[start:end]
+        start = end
+
+
+def write_all(fd: int, data: Any) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+)py"},
+{"supervisor", R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+import sys
+import traceback
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Callable, NoReturn
+
+from ipybox_kernel import process
+
+PROTOCOL = 1
+MAX_DATAGRAM = 128 * 1024
+MAX_DESCRIPTORS = 8
+
+
+class Refused(Exception):
+    """A request that cannot be done, and the kind of the error that answers it."""
+
+    def __init__(self, kind: str, text: str) -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+@dataclass
+class Birth:
+    """What a kernel gets to know when it is forked."""
+
+    supervisor: int
+    stream: socket.socket
+    env: dict[str, str]
+    restore_cwd: bool
+
+
+class Supervisor:
+    """One control socket, the children started through it, and whatever these leave behind."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.pid = os.getpid()
+        self.control = control
+        self.living: set[int] = set()
+        self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
+        self.chores: deque[Callable[[], None]] = deque()  # done while no request waits
+        self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        process.adopt_orphans()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        self.wakeup, self.wakeup_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self.wakeup_end, warn_on_full_buffer=False)
+
+    def serve(self) -> Birth:
+        """Answers requests for ever. Returns only in a forked child, which is to become a kernel."""
+        poller = select.poll()
+        poller.register(self.control, select.POLLIN)
+        poller.register(self.wakeup, select.POLLIN)
+        while True:
+            ready = dict(poller.poll(0 if self.chores else None))
+            if not ready:
+                self.do_chore()
+            if self.wakeup in ready:
+                os.read(self.wakeup, 4096)
+                self.reap()
+            if self.control.fileno() in ready:
+                birth = self.receive()
+                if birth:
+                    return birth
+
+    def do_chore(self) -> None:
+        """Does the next piece of work that need not be done at all."""
+        try:
+            self.chores.popleft()()
+        except Exception:
+            traceback.print_exc()
+
+    # Requests
+
+    def receive(self) -> Birth | None:
+        """Takes and answers one request; ends everything at the end of file."""
+        room = socket.CMSG_SPACE(4 * MAX_DESCRIPTORS)
+        flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
+        try:
+            data, ancillary, _, _ = self.control.recvmsg(MAX_DATAGRAM, room, flags)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            self.end()
+        if not data:
+            self.end()
+        descriptors = [fd for _, _, packed in ancillary for fd in struct.unpack(f"{len(packed) // 4}i", packed)]
+        birth = None
+        number = None
+        try:
+            request = json.loads(data)
+            number = request["id"]
+            answer = self.answer(request, descriptors)
+            if isinstance(answer, Birth):
+                birth, descriptors = answer, descriptors[1:]
+            else:
+                self.send({"id": number, **answer})
+        except Refused as refusal:
+            self.refuse(number, refusal.kind, str(refusal))
+        except (ValueError, KeyError, TypeError) as error:
+            self.refuse(number, "request", f"malformed request: {error!r}")
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
+        return birth
+
+    def answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
+        operation = request["op"]
+        if operation == "fork":
+            return self.fork(request, descriptors)
+        if operation == "spawn":
+            return self.spawn(request)
+        if operation == "signal":
+            return self.signal(request)
+        raise Refused("request", f"unknown operation {operation!r}")
+
+    def fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
+        """Forks a kernel; returns the answer in the parent and a Birth in the child."""
+        if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
+            raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
+        env = checked_env(request["env"])
+        restore_cwd = bool(request.get("restore_cwd"))
+        self.enter(request.get("cwd"))
+        try:
+            pid = os.fork()
+        except OSError as error:
+            self.leave()
+            raise Refused("fork", str(error)) from None
+        if pid == 0:
+            self.close()
+            return Birth(self.pid, socket.socket(fileno=descriptors[0]), env, restore_cwd)
+        self.leave()
+        self.living.add(pid)
+        return {"pid": pid}
+
+    def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Starts a program."""
+        argv = request["argv"]
+        if not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
+            raise Refused("request", "argv must be a list of strings")
+        env = checked_env(request["env"])
+        self.enter(request.get("cwd"))
+        try:
+            pid = process.run(argv, env, self.pid)
+        except OSError as error:
+            raise Refused("exec", f"{argv[0]}: {error.strerror}") from None
+        finally:
+            self.leave()
+        self.living.add(pid)
+        return {"pid": pid}
+
+    def signal(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Signals a child or its group."""
+        pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
+        self.reap()
+        if pid not in self.living:
+            return {"sent": False}
+        # A child that was forked just now may not have its group yet; then it is alone.
+        sent = group and process.kill(pid, number, group=True)
+        return {"sent": sent or process.kill(pid, number)}
+
+    def enter(self, directory: str | None) -> None:
+        """Goes where a child is to start, so that it fails here and not there."""
+        if directory is None:
+            return
+        try:
+            os.chdir(directory)
+        except OSError as error:
+            raise Refused("cwd", f"{directory}: {error.strerror}") from None
+
+    def leave(self) -> None:
+        os.fchdir(self.home)
+
+    # Children
+
+    def reap(self) -> None:
+        """Collects dead children; reports each of ours once nothing of what it started is left."""
+        while dead := peek():
+            if dead in self.living:
+                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
+                self.living.remove(dead)
+                self.ended[dead] = os.waitpid(dead, 0)[1]
+            else:
+                os.waitpid(dead, 0)
+        if self.ended and not self.kill_orphans():
+            for pid, status in self.ended.items():
+                self.report(pid, status)
+            self.ended.clear()
+
+    def kill_orphans(self) -> bool:
+        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again."""
+        orphans = [pid for pid in process.children() if pid not in self.living]
+        for pid in orphans:
+            process.kill(pid, signal.SIGKILL)
+        return bool(orphans)
+
+    def report(self, pid: int, status: int) -> None:
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        self.send({"event": "exit", "pid": pid, "code": code, "signal": number})
+
+    def end(self) -> NoReturn:
+        """Kills everything below this process, until nothing is left, and exits."""
+        for pid in self.living:
+            process.kill(pid, signal.SIGKILL, group=True)
+        while remaining := {*self.living, *process.children()}:
+            for pid in remaining:
+                process.kill(pid, signal.SIGKILL)
+            self.living.discard(os.waitpid(-1, 0)[0])
+        os._exit(0)
+
+    # The control socket
+
+    def send(self, message: dict[str, Any]) -> None:
+        try:
+            self.control.send(json.dumps(message).encode())
+        except OSError:
+            self.end()
+
+    def refuse(self, number: Any, kind: str, text: str) -> None:
+        self.send({"id": number, "error": {"kind": kind, "text": text}})
+
+    def fail(self, kind: str, text: str) -> NoReturn:
+        """Says why there will be no kernels, and ends."""
+        self.send({"event": "failed", "kind": kind, "executable": sys.executable, "text": text})
+        os._exit(1)
+
+    def close(self) -> None:
+        """Lets go of everything that is the supervisor's; for its forked children."""
+        self.control.close()
+        for descriptor in (self.home, self.wakeup, self.wakeup_end):
+            os.close(descriptor)
+
+
+def peek() -> int | None:
+    """The pid of a dead child that still has to be waited for."""
+    try:
+        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    return found.si_pid if found else None
+
+
+def checked_env(env: Any) -> dict[str, str]:
+    """The environment of a request, or a refusal: a child could only fail on it."""
+    for name, value in env.items():
+        if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
+            raise Refused("request", f"not an environment variable: {name!r}")
+    return dict(env)
+
+
+def main(control: socket.socket, hello: dict[str, Any]) -> None:
+    """Runs the supervisor, and in its forked children the kernel."""
+    supervisor = Supervisor(control)
+    ready = {"event": "ready", "protocol": PROTOCOL, "pid": supervisor.pid, "executable": sys.executable,
+             "python": sys.version.split()[0], "ipykernel": None, "ipython": None, "level": "none"}
+    if hello.get("protocol") != PROTOCOL:
+        supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+    if not hello.get("preload", True):
+        supervisor.send(ready)
+        supervisor.serve()
+        return
+
+    from ipybox_kernel import preload
+
+    try:
+        kernel = preload.kernel(hello.get("level", "auto"), hello.get("modules", []))
+    except preload.Failure as failure:
+        supervisor.fail(failure.kind, str(failure))
+    supervisor.send({**ready, **preload.versions(), "level": kernel.level})
+    supervisor.chores.extend(preload.warm_up(kernel))
+    birth = supervisor.serve()
+
+    from ipybox_kernel import child
+
+    child.become_kernel(kernel, birth)
+)py"},
+{"tracebacks", R"py("""Errors of cells, shown without the machinery that ran them."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import traceback
+from types import TracebackType
+from typing import Any, Callable
+
+from IPython.core.error import UsageError
+
+from ipybox_kernel.interrupt import interrupts
+
+HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator"}
+
+
+class Tracebacks:
+    """Takes the place of ``shell.showtraceback``, and remembers what the reply to the cell has to say."""
+
+    def __init__(self, shell: Any, publish: Callable[[dict[str, Any]], None]) -> None:
+        self.shell = shell
+        self.publish = publish
+        self.display_error: BaseException | None = None
+        shell.showtraceback = self.show
+
+    def begin(self) -> None:
+        """A new cell starts."""
+        self.display_error = None
+
+    def show(
+        self,
+        exc_tuple: Any = None,
+        filename: str | None = None,
+        tb_offset: int | None = None,
+        exception_only: bool = False,
+        running_compiled_code: bool = False,
+    ) -> None:
+        """Publishes the exception that just occurred, as IPython formats it."""
+        error = exc_tuple[1] if exc_tuple else (sys.exc_info()[1] or getattr(sys, "last_value", None))
+        if error is None:
+            print("No traceback available to show.", file=sys.stderr)
+            return
+        error = as_interrupt(error)
+        clean(error)
+        remember(error)
+        if isinstance(error, UsageError):
+            print(f"UsageError: {error}", file=sys.stderr)
+            return
+        if getattr(self.shell.displayhook, "msg", None) is not None:
+            self.display_error = error  # the value of the cell could not be shown
+        if isinstance(error, SyntaxError) and filename:
+            error.filename = filename
+        self.publish(describe(error, self.format(error, exception_only, running_compiled_code)))
+
+    def format(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
+        """The lines of a traceback."""
+        kind, frames = type(error), error.__traceback__
+        try:
+            if isinstance(error, SyntaxError):
+                entries = traceback.extract_tb(frames) if running_compiled_code else []
+                return list(self.shell.SyntaxTB.structured_traceback(kind, error, entries))
+            if exception_only:
+                notice = "An exception has occurred, use %tb to see the full traceback.\n"
+                return [notice, *self.shell.InteractiveTB.get_exception_only(kind, error)]
+            if has_group(error):
+                return traceback.format_exception(kind, error, frames)
+            if hasattr(error, "_render_traceback_"):
+                return list(error._render_traceback_())
+            return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
+        except Exception:
+            return traceback.format_exception(kind, error, frames)
+
+
+def describe(error: BaseException, lines: list[str] | None = None) -> dict[str, Any]:
+    """The content of an ``error`` message."""
+    try:
+        text = str(error)
+    except Exception:
+        text = f"<unprintable {type(error).__name__}>"
+    return {"ename": type(error).__name__, "evalue": text, "traceback": lines or []}
+
+
+def as_interrupt(error: BaseException) -> BaseException:
+    """KeyboardInterrupt for the CancelledError that an interrupt became in an ``await`` cell."""
+    if interrupts.cancelled and isinstance(error, asyncio.CancelledError):
+        return KeyboardInterrupt().with_traceback(error.__traceback__)
+    return error
+
+
+def clean(error: BaseException) -> None:
+    """Removes the frames of the machinery from an exception and from everything it is chained to."""
+    waiting, seen = [error], set()
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen:
+            continue
+        seen.add(id(current))
+        current.__traceback__ = user_frames(current.__traceback__)
+        waiting += [linked for linked in (current.__cause__, current.__context__) if linked]
+        waiting += getattr(current, "exceptions", ()) if is_group(current) else ()
+
+
+def user_frames(frames: TracebackType | None) -> TracebackType | None:
+    kept = []
+    while frames:
+        module = str(frames.tb_frame.f_globals.get("__name__", ""))
+        if module.partition(".")[0] not in HIDDEN:
+            kept.append(frames)
+        frames = frames.tb_next
+    chain: TracebackType | None = None
+    for entry in reversed(kept):
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return chain
+
+
+def has_group(error: BaseException | None) -> bool:
+    while error is not None:
+        if is_group(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def is_group(error: BaseException) -> bool:
+    return any(kind.__name__ == "BaseExceptionGroup" for kind in type(error).__mro__)
+
+
+def remember(error: BaseException) -> None:
+    """What ``%tb``, ``%debug`` and ``pdb.pm`` look at."""
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+)py"},
+{"wire", R"py("""The stream socket: framing, and long values as buffers beside the JSON."""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import struct
+import threading
+from binascii import b2a_base64
+from typing import Any, Sequence, Union
+
+from jupyter_client.jsonutil import json_clean, json_default
+
+from ipybox_kernel.interrupt import interrupts
+
+SHELL, IOPUB, STDIN, CONTROL = range(4)
+MAX_MESSAGE = 256 << 20
+MAX_FRAMES = 255
+RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
+
+Frame = Union[bytes, memoryview]
+Content = dict[str, Any]
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=json_default).encode
+
+
+def to_json(value: Any) -> bytes:
+    """JSON in UTF-8, valid whatever is in the value: lone surrogates become ``?``, NaN its text."""
+    try:
+        text = _encode(value)
+    except (TypeError, ValueError):
+        text = _encode(json_clean(value))
+    return text.encode("utf-8", "replace")
+
+
+def split_raw(content: Content, metadata: Content, buffers: Sequence[Frame]) -> tuple[Content, Content, list[Frame]]:
+    """Moves the long MIME values of a display message out of its content into buffers."""
+    data = content.get("data")
+    long = {kind: value for kind, value in data.items() if is_long(value)} if isinstance(data, dict) else {}
+    if not long:
+        return content, metadata, list(buffers)
+    frames, places = list(buffers), []
+    for kind, value in long.items():
+        text = isinstance(value, str)
+        places.append([["data", kind], len(frames), "text" if text else "base64"])
+        frames.append(value.encode("utf-8", "replace") if text else memoryview(value).cast("B"))
+    content = {**content, "data": {**data, **dict.fromkeys(long, "")}}
+    return content, {**metadata, "raw": places}, frames
+
+
+def is_long(value: Any) -> bool:
+    return isinstance(value, (str, bytes, bytearray, memoryview)) and len(value) > RAW_VALUE
+
+
+def join_raw(content: Content, metadata: Content, buffers: list[memoryview]) -> list[memoryview]:
+    """Puts the values that came as buffers back into the content; returns the other buffers."""
+    places = metadata.pop("raw", [])
+    for path, index, kind in places:
+        target = content
+        for key in path[:-1]:
+            target = target[key]
+        value = buffers[index]
+        target[path[-1]] = str(value, "utf-8") if kind == "text" else b2a_base64(value, newline=False).decode()
+    used = {index for _, index, _ in places}
+    return [buffer for index, buffer in enumerate(buffers) if index not in used]
+
+
+class Link:
+    """Whole messages over one connected socket: sent from any thread, received in the main one."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self.socket = stream
+        self.lock = threading.RLock()
+        self.open = True
+        self._received = bytearray()
+
+    def send(self, channel: int, frames: Sequence[Frame]) -> None:
+        """Sends one message, whole, blocking as long as the host does not read."""
+        sizes = list(map(len, frames))
+        length = 2 + 4 * len(sizes) + sum(sizes)
+        if length > MAX_MESSAGE or len(sizes) > MAX_FRAMES:
+            raise ValueError(f"message of {length} bytes in {len(sizes)} frames is too large for the host")
+        prefix = struct.pack(f"<IBB{len(sizes)}I", length, channel, len(sizes), *sizes)
+        with interrupts, self.lock:
+            self._write([prefix, *frames], 4 + length)
+
+    def _write(self, parts: list[Frame], size: int) -> None:
+        if not self.open:
+            return
+        try:
+            while (sent := self.socket.sendmsg(parts)) < size:
+                size -= sent
+                parts = _unsent(parts, sent)
+        except OSError:
+            self.open = False  # the host is gone, and soon so are we
+
+    def receive(self) -> tuple[int, list[memoryview]] | None:
+        """The next message if it is there as a whole; raises EOFError at the end of file."""
+        with interrupts:
+            return self._next() or (self._read() and self._next()) or None
+
+    def wait(self) -> tuple[int, list[memoryview]]:
+        """The next message; blocks, and can be interrupted."""
+        poller = select.poll()
+        poller.register(self.socket, select.POLLIN)
+        while not (message := self.receive()):
+            poller.poll()
+        return message
+
+    def _read(self) -> bool:
+        try:
+            data = self.socket.recv(max(65536, self._missing()), socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            raise EOFError
+        self._received += data
+        return True
+
+    def _missing(self) -> int:
+        if len(self._received) < 4:
+            return 0
+        return min(int.from_bytes(self._received[:4], "little") - len(self._received), 4 << 20)
+
+    def _next(self) -> tuple[int, list[memoryview]] | None:
+        received = self._received
+        if len(received) < 6:
+            return None
+        length, channel, count = struct.unpack_from("<IBB", received)
+        if length > MAX_MESSAGE:
+            raise EOFError(f"the host announced a message of {length} bytes")
+        if len(received) < 4 + length:
+            return None
+        message = memoryview(bytes(received[: 4 + length]))
+        del received[: 4 + length]
+        frames, start = [], 6 + 4 * count
+        for size in struct.unpack_from(f"<{count}I", message, 6):
+            frames.append(message[start : start + size])
+            start += size
+        return channel, frames
+
+    def close(self) -> None:
+        """Lets go of the socket; nothing is sent from now on."""
+        self.open = False
+        self.socket.close()
+
+
+def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
+    rest: list[Frame] = []
+    for part in parts:
+        if sent < len(part):
+            rest.append(memoryview(part)[sent:])
+        sent = max(0, sent - len(part))
+    return rest
+)py"},
+};
+
+} // namespace ipybox::detail
+// clang-format on
