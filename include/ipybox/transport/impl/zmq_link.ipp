@@ -1,0 +1,372 @@
+#pragma once
+
+#include <ipybox/core/exit_status.hpp>
+#include <ipybox/jupyter/connection_info.hpp>
+#include <ipybox/jupyter/wire_format.hpp>
+#include <ipybox/transport/impl/zmq_socket.ipp>
+
+#include <asio/awaitable.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <array>
+#include <chrono>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace ipybox::detail {
+
+/**
+ * \brief The sockets to one kernel: messages in and out, and the end of the kernel.
+ * \details The link has requests of its own (`ask`, `poke`). What the kernel says to them carries ids with a prefix of the link as parents, and never leaves
+ * the link. One coroutine may wait in `receive` and one in `ask` or `connected`; each has a timer that is cancelled when something changed.
+ */
+class zmq_link : public std::enable_shared_from_this<zmq_link> {
+  public:
+    using clock = std::chrono::steady_clock;
+    using message = jupyter::message;
+    using channel = jupyter::channel;
+
+    zmq_link(asio::any_io_executor executor, jupyter::connection_info info, bool own_process)
+        : executor_(executor), info_(std::move(info)), signer_(info_.key), own_process_(own_process), reader_(executor),
+          caller_(executor) {}
+
+    /// Connects shell alone, and goes on trying until somebody listens.
+    [[nodiscard]] result<void> open_probe();
+
+    /// Connects all channels, each once: what cannot be connected to is `refused`.
+    [[nodiscard]] result<void> open();
+
+    /// Waits until shell and iopub are connected.
+    asio::awaitable<result<void>> connected(clock::time_point deadline);
+
+    /// Sends a request of the link's own and waits for its reply. Whatever else arrives meanwhile on `shell` and `iopub` is dropped.
+    asio::awaitable<result<message>> ask(message request, clock::time_point deadline);
+
+    /// The same on the control channel, beside a `receive`: nothing is dropped.
+    asio::awaitable<result<void>> ask_control(std::string type, clock::time_point deadline);
+
+    /// Waits for any message on iopub, until the deadline at most.
+    asio::awaitable<result<bool>> hears_iopub(clock::time_point deadline);
+
+    /// Sends a kernel_info_request whose answer nobody wants.
+    void poke();
+
+    [[nodiscard]] result<void> send(message m);
+    asio::awaitable<result<message>> receive();
+
+    /// Tells how the process of the kernel ended.
+    void process_ended(exit_status status);
+
+    /// Closes all sockets: whoever waits fails with errc::not_running.
+    void close() noexcept;
+
+  private:
+    static constexpr int day = 24 * 60 * 60 * 1000;
+    static constexpr std::size_t held_limit = 64;
+    static constexpr std::size_t channels = 4;
+
+    [[nodiscard]] std::unique_ptr<zmq_socket> connect(channel c, std::string const& identity, int retry_ms, bool monitored);
+    [[nodiscard]] zmq_socket* socket(channel c) { return sockets_[static_cast<std::size_t>(c)].get(); }
+    [[nodiscard]] std::string own_id() { return own_prefix_ + std::to_string(++own_count_); }
+    [[nodiscard]] std::optional<result<message>> take(channel c);
+    [[nodiscard]] std::optional<result<message>> take_any();
+    [[nodiscard]] bool keep_own(message& m);
+    [[nodiscard]] result<void> state() const;
+    [[nodiscard]] bool over();
+    [[nodiscard]] error death() const;
+    void arm();
+    void notify();
+    asio::awaitable<void> sleep(asio::steady_timer& timer, clock::time_point deadline);
+
+    asio::any_io_executor executor_;
+    jupyter::connection_info info_;
+    jupyter::signer signer_;
+    jupyter::wire_limits limits_;
+    bool own_process_;
+    std::string session_ = jupyter::new_message_id();
+    std::string own_prefix_ = jupyter::new_message_id() + "-";
+    std::size_t own_count_ = 0;
+
+    zmq::context_t context_{1}; // before the sockets: it ends after them
+    std::array<std::unique_ptr<zmq_socket>, channels> sockets_; // by jupyter::channel
+    std::unique_ptr<zmq_monitor> shell_monitor_;
+    std::unique_ptr<zmq_monitor> iopub_monitor_;
+    std::vector<zmq::message_t> frames_;
+    std::vector<std::string_view> views_;
+    std::size_t turn_ = 0; // which channel is looked at first
+
+    std::string awaited_;          // id of the request in `ask`
+    std::optional<message> reply_; // and its reply
+    std::deque<message> held_;     // taken from control by `ask_control`, for `receive`
+    std::optional<exit_status> exit_;
+    std::optional<clock::time_point> dying_; // when the first sign of the end was seen, plus grace
+    bool heard_iopub_ = false;
+    bool closed_ = false;
+    asio::steady_timer reader_;
+    asio::steady_timer caller_;
+};
+
+IPYBOX_DECL std::unique_ptr<zmq_socket> zmq_link::connect(channel c, std::string const& identity, int retry_ms, bool monitored) {
+    auto const type = c == channel::iopub ? zmq::socket_type::sub : zmq::socket_type::dealer;
+    auto made = std::make_unique<zmq_socket>(context_, type, executor_);
+    auto& native = made->native();
+    if (c == channel::iopub)
+        native.set(zmq::sockopt::subscribe, "");
+    else
+        native.set(zmq::sockopt::routing_id, identity);
+    native.set(zmq::sockopt::reconnect_ivl, retry_ms);
+    if (info_.protocol == jupyter::socket_protocol::tcp) {
+        native.set(zmq::sockopt::ipv6, info_.ip.find(':') != std::string::npos ? 1 : 0);
+        native.set(zmq::sockopt::tcp_keepalive, 1); // the end of a machine is seen, too
+    }
+    if (!info_.curve_publickey.empty()) {
+        // The file holds one pair of keys, which both sides use (jupyter_client.connect).
+        native.set(zmq::sockopt::curve_secretkey, info_.curve_secretkey);
+        native.set(zmq::sockopt::curve_publickey, info_.curve_publickey);
+        native.set(zmq::sockopt::curve_serverkey, info_.curve_publickey);
+    }
+    if (monitored) {
+        auto& monitor = c == channel::iopub ? iopub_monitor_ : shell_monitor_;
+        monitor = std::make_unique<zmq_monitor>(context_, *made, "monitor-" + std::to_string(static_cast<int>(c)), executor_);
+    }
+    native.connect(info_.address(c));
+    return made;
+}
+
+IPYBOX_DECL result<void> zmq_link::open_probe() {
+    try {
+        // A connection refused is repeated after a millisecond: this socket lives only until the kernel is there.
+        sockets_[static_cast<std::size_t>(channel::shell)] = connect(channel::shell, session_ + "-probe", 1, false);
+        return {};
+    } catch (std::exception const& e) {
+        return failure(errc::io_error, "connecting to " + info_.address(channel::shell) + ": " + e.what());
+    }
+}
+
+IPYBOX_DECL result<void> zmq_link::open() {
+    try {
+        // A lost connection is not renewed: its kernel is gone. Reconnecting "never" (-1) would make libzmq drop what has arrived
+        // and was not yet read, so the interval is out of reach instead.
+        for (auto const c : {channel::iopub, channel::shell, channel::stdin_, channel::control}) {
+            // Kernels address requests for input by the identity that the shell request came from.
+            sockets_[static_cast<std::size_t>(c)] = connect(c, session_, day, c == channel::iopub || c == channel::shell);
+        }
+        return {};
+    } catch (std::exception const& e) {
+        return failure(errc::io_error, "connecting to " + info_.address(channel::shell) + ": " + e.what());
+    }
+}
+
+IPYBOX_DECL void zmq_link::close() noexcept {
+    closed_ = true;
+    shell_monitor_.reset();
+    iopub_monitor_.reset();
+    for (auto& socket : sockets_) socket.reset();
+    held_.clear();
+    notify();
+}
+
+IPYBOX_DECL void zmq_link::process_ended(exit_status status) {
+    exit_ = status;
+    notify();
+}
+
+IPYBOX_DECL void zmq_link::notify() {
+    reader_.cancel();
+    caller_.cancel();
+}
+
+IPYBOX_DECL void zmq_link::arm() {
+    auto const wake = [weak = weak_from_this()] {
+        if (auto const self = weak.lock()) self->notify();
+    };
+    for (auto& socket : sockets_)
+        if (socket) socket->arm(wake);
+    if (shell_monitor_) shell_monitor_->arm(wake);
+    if (iopub_monitor_) iopub_monitor_->arm(wake);
+}
+
+IPYBOX_DECL asio::awaitable<void> zmq_link::sleep(asio::steady_timer& timer, clock::time_point deadline) {
+    arm();
+    timer.expires_at(deadline);
+    asio::error_code cancelled;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+}
+
+/// Takes the next message of a channel that is not the link's own business.
+IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take(channel c) {
+    while (auto* const from = socket(c)) {
+        if (!from->take(frames_, limits_.frames + 1)) return std::nullopt;
+        views_.clear();
+        for (auto const& frame : frames_) views_.push_back(frame.to_string_view());
+        auto m = jupyter::from_wire(c, views_, signer_, limits_);
+        frames_.clear();
+        if (!m) return m;
+        if (c == channel::iopub) heard_iopub_ = true;
+        if (!keep_own(*m)) return m;
+    }
+    return std::nullopt;
+}
+
+/// The same of all channels, each of them first in turn, so that none can keep the others waiting.
+IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take_any() {
+    auto const first = turn_++;
+    for (std::size_t i = 0; i < channels; ++i)
+        if (auto m = take(static_cast<channel>((first + i) % channels))) return m;
+    return std::nullopt;
+}
+
+/// Whether a message belongs to a request of the link's own; keeps it when it is the reply that is waited for.
+IPYBOX_DECL bool zmq_link::keep_own(message& m) {
+    if (!std::string_view(m.parent_id).starts_with(own_prefix_)) return false;
+    if (m.on != channel::iopub && m.parent_id == awaited_ && m.type.ends_with("_reply")) {
+        awaited_.clear();
+        reply_ = std::move(m);
+        caller_.cancel();
+    }
+    return true;
+}
+
+/// Whether the link is good for anything still.
+IPYBOX_DECL result<void> zmq_link::state() const {
+    if (closed_) return failure(errc::not_running, "the transport has been stopped");
+    bool const cut = (shell_monitor_ && shell_monitor_->down()) || (iopub_monitor_ && iopub_monitor_->down());
+    if (exit_ || cut) return failure(death());
+    return {};
+}
+
+IPYBOX_DECL error zmq_link::death() const {
+    auto const status = exit_.value_or(exit_status());
+    auto const how = exit_ && (status.code || status.signal) ? "the kernel ended: " + to_string(status)
+                                                             : std::string("the kernel closed its connection");
+    return error(errc::kernel_died, how).with_status(status);
+}
+
+/// Whether the kernel has ended and everything it sent has arrived, which is so once its connections are closed.
+IPYBOX_DECL bool zmq_link::over() {
+    if (!shell_monitor_ || !iopub_monitor_) return exit_.has_value();
+    shell_monitor_->look();
+    iopub_monitor_->look();
+    bool const closed = shell_monitor_->down() && iopub_monitor_->down();
+    bool const any = shell_monitor_->down() || iopub_monitor_->down() || exit_;
+    if (closed && (exit_ || !own_process_)) return true;
+    if (!any) return false;
+    // A process that lost its connections ends, and connections of a process that ended close: this does not take long.
+    if (!dying_) dying_ = clock::now() + std::chrono::seconds(1);
+    return clock::now() >= *dying_;
+}
+
+IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::receive() {
+    auto const self = shared_from_this();
+    // Many messages at once must not keep everybody else on this executor waiting.
+    if (turn_ % 64 == 63) co_await asio::post(executor_, asio::use_awaitable);
+    for (;;) {
+        if (closed_) co_return failure(errc::not_running, "the transport has been stopped");
+        if (!held_.empty()) {
+            result<message> m(std::move(held_.front()));
+            held_.pop_front();
+            co_return m;
+        }
+        bool const last = over(); // before the look: what comes in between is not missed
+        if (auto m = take_any()) co_return std::move(*m);
+        if (last) co_return failure(death());
+        co_await sleep(reader_, dying_.value_or(clock::time_point::max()));
+    }
+}
+
+IPYBOX_DECL result<void> zmq_link::send(message m) {
+    if (auto const good = state(); !good) return good;
+    if (m.on == channel::iopub) return failure(errc::invalid_argument, "nothing can be sent on the iopub channel");
+    auto* const to = socket(m.on);
+    if (to == nullptr) return failure(errc::not_running, "the transport is not connected");
+    if (m.session.empty()) m.session = session_;
+    auto const frames = jupyter::to_wire(m, signer_);
+    if (!to->put(frames)) return failure(errc::kernel_died, "the kernel is not connected any more");
+    // Sending may have used up the notice that something arrived.
+    notify();
+    return {};
+}
+
+IPYBOX_DECL void zmq_link::poke() {
+    message m(channel::shell, "kernel_info_request", jupyter::json::object());
+    m.id = own_id();
+    (void)send(std::move(m));
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_link::connected(clock::time_point deadline) {
+    auto const self = shared_from_this();
+    for (;;) {
+        if (auto good = state(); !good) co_return good;
+        shell_monitor_->look();
+        iopub_monitor_->look();
+        for (auto const c : {channel::shell, channel::iopub}) {
+            auto const& monitor = c == channel::shell ? shell_monitor_ : iopub_monitor_;
+            if (monitor->refused())
+                co_return failure(errc::kernel_start_failed, "no kernel answers at " + info_.address(c) + ": the connection was refused");
+        }
+        if (shell_monitor_->up() && iopub_monitor_->up()) co_return result<void>();
+        if (clock::now() >= deadline)
+            co_return failure(errc::kernel_unresponsive, "no connection to " + info_.address(channel::shell) + " within the bound");
+        co_await sleep(caller_, deadline);
+    }
+}
+
+IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::ask(message request, clock::time_point deadline) {
+    auto const self = shared_from_this();
+    request.id = own_id();
+    awaited_ = request.id;
+    reply_.reset();
+    if (auto sent = send(std::move(request)); !sent) co_return failure(sent);
+    for (;;) {
+        bool const last = over();
+        while (auto m = take_any())
+            if (!*m) co_return failure(*m);
+        if (reply_) co_return result<message>(std::move(*std::exchange(reply_, std::nullopt)));
+        if (auto good = state(); !good) co_return failure(good);
+        if (last) co_return failure(death());
+        if (clock::now() >= deadline) co_return failure(errc::kernel_unresponsive, "the kernel did not answer within the bound");
+        co_await sleep(caller_, std::min(deadline, dying_.value_or(deadline)));
+    }
+}
+
+IPYBOX_DECL asio::awaitable<result<bool>> zmq_link::hears_iopub(clock::time_point deadline) {
+    auto const self = shared_from_this();
+    for (;;) {
+        while (auto m = take_any())
+            if (!*m) co_return failure(*m);
+        if (auto good = state(); !good) co_return failure(good);
+        if (heard_iopub_ || clock::now() >= deadline) co_return heard_iopub_;
+        co_await sleep(caller_, deadline);
+    }
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_control(std::string type, clock::time_point deadline) {
+    auto const self = shared_from_this();
+    message request(channel::control, std::move(type), jupyter::json::object());
+    request.id = own_id();
+    awaited_ = request.id;
+    reply_.reset();
+    if (auto sent = send(std::move(request)); !sent) co_return sent;
+    for (;;) {
+        while (held_.size() < held_limit) {
+            auto m = take(channel::control);
+            if (!m) break;
+            if (*m) held_.push_back(std::move(**m));
+        }
+        if (reply_) {
+            reply_.reset();
+            co_return result<void>();
+        }
+        if (auto good = state(); !good) co_return good;
+        if (clock::now() >= deadline)
+            co_return failure(errc::kernel_unresponsive, "the kernel did not answer on its control channel");
+        co_await sleep(caller_, deadline);
+    }
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,400 @@
+#pragma once
+
+#include <ipybox/jupyter/kernelspec.hpp>
+#include <ipybox/kernel/runtime_source.hpp>
+#include <ipybox/transport/impl/tcp_ports.ipp>
+#include <ipybox/transport/impl/zmq_link.ipp>
+#include <ipybox/transport/zmq_transport.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/this_coro.hpp>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+/// What one `start` has made, and must undo.
+class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
+  public:
+    using clock = zmq_link::clock;
+    using message = jupyter::message;
+    using channel = jupyter::channel;
+
+    zmq_kernel(asio::any_io_executor executor, zmq_options const& options) : executor_(std::move(executor)), options_(options) {}
+    zmq_kernel(zmq_kernel const&) = delete;
+    zmq_kernel& operator=(zmq_kernel const&) = delete;
+    ~zmq_kernel();
+
+    asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> host, kernel_launch launch);
+    asio::awaitable<result<kernel_info>> attach(std::chrono::milliseconds bound);
+    asio::awaitable<result<void>> interrupt();
+    asio::awaitable<void> stop();
+
+    /// None before the kernel was reached.
+    [[nodiscard]] std::shared_ptr<zmq_link> const& link() const noexcept { return link_; }
+
+  private:
+    asio::awaitable<result<kernel_info>> start_once(supervisor& host, kernel_launch const& launch, clock::time_point deadline);
+    asio::awaitable<result<kernel_info>> greet(clock::time_point deadline);
+    asio::awaitable<result<void>> set_up(cwd_policy after_cell, clock::time_point deadline);
+    asio::awaitable<result<void>> settle(clock::time_point deadline);
+    asio::awaitable<void> end();
+    [[nodiscard]] result<void> prepare(supervisor& host);
+    [[nodiscard]] error explain(error cause, supervisor const& host, kernel_launch const& launch) const;
+    void remove_files() noexcept;
+
+    asio::any_io_executor executor_;
+    zmq_options options_;
+    jupyter::kernelspec spec_;
+    jupyter::connection_info info_;
+    std::filesystem::path file_; // the connection file that was written, if any
+    supervised_process process_;
+    std::shared_ptr<zmq_link> link_;
+    bool python_ = false;
+    bool stopped_ = false;
+};
+
+/// How a process ended, for one that waits with a bound.
+struct zmq_ending {
+    explicit zmq_ending(asio::any_io_executor const& executor) : wake(executor) {}
+    std::optional<exit_status> status;
+    asio::steady_timer wake;
+};
+
+inline asio::awaitable<void> tell_ending(std::shared_ptr<zmq_ending> ending, supervised_process process) {
+    ending->status = co_await process.exited();
+    ending->wake.cancel();
+}
+
+inline asio::awaitable<void> tell_link(std::weak_ptr<zmq_link> link, supervised_process process) {
+    auto const status = co_await process.exited();
+    if (auto const alive = link.lock()) alive->process_ended(status);
+}
+
+inline asio::awaitable<void> kill_process(supervised_process process) {
+    auto const sent = co_await process.signal(SIGKILL);
+    (void)sent; // it may have ended by itself
+}
+
+/// The status of a process that ends in time.
+inline asio::awaitable<std::optional<exit_status>> end_of(supervised_process process, zmq_link::clock::time_point deadline) {
+    auto const executor = co_await asio::this_coro::executor;
+    auto const ending = std::make_shared<zmq_ending>(executor);
+    asio::co_spawn(executor, tell_ending(ending, std::move(process)), asio::detached);
+    while (!ending->status && zmq_link::clock::now() < deadline) {
+        ending->wake.expires_at(deadline);
+        asio::error_code cancelled;
+        co_await ending->wake.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    }
+    co_return ending->status;
+}
+
+/// Whether ports on 127.0.0.1 inside the sandbox are ours, or it cannot be told.
+inline asio::awaitable<bool> shares_network(supervisor& host, kernel_launch const& launch, zmq_link::clock::time_point deadline) {
+    std::error_code failed;
+    auto const ours = std::filesystem::read_symlink("/proc/self/ns/net", failed);
+    if (failed) co_return true;
+    static constexpr int differs = 1;
+    std::vector<std::string> argv = {"/bin/sh", "-c", "n=$(readlink /proc/self/ns/net) || exit 2; test \"$n\" = \"$1\"", "sh",
+                                     ours.string()};
+    auto probe = co_await host.spawn(std::move(argv), launch);
+    if (!probe) co_return true;
+    auto const status = co_await end_of(*probe, deadline);
+    co_return !status || status->code != differs;
+}
+
+inline jupyter::message kernel_info_request() {
+    return {jupyter::channel::shell, "kernel_info_request", jupyter::json::object()};
+}
+
+inline kernel_info info_of(jupyter::message const& reply) {
+    auto const language = reply.content.find("language_info");
+    auto const known = language != reply.content.end() ? *language : jupyter::json::object();
+    kernel_info info;
+    info.implementation = jupyter::field(reply.content, "implementation");
+    info.implementation_version = jupyter::field(reply.content, "implementation_version");
+    info.language = jupyter::field(known, "name");
+    info.language_version = jupyter::field(known, "version");
+    return info;
+}
+
+/// The code that makes a stock Python kernel behave as a forked one (python/ipybox_kernel/prelude.py).
+inline std::string prelude_code(cwd_policy after_cell) {
+    std::string code;
+    for (auto const& module : runtime_modules)
+        if (module.name == "prelude") code = module.text;
+    code += after_cell == cwd_policy::restore ? "\n_ipybox_prelude(restore_cwd=True)\n" : "\n_ipybox_prelude(restore_cwd=False)\n";
+    return code + "del _ipybox_prelude\n";
+}
+
+/// The end of what the supervisor's side wrote to standard error.
+inline std::string last_words(supervisor const& host) {
+    static constexpr std::size_t limit = 4000;
+    auto said = host.diagnostics();
+    if (said.size() > limit) said.erase(0, said.size() - limit);
+    while (!said.empty() && said.back() == '\n') said.pop_back();
+    return said;
+}
+
+IPYBOX_DECL zmq_kernel::~zmq_kernel() {
+    if (link_) link_->close();
+    if (process_) asio::co_spawn(executor_, kill_process(process_), asio::detached);
+    remove_files();
+}
+
+IPYBOX_DECL void zmq_kernel::remove_files() noexcept {
+    if (file_.empty()) return;
+    std::error_code ignored;
+    std::filesystem::remove(file_, ignored);
+    file_.clear();
+    if (info_.protocol != jupyter::socket_protocol::ipc) return;
+    for (int const port : {info_.shell_port, info_.iopub_port, info_.stdin_port, info_.control_port, info_.hb_port})
+        std::filesystem::remove(info_.socket_path(port), ignored);
+}
+
+/// Chooses addresses and a key, and writes the connection file.
+IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
+    info_ = jupyter::connection_info();
+    info_.protocol = options_.protocol;
+    info_.key = jupyter::new_message_id() + jupyter::new_message_id();
+    info_.kernel_name = spec_.name;
+    auto const base = host.private_dir() / ("k" + jupyter::new_message_id().substr(0, 8));
+    int* const ports[] = {&info_.shell_port, &info_.iopub_port, &info_.stdin_port, &info_.control_port, &info_.hb_port};
+    if (options_.protocol == jupyter::socket_protocol::ipc) {
+        info_.ip = base.string();
+        int number = 0;
+        for (auto* const port : ports) *port = ++number;
+        if (info_.socket_path(info_.hb_port).string().size() > jupyter::connection_info::ipc_path_limit)
+            return failure(errc::kernel_start_failed, "the paths of Unix sockets in " + host.private_dir().string() + " are too long");
+    } else {
+        auto const chosen = free_tcp_ports();
+        if (!chosen) return failure(chosen.error());
+        for (std::size_t i = 0; i < chosen->size(); ++i) *ports[i] = (*chosen)[i];
+    }
+    auto const file = base.string() + ".json";
+    if (auto written = jupyter::write_connection_file(file, info_); !written) return written;
+    file_ = file;
+    return {};
+}
+
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_ptr<supervisor> host, kernel_launch launch) {
+    auto const self = shared_from_this();
+    auto const deadline = clock::now() + launch.start_bound;
+    environment env;
+    for (char const* name : {"JUPYTER_PATH", "JUPYTER_DATA_DIR", "XDG_DATA_HOME", "HOME"})
+        if (char const* value = std::getenv(name)) env[name] = value;
+    auto dirs = options_.kernelspec_dirs;
+    for (auto& dir : jupyter::kernelspec_dirs(env, host->options().python)) dirs.push_back(std::move(dir));
+    auto spec = jupyter::find_kernelspec(options_.kernelspec, dirs);
+    if (!spec) co_return failure(spec);
+    spec_ = std::move(*spec);
+    launch.env = jupyter::kernel_environment(spec_, std::move(launch.env));
+
+    auto const ready = co_await host->ready(launch.start_bound);
+    if (!ready) co_return failure(ready.error());
+    bool const tcp = options_.protocol == jupyter::socket_protocol::tcp;
+    bool reachable = true;
+    if (tcp) reachable = co_await shares_network(*host, launch, deadline);
+    if (!reachable)
+        co_return failure(errc::kernel_start_failed, "the sandbox has a network of its own, where the TCP ports of a kernel cannot be "
+                                                     "reached: use zmq_transport with protocol ipc, or a sandbox that shares the network");
+
+    // Free ports are only free until somebody else takes them.
+    for (int attempts_left = tcp ? 3 : 1;;) {
+        auto info = co_await start_once(*host, launch, deadline);
+        if (info || stopped_) co_return info;
+        bool const again = --attempts_left > 0 && info.error() == errc::kernel_start_failed &&
+                           !are_free_tcp_ports({info_.shell_port, info_.iopub_port, info_.stdin_port, info_.control_port, info_.hb_port});
+        if (!again) co_return info;
+        co_await end();
+    }
+}
+
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervisor& host, kernel_launch const& launch,
+                                                                       clock::time_point deadline) {
+    if (auto prepared = prepare(host); !prepared) co_return failure(prepared);
+    auto argv = jupyter::kernel_command(spec_, file_, host.options().python);
+    auto process = co_await host.spawn(std::move(argv), launch);
+    if (!process) co_return failure(process);
+    process_ = std::move(*process);
+    if (stopped_) co_return failure(errc::not_running, "the transport has been stopped");
+
+    link_ = std::make_shared<zmq_link>(executor_, info_, true);
+    asio::co_spawn(executor_, tell_link(link_, process_), asio::detached);
+    // A kernel answers when all its sockets are there. From then on each is connected once, without a retry.
+    if (auto open = link_->open_probe(); !open) co_return failure(open);
+    auto info = co_await greet(deadline);
+    if (!info) co_return failure(explain(std::move(info).error(), host, launch));
+    if (auto open = link_->open(); !open) co_return failure(open);
+    auto connected = co_await link_->connected(deadline);
+    if (connected && python_) connected = co_await set_up(launch.after_cell, deadline);
+    if (connected) connected = co_await settle(deadline);
+    if (!connected) co_return failure(explain(std::move(connected).error(), host, launch));
+    co_return info;
+}
+
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::attach(std::chrono::milliseconds bound) {
+    auto const self = shared_from_this();
+    auto const deadline = clock::now() + bound;
+    auto info = jupyter::read_connection_file(options_.connection_file);
+    if (!info) co_return failure(info);
+    link_ = std::make_shared<zmq_link>(executor_, *info, false);
+    if (auto open = link_->open(); !open) co_return failure(open);
+    if (auto connected = co_await link_->connected(deadline); !connected) co_return failure(connected);
+    auto known = co_await greet(deadline);
+    if (known) {
+        auto settled = co_await settle(deadline);
+        if (settled) co_return known;
+        known = failure(settled);
+    }
+    if (known.error() == errc::kernel_unresponsive)
+        co_return failure(errc::kernel_unresponsive, "the kernel of " + options_.connection_file.string() + " did not answer within " +
+                                                         std::to_string(bound.count()) +
+                                                         " ms: it is busy, or it has another key than its connection file");
+    co_return known;
+}
+
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::greet(clock::time_point deadline) {
+    auto const reply = co_await link_->ask(kernel_info_request(), deadline);
+    if (!reply) co_return failure(reply.error());
+    auto const info = info_of(*reply);
+    python_ = info.language == "python";
+    co_return info;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::set_up(cwd_policy after_cell, clock::time_point deadline) {
+    jupyter::json content = {{"code", prelude_code(after_cell)},
+                             {"silent", true},
+                             {"store_history", false},
+                             {"user_expressions", jupyter::json::object()},
+                             {"allow_stdin", false},
+                             {"stop_on_error", false}};
+    message request(channel::shell, "execute_request", std::move(content));
+    auto const reply = co_await link_->ask(std::move(request), deadline);
+    if (!reply) co_return failure(reply.error());
+    if (jupyter::field(reply->content, "status") == "ok") co_return result<void>();
+    co_return failure(errc::kernel_start_failed, "setting up the kernel '" + spec_.name + "' failed: " +
+                                                     jupyter::field(reply->content, "ename") + ": " +
+                                                     jupyter::field(reply->content, "evalue"));
+}
+
+/// Waits until iopub has been heard: what is published before the kernel knows of us would be lost.
+IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::settle(clock::time_point deadline) {
+    auto pause = std::chrono::milliseconds(5);
+    for (;;) {
+        auto const heard = co_await link_->hears_iopub(std::min(deadline, clock::now() + pause));
+        if (!heard) co_return failure(heard.error());
+        if (*heard) co_return result<void>();
+        // The statuses of the last request went out too early. Those of the next may not.
+        auto const reply = co_await link_->ask(kernel_info_request(), deadline);
+        if (!reply) co_return failure(reply.error());
+        pause = std::min(2 * pause, std::chrono::milliseconds(200));
+        if (clock::now() >= deadline) co_return failure(errc::kernel_unresponsive, "the kernel publishes nothing");
+    }
+}
+
+/// The error of a start that failed, with what is known about it.
+IPYBOX_DECL error zmq_kernel::explain(error cause, supervisor const& host, kernel_launch const& launch) const {
+    auto const said = last_words(host);
+    auto const details = said.empty() ? std::string() : "; it said:\n" + said;
+    if (cause == errc::kernel_died) {
+        auto const status = cause.status();
+        // Exactly what `python -m` and the launcher itself say.
+        if (said.find("No module named ipykernel") != std::string::npos || said.find("No module named 'ipykernel'") != std::string::npos) {
+            auto const python = host.options().python.string();
+            return error(errc::ipykernel_missing, "the kernel '" + spec_.name + "' needs ipykernel: " + python +
+                                                      " -m pip install ipykernel" + details)
+                .with_status(status);
+        }
+        return error(errc::kernel_start_failed, "the kernel '" + spec_.name + "' ended while starting (" + to_string(status) + ")" + details)
+            .with_status(status);
+    }
+    if (cause == errc::kernel_unresponsive)
+        return error(errc::kernel_unresponsive, "the kernel '" + spec_.name + "' was not ready within " +
+                                                    std::to_string(launch.start_bound.count()) + " ms: " + cause.text() + details);
+    return cause;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::interrupt() {
+    auto const self = shared_from_this();
+    if (process_ && spec_.interrupts == jupyter::interrupt_mode::signal) {
+        auto sent = co_await process_.signal(SIGINT);
+        if (!sent) co_return sent;
+    } else {
+        auto answered = co_await link_->ask_control("interrupt_request", clock::now() + std::chrono::seconds(2));
+        if (!answered) co_return answered;
+    }
+    // ipykernel cancels a cell that awaits from its signal handler in a way that does not wake its loop: any message does.
+    if (python_) link_->poke();
+    co_return result<void>();
+}
+
+IPYBOX_DECL asio::awaitable<void> zmq_kernel::stop() {
+    stopped_ = true;
+    co_await end();
+}
+
+IPYBOX_DECL asio::awaitable<void> zmq_kernel::end() {
+    auto const self = shared_from_this();
+    if (link_) link_->close();
+    if (process_) {
+        auto const process = std::exchange(process_, supervised_process());
+        co_await kill_process(process);
+        auto const ended = co_await end_of(process, clock::now() + std::chrono::seconds(2));
+        (void)ended; // the supervisor goes on with it when the bound has passed
+    }
+    remove_files();
+}
+
+} // namespace detail
+
+IPYBOX_DECL zmq_transport::zmq_transport(zmq_options options) : options_(std::move(options)) {}
+IPYBOX_DECL zmq_transport::zmq_transport(zmq_transport&&) noexcept = default;
+IPYBOX_DECL zmq_transport& zmq_transport::operator=(zmq_transport&&) noexcept = default;
+IPYBOX_DECL zmq_transport::~zmq_transport() = default;
+
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::shared_ptr<supervisor> host, kernel_launch launch) {
+    co_await stop();
+    auto const executor = co_await asio::this_coro::executor;
+    auto const kernel = std::make_shared<detail::zmq_kernel>(executor, options_);
+    kernel_ = kernel;
+    result<kernel_info> info;
+    if (options_.connection_file.empty())
+        info = co_await kernel->start(std::move(host), std::move(launch));
+    else
+        info = co_await kernel->attach(launch.start_bound);
+    if (!info) {
+        co_await kernel->stop();
+        if (kernel_ == kernel) kernel_.reset();
+    }
+    co_return info;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_transport::send(jupyter::message m) {
+    if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
+    co_return kernel_->link()->send(std::move(m));
+}
+
+IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_transport::receive() {
+    if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
+    auto const link = kernel_->link();
+    co_return co_await link->receive();
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_transport::interrupt() {
+    if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
+    auto const kernel = kernel_;
+    co_return co_await kernel->interrupt();
+}
+
+IPYBOX_DECL asio::awaitable<void> zmq_transport::stop() {
+    if (auto const kernel = std::exchange(kernel_, nullptr)) co_await kernel->stop();
+}
+
+} // namespace ipybox

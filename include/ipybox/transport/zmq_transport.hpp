@@ -1,0 +1,86 @@
+#pragma once
+
+#include <ipybox/jupyter/connection_info.hpp>
+#include <ipybox/transport/transport.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ipybox {
+
+namespace detail {
+class zmq_kernel;
+}
+
+/// Which kernel a `zmq_transport` talks to, and how.
+struct zmq_options {
+    /// Name of the kernelspec: "python3", "bash", "ir", …
+    std::string kernelspec = "python3";
+
+    /// Connection file of a kernel that runs already. Then no kernel is started, and all other options are without effect.
+    std::filesystem::path connection_file = {};
+
+    /// What the sockets of a kernel that is started run over. TCP needs a sandbox that shares the network of the host.
+    jupyter::socket_protocol protocol = jupyter::socket_protocol::ipc;
+
+    /// Directories of kernelspecs (`DIR/NAME/kernel.json`) that are searched before those of Jupyter.
+    std::vector<std::filesystem::path> kernelspec_dirs = {};
+};
+
+/**
+ * \brief Any Jupyter kernel over ZeroMQ: one started from its kernelspec inside the sandbox, or a running one by its connection file.
+ * \details A kernel that is started gets Unix sockets in a private directory (or TCP ports on 127.0.0.1) and a random key. A Python kernel then
+ * behaves as a forked one does: output comes within 10 ms, tracebacks are plain, `kernel_launch::after_cell` holds. A running kernel is left as
+ * it is: `start` connects, `stop` disconnects, and `kernel_launch` counts for its bound alone.
+ *
+ * Sockets are driven by the executor; libzmq has one thread of its own. Nothing is periodic, whether the kernel lives or not.
+ *
+ * \par Errors of start
+ * errc::kernelspec_not_found, invalid_argument — its name, its program; errc::ipykernel_missing; errc::kernel_start_failed — it ended while starting (with its
+ * status and what it wrote), nothing listens, TCP through a sandbox with a network of its own; errc::kernel_unresponsive — not within
+ * `kernel_launch::start_bound`; errc::protocol_error — the connection file, or messages signed with another key; what the supervisor fails with
+ *
+ * \par Errors of receive
+ * errc::kernel_died — after all messages that had arrived; carries the status of a kernel that was started here. errc::not_running — after `stop`.
+ * errc::protocol_error, message_too_large — one message is not usable; later ones may be
+ *
+ * \par Memory
+ * Messages that nobody receives stay in libzmq, without a bound: with one it would drop them. A kernel in a sandbox with a memory limit cannot
+ * fill the host quickly, but it can: who fears that receives all the time, as the executor does, or uses `socketpair_transport`.
+ *
+ * \par Thread safety Distinct objects: safe. Shared objects: unsafe; all operations on one strand.
+ */
+class zmq_transport {
+  public:
+    static constexpr completion_rule completes_with = completion_rule::reply_and_idle;
+    static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
+
+    explicit zmq_transport(zmq_options options = {});
+    zmq_transport(zmq_transport&&) noexcept;
+    zmq_transport& operator=(zmq_transport&&) noexcept;
+
+    /// A kernel that was started here is killed, without a wait.
+    ~zmq_transport();
+
+    [[nodiscard]] asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> host, kernel_launch launch);
+    [[nodiscard]] asio::awaitable<result<void>> send(jupyter::message m);
+    [[nodiscard]] asio::awaitable<result<jupyter::message>> receive();
+    [[nodiscard]] asio::awaitable<result<void>> interrupt();
+    [[nodiscard]] asio::awaitable<void> stop();
+
+    [[nodiscard]] zmq_options const& options() const noexcept { return options_; }
+
+  private:
+    zmq_options options_;
+    std::shared_ptr<detail::zmq_kernel> kernel_; // of the latest start; none before it and after stop
+};
+
+static_assert(transport<zmq_transport>);
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/transport/impl/zmq_transport.ipp>
+#endif

@@ -1,0 +1,612 @@
+#include "support/catch.hpp"
+#include "support/python.hpp"
+#include "support/transport_driver.hpp"
+
+#include <ipybox/os/process.hpp>
+#include <ipybox/transport/zmq_transport.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using clock_type = std::chrono::steady_clock;
+
+/// A directory that goes with the test.
+class scratch_dir {
+  public:
+    scratch_dir() {
+        std::string name = "/tmp/ipybox-test-XXXXXX";
+        REQUIRE(::mkdtemp(name.data()) != nullptr);
+        path_ = name;
+    }
+    scratch_dir(scratch_dir const&) = delete;
+    scratch_dir& operator=(scratch_dir const&) = delete;
+    ~scratch_dir() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+
+    [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
+
+  private:
+    std::filesystem::path path_;
+};
+
+void write_file(std::filesystem::path const& file, std::string const& text) {
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+}
+
+environment kernel_env(std::filesystem::path const& home) {
+    return {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", home.string()}, {"LANG", "C.UTF-8"}};
+}
+
+supervisor_options options_in(std::filesystem::path const& dir) {
+    supervisor_options options;
+    options.python = test::python();
+    options.env = kernel_env(dir);
+    options.working_dir = dir;
+    options.wrap = [](launch_spec spec) { return result<launch_spec>(std::move(spec)); };
+    options.duty = zmq_transport::duty;
+    return options;
+}
+
+/// A transport without a sandbox in a directory of its own.
+struct box {
+    explicit box(zmq_options options = {}) : driver(zmq_transport(std::move(options)), options_in(dir.path())) {}
+
+    result<kernel_info> start(cwd_policy after_cell = cwd_policy::keep, std::chrono::milliseconds bound = 30s) {
+        kernel_launch launch;
+        launch.env = kernel_env(dir.path());
+        launch.working_dir = dir.path();
+        launch.after_cell = after_cell;
+        launch.start_bound = bound;
+        return driver.start(std::move(launch));
+    }
+
+    scratch_dir dir;
+    test::transport_driver<zmq_transport> driver;
+};
+
+/// A kernel that somebody else runs: ipykernel with a connection file.
+struct running_kernel {
+    explicit running_kernel(std::filesystem::path const& dir, jupyter::socket_protocol protocol = jupyter::socket_protocol::ipc)
+        : file(dir / "kernel.json") {
+        jupyter::connection_info info;
+        info.protocol = protocol;
+        info.ip = protocol == jupyter::socket_protocol::ipc ? (dir / "k").string() : "127.0.0.1";
+        int const base = protocol == jupyter::socket_protocol::ipc ? 0 : 20000 + static_cast<int>(::getpid()) % 20000;
+        info.shell_port = base + 1;
+        info.iopub_port = base + 2;
+        info.stdin_port = base + 3;
+        info.control_port = base + 4;
+        info.hb_port = base + 5;
+        info.key = "not a secret";
+        REQUIRE(jupyter::write_connection_file(file, info));
+        launch_spec spec;
+        spec.argv = {test::python().string(), "-m", "ipykernel_launcher", "-f", file.string()};
+        spec.env = kernel_env(dir);
+        spec.working_dir = dir;
+        auto started = os::start_process(spec, {});
+        REQUIRE(started);
+        process = std::move(*started);
+        // Its last socket is there when it answers; here the first attempt must do.
+        auto const deadline = clock_type::now() + 30s;
+        while (!std::filesystem::exists(info.socket_path(info.iopub_port)) && protocol == jupyter::socket_protocol::ipc &&
+               clock_type::now() < deadline)
+            std::this_thread::sleep_for(5ms);
+        std::this_thread::sleep_for(500ms);
+    }
+
+    std::filesystem::path file;
+    os::process process;
+};
+
+/// Voluntary context switches of all threads: how often this process woke up.
+long wake_ups() {
+    long sum = 0;
+    for (auto const& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream in(thread.path() / "status");
+        for (std::string line; std::getline(in, line);)
+            if (line.starts_with("voluntary_ctxt_switches:")) sum += std::stol(line.substr(line.find(':') + 1));
+    }
+    return sum;
+}
+
+double ms_since(clock_type::time_point begin) {
+    return std::chrono::duration<double, std::milli>(clock_type::now() - begin).count();
+}
+
+} // namespace
+
+TEST_CASE("zmq_transport runs a stock ipykernel", "[zmq][compat]") {
+    auto const protocol = GENERATE(jupyter::socket_protocol::ipc, jupyter::socket_protocol::tcp);
+    zmq_options options;
+    options.protocol = protocol;
+    box b(options);
+    auto const info = b.start();
+    if (!info) FAIL(info.error().text());
+    CHECK(info->implementation == "ipython");
+    CHECK(info->language == "python");
+    CHECK_FALSE(info->language_version.empty());
+
+    CHECK(b.driver.execute("x = 20").status == "ok");
+    auto const sum = b.driver.execute("import sys; print('out'); print('err', file=sys.stderr); x + 22");
+    CHECK(sum.value == "42");
+    CHECK(sum.out == "out\n");
+    CHECK(sum.err == "err\n");
+
+    auto const error = b.driver.execute("print('before'); 1/0");
+    CHECK(error.status == "error");
+    CHECK(error.ename == "ZeroDivisionError");
+    CHECK(error.out == "before\n");
+    for (auto const& line : error.traceback) CHECK(line.find('\x1b') == std::string::npos);
+}
+
+TEST_CASE("zmq_transport prepares a Python kernel without leaving names", "[zmq][compat]") {
+    box b;
+    REQUIRE(b.start());
+    CHECK(b.driver.execute("[n for n in dir() if 'ipybox' in n]").value == "[]");
+    CHECK(b.driver.execute("len(In)").value == "3"); // '', the cell before and this one: the prelude is not in the history
+    CHECK(b.driver.execute("import os; os.environ['TERM'], os.environ['NO_COLOR'], 'FORCE_COLOR' in os.environ").value ==
+          "('dumb', '1', False)");
+
+    auto const id = b.driver.submit("import time; print('first'); time.sleep(2); print('last')");
+    auto const begin = clock_type::now();
+    for (;;) {
+        auto const m = b.driver.receive();
+        REQUIRE(m);
+        if (m->type == "stream") break;
+    }
+    CHECK(ms_since(begin) < 100); // 200 in a kernel as it comes
+    CHECK(b.driver.finish(id).status == "ok");
+}
+
+TEST_CASE("zmq_transport restores the working directory when told to", "[zmq]") {
+    box b;
+    REQUIRE(b.start(cwd_policy::restore));
+    CHECK(b.driver.execute("import os; os.chdir('/')").out == "[ipybox] cwd reset to " + b.dir.path().string() + "\n");
+    CHECK(b.driver.execute("os.getcwd()").value == "'" + b.dir.path().string() + "'");
+    CHECK(b.driver.execute("1").out.empty());
+    CHECK(b.driver.execute("os.chdir('/'); 1/0").out == "[ipybox] cwd reset to " + b.dir.path().string() + "\n");
+}
+
+TEST_CASE("zmq_transport keeps the working directory by default", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    CHECK(b.driver.execute("import os; os.chdir('/')").out.empty());
+    CHECK(b.driver.execute("os.getcwd()").value == "'/'");
+}
+
+TEST_CASE("zmq_transport loses no output that nobody reads for a while", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    auto const id = b.driver.submit("for i in range(5000): print(i, flush=True)");
+    std::this_thread::sleep_for(4s);
+    auto const cell = b.driver.finish(id);
+    std::string expected;
+    for (int i = 0; i < 5000; ++i) expected += std::to_string(i) + "\n";
+    CHECK(cell.out == expected);
+}
+
+TEST_CASE("zmq_transport carries large output", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    CHECK(b.driver.execute("print('x' * 10_000_000)").out.size() == 10'000'001);
+}
+
+TEST_CASE("zmq_transport answers input requests", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    auto const id = b.driver.submit("name = input('who? ')", true);
+    for (;;) {
+        auto const m = b.driver.receive();
+        REQUIRE(m);
+        if (m->type != "input_request") continue;
+        CHECK(m->on == jupyter::channel::stdin_);
+        CHECK(jupyter::field(m->content, "prompt") == "who? ");
+        CHECK(m->parent_id == id);
+        jupyter::message reply(jupyter::channel::stdin_, "input_reply", {{"value", "Ada"}, {"status", "ok"}});
+        reply.parent_header = m->parent_header;
+        REQUIRE(b.driver.send(std::move(reply)));
+        break;
+    }
+    CHECK(b.driver.finish(id).status == "ok");
+    CHECK(b.driver.execute("name").value == "'Ada'");
+}
+
+TEST_CASE("zmq_transport interrupts cells", "[zmq][compat]") {
+    auto const code = GENERATE("import time; print('go', flush=True); time.sleep(60)", "print('go', flush=True)\nwhile True: pass",
+                               "import asyncio; print('go', flush=True); await asyncio.sleep(60)",
+                               "import subprocess; print('go', flush=True); subprocess.run(['sleep', '60'])");
+    CAPTURE(code);
+    box b;
+    REQUIRE(b.start());
+    auto const id = b.driver.submit(code);
+    for (;;) {
+        auto const m = b.driver.receive();
+        REQUIRE(m);
+        if (m->type == "stream") break;
+    }
+    std::this_thread::sleep_for(50ms); // so that the cell is inside of what blocks
+    auto const begin = clock_type::now();
+    REQUIRE(b.driver.interrupt());
+    auto const cell = b.driver.finish(id);
+    CHECK(ms_since(begin) < 2000);
+    CHECK(cell.status == "error");
+    auto const stopped = cell.ename == "KeyboardInterrupt" || cell.ename == "CancelledError";
+    CHECK(stopped);
+    CHECK(b.driver.execute("'alive'").value == "'alive'");
+}
+
+TEST_CASE("zmq_transport: an interrupt of an idle kernel does no harm", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(b.driver.interrupt());
+        auto const cell = b.driver.execute("print('fine')");
+        CHECK(cell.status == "ok");
+        CHECK(cell.out == "fine\n");
+    }
+}
+
+TEST_CASE("zmq_transport keeps the messages of its own requests to itself", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    REQUIRE(b.driver.interrupt()); // pokes
+    auto const id = b.driver.submit("1");
+    bool replied = false;
+    bool idle = false;
+    while (!replied || !idle) {
+        auto const m = b.driver.receive();
+        REQUIRE(m);
+        CAPTURE(m->type);
+        CHECK((m->parent_id == id || m->parent_id.empty()));
+        replied = replied || m->type == "execute_reply";
+        idle = idle || jupyter::field(m->content, "execution_state") == "idle";
+    }
+}
+
+TEST_CASE("zmq_transport interrupts by message where the kernelspec says so", "[zmq]") {
+    scratch_dir specs;
+    write_file(specs.path() / "polite/kernel.json",
+               R"({"argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "language": "python",
+                   "display_name": "polite", "interrupt_mode": "message"})");
+    zmq_options options;
+    options.kernelspec = "polite";
+    options.kernelspec_dirs = {specs.path()};
+    box b(options);
+    REQUIRE(b.start());
+    auto const id = b.driver.submit("import asyncio; print('go', flush=True); await asyncio.sleep(60)");
+    for (;;) {
+        auto const m = b.driver.receive();
+        REQUIRE(m);
+        if (m->type == "stream") break;
+    }
+    REQUIRE(b.driver.interrupt());
+    CHECK(b.driver.finish(id).status == "error");
+}
+
+TEST_CASE("zmq_transport reports how a kernel died, after all it said", "[zmq][compat]") {
+    auto const protocol = GENERATE(jupyter::socket_protocol::ipc, jupyter::socket_protocol::tcp);
+    zmq_options options;
+    options.protocol = protocol;
+    box b(options);
+    REQUIRE(b.start());
+    auto const id = b.driver.submit("import os, sys, time\nfor i in range(2000): print(i)\nsys.stdout.flush(); time.sleep(0.1)\nos._exit(7)");
+    // Nobody looks before the kernel is gone and its connections are closed.
+    bool const late = GENERATE(false, true);
+    if (late) std::this_thread::sleep_for(1s);
+    auto const cell = b.driver.finish(id);
+    REQUIRE(cell.failed);
+    CHECK(*cell.failed == errc::kernel_died);
+    CHECK(cell.failed->status().code == 7);
+    CHECK(cell.out.ends_with("\n1999\n"));
+
+    auto const begin = clock_type::now();
+    CHECK(b.driver.receive().error() == errc::kernel_died);
+    auto const next = b.driver.execute("1");
+    REQUIRE(next.failed);
+    CHECK(*next.failed == errc::kernel_died);
+    CHECK(ms_since(begin) < 100);
+
+    REQUIRE(b.start());
+    CHECK(b.driver.execute("6 * 7").value == "42");
+}
+
+TEST_CASE("zmq_transport sees a kernel killed at once", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    auto const pid = std::stoi(b.driver.execute("import os; os.getpid()").value);
+    auto const begin = clock_type::now();
+    ::kill(pid, SIGKILL);
+    for (;;) {
+        auto const m = b.driver.receive();
+        if (m) continue;
+        CHECK(m.error() == errc::kernel_died);
+        CHECK(m.error().status().signal == SIGKILL);
+        break;
+    }
+    CHECK(ms_since(begin) < 300);
+}
+
+TEST_CASE("zmq_transport does nothing while nothing happens, whether the kernel lives or not", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    REQUIRE(b.driver.execute("1").value == "1");
+    auto const idle = [&b] {
+        // One receive waits, as in an executor.
+        bool ended = false;
+        auto const wait = [](zmq_transport& t, bool& flag) -> asio::awaitable<void> {
+            auto const m = co_await t.receive();
+            flag = !m;
+        };
+        asio::co_spawn(b.driver.context(), wait(b.driver.transport(), ended), [](std::exception_ptr) {});
+        b.driver.context().restart();
+        b.driver.context().run_for(300ms);
+        auto const before = wake_ups();
+        b.driver.context().run_for(3s);
+        return wake_ups() - before;
+    };
+    CHECK(idle() < 10);
+    box dead;
+    REQUIRE(dead.start());
+    REQUIRE(dead.driver.execute("import os; os._exit(1)").failed);
+    auto const before = wake_ups();
+    dead.driver.context().restart();
+    dead.driver.context().run_for(3s);
+    CHECK(wake_ups() - before < 10);
+}
+
+TEST_CASE("zmq_transport stops a kernel, its children and its files", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    auto const pid = std::stoi(b.driver.execute("import os; os.getpid()").value);
+    auto const child = std::stoi(b.driver.execute("import subprocess; p = subprocess.Popen(['sleep', '100']); p.pid").value);
+    auto const& dir = b.driver.host().private_dir();
+    CHECK_FALSE(std::filesystem::is_empty(dir));
+    for (auto const& entry : std::filesystem::directory_iterator(dir)) {
+        struct stat info {};
+        REQUIRE(::stat(entry.path().c_str(), &info) == 0);
+        if (entry.path().extension() == ".json") CHECK((info.st_mode & 0777) == 0600);
+    }
+    auto const begin = clock_type::now();
+    b.driver.stop();
+    CHECK(ms_since(begin) < 1000);
+    CHECK(::kill(pid, 0) != 0);
+    CHECK(::kill(child, 0) != 0);
+    CHECK(std::filesystem::is_empty(dir));
+    CHECK(b.driver.receive().error() == errc::not_running);
+    b.driver.stop();
+}
+
+TEST_CASE("zmq_transport: stop ends a waiting receive", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    std::optional<result<jupyter::message>> got;
+    auto const wait = [](zmq_transport& t, std::optional<result<jupyter::message>>& out) -> asio::awaitable<void> {
+        for (;;) {
+            auto m = co_await t.receive();
+            if (m) continue;
+            out.emplace(std::move(m));
+            break;
+        }
+    };
+    asio::co_spawn(b.driver.context(), wait(b.driver.transport(), got), [](std::exception_ptr) {});
+    b.driver.stop();
+    b.driver.context().restart();
+    b.driver.context().run_for(100ms);
+    REQUIRE(got);
+    CHECK(got->error() == errc::not_running);
+}
+
+TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
+    scratch_dir specs;
+    auto const spec = [&](std::string const& name, std::string const& argv) {
+        write_file(specs.path() / name / "kernel.json",
+                   R"({"display_name": "x", "language": "x", "argv": )" + argv + "}");
+    };
+    spec("ends", R"(["sh", "-c", "echo something is wrong >&2; exit 3"])");
+    spec("missing", R"(["no-such-program-here"])");
+    spec("silent", R"(["sleep", "100"])");
+    spec("bare", R"(["sh", "-c", "echo \"$0: No module named ipykernel_launcher\" >&2; exit 1", "{connection_file}"])");
+    zmq_options options;
+    options.kernelspec_dirs = {specs.path()};
+
+    SECTION("it ends") {
+        options.kernelspec = "ends";
+        box b(options);
+        auto const info = b.start();
+        REQUIRE_FALSE(info);
+        CHECK(info.error() == errc::kernel_start_failed);
+        CHECK(info.error() == condition::cannot_start);
+        CHECK(info.error().status().code == 3);
+        CHECK(info.error().text().find("something is wrong") != std::string::npos);
+        CHECK(std::filesystem::is_empty(b.driver.host().private_dir()));
+    }
+    SECTION("its program is missing") {
+        options.kernelspec = "missing";
+        box b(options);
+        auto const info = b.start();
+        REQUIRE_FALSE(info);
+        CHECK(info.error() == errc::kernel_start_failed);
+    }
+    SECTION("it says nothing") {
+        options.kernelspec = "silent";
+        box b(options);
+        auto const begin = clock_type::now();
+        auto const info = b.start(cwd_policy::keep, 700ms);
+        REQUIRE_FALSE(info);
+        CHECK(info.error() == errc::kernel_unresponsive);
+        CHECK(ms_since(begin) < 2500);
+    }
+    SECTION("ipykernel is missing") {
+        options.kernelspec = "bare";
+        box b(options);
+        auto const info = b.start();
+        REQUIRE_FALSE(info);
+        CHECK(info.error() == errc::ipykernel_missing);
+        CHECK(info.error().text().find("pip install ipykernel") != std::string::npos);
+    }
+    SECTION("nobody knows it") {
+        options.kernelspec = "fortran";
+        box b(options);
+        auto const info = b.start();
+        REQUIRE_FALSE(info);
+        CHECK(info.error() == errc::kernelspec_not_found);
+        CHECK(info.error().text().find("silent") != std::string::npos);
+    }
+}
+
+TEST_CASE("zmq_transport refuses TCP where the sandbox has a network of its own", "[zmq]") {
+    if (std::system("unshare --user --map-root-user --net true 2>/dev/null") != 0) {
+        WARN("no user namespaces here");
+        return;
+    }
+    zmq_options options;
+    options.protocol = jupyter::socket_protocol::tcp;
+    scratch_dir dir;
+    auto host = options_in(dir.path());
+    host.wrap = [](launch_spec spec) {
+        std::vector<std::string> argv = {"/usr/bin/unshare", "--user", "--map-root-user", "--net"};
+        argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
+        spec.argv = std::move(argv);
+        return result<launch_spec>(std::move(spec));
+    };
+    kernel_launch launch;
+    launch.env = kernel_env(dir.path());
+    launch.working_dir = dir.path();
+    {
+        test::transport_driver<zmq_transport> driver(zmq_transport(options), host);
+        auto const begin = clock_type::now();
+        auto const info = driver.start(launch);
+        REQUIRE_FALSE(info);
+        CHECK(info.error() == errc::kernel_start_failed);
+        CHECK(info.error().text().find("network of its own") != std::string::npos);
+        CHECK(ms_since(begin) < 5000);
+    }
+    options.protocol = jupyter::socket_protocol::ipc;
+    test::transport_driver<zmq_transport> driver(zmq_transport(options), host);
+    auto const info = driver.start(launch);
+    if (!info) FAIL(info.error().text());
+    CHECK(driver.execute("1 + 1").value == "2");
+}
+
+TEST_CASE("zmq_transport runs a kernel that is not Python", "[zmq][bash]") {
+    auto const probe = test::python().string() + " -c 'import bash_kernel' 2>/dev/null";
+    if (std::system(probe.c_str()) != 0) {
+        WARN("bash_kernel is not installed: " << test::python());
+        return;
+    }
+    scratch_dir specs;
+    write_file(specs.path() / "bash/kernel.json", R"({"argv": [")" + test::python().string() +
+                                                      R"(", "-m", "bash_kernel", "-f", "{connection_file}"],
+        "display_name": "Bash", "language": "bash", "env": {"PS1": "$"}})");
+    zmq_options options;
+    options.kernelspec = "bash";
+    options.kernelspec_dirs = {specs.path()};
+    box b(options);
+    auto const info = b.start();
+    if (!info) FAIL(info.error().text());
+    CHECK(info->language == "bash");
+    CHECK(b.driver.execute("echo hello; x=5").out == "hello\n");
+    CHECK(b.driver.execute("echo $((x + 1))").out == "6\n");
+    auto const id = b.driver.submit("sleep 60");
+    b.driver.context().restart();
+    b.driver.context().run_for(300ms);
+    REQUIRE(b.driver.interrupt());
+    CHECK(b.driver.finish(id).failed == std::nullopt);
+    CHECK(b.driver.execute("echo $x").out == "5\n");
+}
+
+TEST_CASE("zmq_transport attaches to a running kernel and leaves it running", "[zmq][compat]") {
+    auto const protocol = GENERATE(jupyter::socket_protocol::ipc, jupyter::socket_protocol::tcp);
+    scratch_dir dir;
+    running_kernel kernel(dir.path(), protocol);
+    zmq_options options;
+    options.connection_file = kernel.file;
+    {
+        box b(options);
+        auto const info = b.start();
+        if (!info) FAIL(info.error().text());
+        CHECK(info->language == "python");
+        CHECK(b.driver.execute("x = 41").status == "ok");
+        auto const id = b.driver.submit("import asyncio; print('go', flush=True); await asyncio.sleep(60)");
+        for (;;) {
+            auto const m = b.driver.receive();
+            REQUIRE(m);
+            if (m->type == "stream") break;
+        }
+        REQUIRE(b.driver.interrupt());
+        CHECK(b.driver.finish(id).status == "error");
+    }
+    box again(options);
+    REQUIRE(again.start());
+    CHECK(again.driver.execute("x + 1").value == "42");
+    CHECK(std::filesystem::exists(kernel.file));
+
+    auto const begin = clock_type::now();
+    kernel.process.signal(SIGKILL);
+    for (;;) {
+        auto const m = again.driver.receive();
+        if (m) continue;
+        CHECK(m.error() == errc::kernel_died);
+        break;
+    }
+    CHECK(ms_since(begin) < 2000);
+    auto const before = wake_ups();
+    again.driver.context().restart();
+    again.driver.context().run_for(2s);
+    CHECK(wake_ups() - before < 10);
+}
+
+TEST_CASE("zmq_transport says at once that nobody listens", "[zmq]") {
+    scratch_dir dir;
+    jupyter::connection_info info;
+    info.protocol = jupyter::socket_protocol::ipc;
+    info.ip = (dir.path() / "nobody").string();
+    info.shell_port = info.iopub_port = info.stdin_port = info.control_port = info.hb_port = 1;
+    auto const file = dir.path() / "kernel.json";
+    REQUIRE(jupyter::write_connection_file(file, info));
+    zmq_options options;
+    options.connection_file = file;
+    box b(options);
+    auto const begin = clock_type::now();
+    auto const started = b.start();
+    REQUIRE_FALSE(started);
+    CHECK(started.error() == errc::kernel_start_failed);
+    CHECK(ms_since(begin) < 1000);
+
+    zmq_options none;
+    none.connection_file = dir.path() / "none.json";
+    box c(none);
+    CHECK(c.start().error() == errc::io_error);
+}
+
+TEST_CASE("zmq_transport refuses a kernel with another key", "[zmq]") {
+    scratch_dir dir;
+    running_kernel kernel(dir.path());
+    auto info = jupyter::read_connection_file(kernel.file);
+    REQUIRE(info);
+    info->key = "another";
+    auto const wrong = dir.path() / "wrong.json";
+    REQUIRE(jupyter::write_connection_file(wrong, *info));
+    zmq_options options;
+    options.connection_file = wrong;
+    box b(options);
+    auto const started = b.start(cwd_policy::keep, 2s);
+    REQUIRE_FALSE(started);
+    // A kernel that welcomes its subscribers shows its signature; others just do not answer.
+    auto const refused = started.error() == errc::protocol_error || started.error() == errc::kernel_unresponsive;
+    CHECK(refused);
+}

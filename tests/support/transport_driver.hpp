@@ -1,0 +1,134 @@
+#pragma once
+
+#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/transport/transport.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+/** \file
+ * Runs coroutines and transports in a test, without an executor.
+ */
+
+namespace ipybox::test {
+
+/// Runs a coroutine on a context that nobody else runs, and gives its value. Throws when it takes longer than the bound.
+template <class T>
+T run(asio::io_context& context, asio::awaitable<T> work, std::chrono::milliseconds bound = std::chrono::seconds(60)) {
+    std::optional<T> value;
+    std::exception_ptr thrown;
+    asio::co_spawn(context, std::move(work), [&](std::exception_ptr e, T v) {
+        thrown = e;
+        value.emplace(std::move(v));
+    });
+    context.restart();
+    auto const deadline = std::chrono::steady_clock::now() + bound;
+    while (!value && std::chrono::steady_clock::now() < deadline) context.run_one_until(deadline);
+    if (thrown) std::rethrow_exception(thrown);
+    if (!value) throw std::runtime_error("a coroutine did not end within its bound");
+    return std::move(*value);
+}
+
+inline void run(asio::io_context& context, asio::awaitable<void> work, std::chrono::milliseconds bound = std::chrono::seconds(60)) {
+    auto const to_value = [](asio::awaitable<void> w) -> asio::awaitable<bool> {
+        co_await std::move(w);
+        co_return true;
+    };
+    run<bool>(context, to_value(std::move(work)), bound);
+}
+
+/// What a cell said.
+struct cell {
+    std::string out;   ///< text on stdout
+    std::string err;   ///< text on stderr
+    std::string value; ///< text/plain of its value
+    std::string status;
+    std::string ename;
+    std::vector<std::string> traceback;
+    std::optional<error> failed; ///< of send or receive
+};
+
+/// A transport with a kernel, driven from the thread of the test.
+template <class Transport>
+class transport_driver {
+  public:
+    transport_driver(Transport t, supervisor_options options)
+        : host_(std::make_shared<supervisor>(context_.get_executor(), std::move(options))), transport_(std::move(t)) {}
+
+    ~transport_driver() { run(context_, transport_.stop()); }
+
+    [[nodiscard]] asio::io_context& context() noexcept { return context_; }
+    [[nodiscard]] Transport& transport() noexcept { return transport_; }
+    [[nodiscard]] supervisor& host() noexcept { return *host_; }
+
+    result<kernel_info> start(kernel_launch launch) { return run(context_, transport_.start(host_, std::move(launch))); }
+    result<void> send(jupyter::message m) { return run(context_, transport_.send(std::move(m))); }
+    result<jupyter::message> receive() { return run(context_, transport_.receive()); }
+    result<void> interrupt() { return run(context_, transport_.interrupt()); }
+    void stop() { run(context_, transport_.stop()); }
+
+    /// Sends a cell; the id of the request.
+    std::string submit(std::string code, bool allow_stdin = false) {
+        jupyter::json content = {{"code", std::move(code)}, {"silent", false},          {"store_history", true},
+                                 {"user_expressions", jupyter::json::object()},         {"allow_stdin", allow_stdin},
+                                 {"stop_on_error", false}};
+        jupyter::message request(jupyter::channel::shell, "execute_request", std::move(content));
+        request.id = jupyter::new_message_id();
+        auto const id = request.id;
+        sent_ = send(std::move(request));
+        return id;
+    }
+
+    /// Receives until a cell is over.
+    cell finish(std::string const& id) {
+        cell c;
+        if (!sent_) {
+            c.failed = sent_.error();
+            return c;
+        }
+        bool replied = false;
+        bool idle = Transport::completes_with == completion_rule::reply;
+        while (!replied || !idle) {
+            auto m = receive();
+            if (!m) {
+                c.failed = m.error();
+                return c;
+            }
+            if (m->parent_id != id) continue;
+            if (m->type == "stream") {
+                auto const text = jupyter::take_text(*m, "text");
+                (jupyter::field(m->content, "name") == "stderr" ? c.err : c.out) += text;
+            } else if (m->type == "execute_result") {
+                c.value = m->content["data"]["text/plain"].template get<std::string>();
+            } else if (m->type == "error") {
+                c.ename = jupyter::field(m->content, "ename");
+                c.traceback = m->content["traceback"].template get<std::vector<std::string>>();
+            } else if (m->type == "status") {
+                if (jupyter::field(m->content, "execution_state") == "idle") idle = true;
+            } else if (m->type == "execute_reply") {
+                c.status = jupyter::field(m->content, "status");
+                replied = true;
+            }
+        }
+        return c;
+    }
+
+    cell execute(std::string code) { return finish(submit(std::move(code))); }
+
+  private:
+    asio::io_context context_{1};
+    std::shared_ptr<supervisor> host_;
+    Transport transport_;
+    result<void> sent_;
+};
+
+} // namespace ipybox::test
