@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from program import Program
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Program]:
+    """The program without a sandbox. Whatever a test does, no process may be left."""
+    program = Program(tmp_path)
+    yield program
+    program.assert_all_gone()
+
+
+@pytest.fixture(params=["none", "bubblewrap"])
+def any_sandbox(request: pytest.FixtureRequest, program: Program) -> Program:
+    """The program with each sandbox."""
+    program.sandbox = request.param
+    return program

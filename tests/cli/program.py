@@ -1,0 +1,179 @@
+"""Runs the program `ipybox` as a user does: as a process with arguments, files, pipes and a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import termios
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+BINARY = os.environ["IPYBOX_BINARY"]
+PYTHON = os.environ["IPYBOX_PYTHON"]
+
+#: No test waits longer for anything.
+PATIENCE = 30.0
+
+#: Code that displays a picture.
+ONE_PIXEL = """
+from IPython.display import display, Image
+import base64
+png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+display(Image(base64.b64decode(png)))
+"""
+
+
+@dataclass
+class Ended:
+    """A run that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """The lines of --json. Every line must be an event."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def results(self) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event"] == "result"]
+
+
+def _with_default_signals() -> None:
+    # A test run in the background of a script inherits SIGINT as ignored, which the program would respect.
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+@dataclass
+class Program:
+    """Starts the program in a directory of its own, and knows which processes stem from it."""
+
+    directory: Path
+    sandbox: str = "none"
+    env: dict[str, str] = field(default_factory=dict)
+    _mark: str = field(default_factory=lambda: f"/ipybox-test/{uuid.uuid4()}")
+
+    def write(self, name: str, text: str | bytes) -> str:
+        path = self.directory / name
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return str(path)
+
+    def environment(self) -> dict[str, str]:
+        # PATH is what every process below inherits, into the sandbox too: a folder that is not there marks them.
+        return {**os.environ, **self.env, "PATH": f"{self.env.get('PATH', os.environ['PATH'])}:{self._mark}"}
+
+    def arguments(self, *arguments: str) -> list[str]:
+        return [BINARY, "run", "--sandbox", self.sandbox, *arguments]
+
+    def run(self, *arguments: str, stdin: str | bytes | None = None) -> Ended:
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        ended = subprocess.run(
+            self.arguments(*arguments),
+            cwd=self.directory,
+            env=self.environment(),
+            input=given,
+            stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
+        return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return subprocess.Popen(
+            self.arguments(*arguments),
+            cwd=self.directory,
+            env=self.environment(),
+            preexec_fn=_with_default_signals,
+            **{**pipes, **options},
+        )
+
+    def on_terminal(self, *arguments: str) -> Terminal:
+        return Terminal(self, arguments)
+
+    def processes(self) -> list[str]:
+        """What still runs of all that this program has started."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit():
+                continue
+            with contextlib.suppress(OSError):
+                if self._mark.encode() in (entry / "environ").read_bytes():
+                    found.append(entry.name + " " + (entry / "cmdline").read_bytes().decode().replace("\0", " ")[:200])
+        return found
+
+    def assert_all_gone(self) -> None:
+        deadline = time.monotonic() + 3
+        while self.processes() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert self.processes() == []
+
+
+class Terminal:
+    """The program in the foreground of a terminal."""
+
+    def __init__(self, program: Program, arguments: tuple[str, ...]) -> None:
+        self.seen = ""
+        self._master, slave = pty.openpty()
+
+        def take_terminal() -> None:
+            _with_default_signals()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        self.process = subprocess.Popen(
+            program.arguments(*arguments),
+            cwd=program.directory,
+            env=program.environment(),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+            preexec_fn=take_terminal,
+        )
+        self._slave = slave
+
+    def echoes(self) -> bool:
+        return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
+
+    def expect(self, pattern: str) -> re.Match[str]:
+        """Waits for output; what came before it is done with."""
+        deadline = time.monotonic() + PATIENCE
+        while not (match := re.search(pattern, self.seen)):
+            left = deadline - time.monotonic()
+            ready, _, _ = select.select([self._master], [], [], max(left, 0))
+            assert ready, f"{pattern!r} did not come, but {self.seen!r}"
+            self.seen += os.read(self._master, 65536).decode()
+        self.seen = self.seen[match.end() :]
+        return match
+
+    def type(self, text: str) -> None:
+        os.write(self._master, text.encode())
+
+    def press_ctrl_c(self) -> None:
+        self.type("\x03")
+
+    def wait(self) -> int:
+        code = self.process.wait(PATIENCE)
+        while select.select([self._master], [], [], 0)[0]:
+            self.seen += os.read(self._master, 65536).decode()
+        return code
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self._master)
+        os.close(self._slave)

@@ -1,0 +1,81 @@
+"""What is run: files, notebooks, standard input, -c."""
+
+from __future__ import annotations
+
+import json
+
+from program import Program
+
+
+def test_hello_in_each_sandbox(any_sandbox: Program) -> None:
+    ended = any_sandbox.run("-c", "print('hello')")
+    assert (ended.code, ended.out, ended.err) == (0, "hello\n", "")
+
+
+def test_cells_share_one_session(any_sandbox: Program) -> None:
+    file = any_sandbox.write("a.py", "a = 20\n# %% second\na += 22\n# %%\nprint(a)\n")
+    ended = any_sandbox.run(file, "--json")
+    assert ended.code == 0
+    assert [r["cell"] for r in ended.results] == [0, 1, 2]
+    assert ended.results[2]["text"] == "42"
+
+
+def test_file_relative_to_the_current_directory(program: Program) -> None:
+    program.write("a.py", "print(1)")
+    assert program.run("a.py").out == "1\n"
+
+
+def test_markdown_and_blank_cells_are_skipped(program: Program) -> None:
+    file = program.write("a.py", "# Licence\n# %% [markdown]\n1/0\n# %% \n\n# %% one\nprint(1)\n# %%\nprint(2)\n")
+    ended = program.run(file, "--times")
+    assert (ended.code, ended.out) == (0, "1\n2\n")
+    first, second = ended.err.splitlines()
+    assert first.startswith("[1] ")
+    assert first.endswith(" ms one")
+    assert second.startswith("[2] ")
+
+
+def test_code_before_the_first_marker_is_a_cell(program: Program) -> None:
+    ended = program.run(program.write("a.py", "# comment\na = 1\n# %%\nprint(a)\n"), "--json")
+    assert len(ended.results) == 2
+    assert ended.results[1]["text"] == "1"
+
+
+def test_standard_input(program: Program) -> None:
+    assert program.run("-", stdin="print(1)\n# %%\nprint('é')").out == "1\né\n"
+
+
+def test_empty_input_is_nothing_to_do(program: Program) -> None:
+    for ended in (program.run("-", stdin=""), program.run("-c", ""), program.run(program.write("e.py", "\n\n"))):
+        assert (ended.code, ended.out, ended.err) == (0, "", "")
+
+
+def test_code_that_looks_like_an_option(program: Program) -> None:
+    assert program.run("-c", "-1").out == "-1\n"
+    assert program.run("-c", "--x").code == 1  # a NameError, not a usage error
+
+
+def test_code_is_taken_as_it_is(program: Program) -> None:
+    assert program.run("-c", "print('[1,2]', \"a,b\")").out == "[1,2] a,b\n"
+
+
+def test_notebook(any_sandbox: Program) -> None:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": "1/0"},
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": "a = 'x'"},
+        {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": ["b = a * 2\n", "b"]},
+    ]
+    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
+    ended = any_sandbox.run(any_sandbox.write("n.ipynb", json.dumps(book)))
+    assert (ended.code, ended.out) == (0, "'xx'\n")
+
+
+def test_file_of_another_system(program: Program) -> None:
+    file = program.write("dos.py", b"\xef\xbb\xbfx = '''a\r\nb'''\r\n# %%\r\n%who\r\nprint(len(x))\r\n")
+    ended = program.run(file)
+    assert ended.code == 0
+    assert ended.out.endswith("3\n")
+
+
+def test_ipython_syntax(program: Program) -> None:
+    assert program.run("-c", "%%capture caught\nprint('x')\n# %%\nprint(caught.stdout)").out == "x\n\n"

@@ -1,0 +1,146 @@
+"""Wrong usage, help, and what cannot start."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from program import BINARY, PYTHON, Program
+
+
+def plain(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+
+
+def test_version() -> None:
+    ended = plain("--version")
+    assert ended.returncode == 0
+    assert re.fullmatch(r"ipybox \d+\.\d+\.\d+\n", ended.stdout)
+
+
+def test_help() -> None:
+    ended = plain("--help")
+    assert ended.returncode == 0
+    assert "run" in ended.stdout
+
+
+def test_help_of_run_explains_cells_exit_codes_and_examples() -> None:
+    ended = plain("run", "--help")
+    assert ended.returncode == 0
+    for part in ("# %%", "[markdown]", "124", "130", "ipybox run -c", "--keep-going", "--images-dir"):
+        assert part in ended.stdout
+
+
+def test_help_fits_a_terminal() -> None:
+    assert max(map(len, plain("run", "--help").stdout.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["walk"],
+        ["run"],
+        ["run", "--json"],
+        ["run", "--colour", "-c", "1"],
+        ["run", "-c", "1", "a.py"],
+        ["run", "-c"],
+        ["run", "-c", "1", "--sandbox", "glass"],
+        ["run", "-c", "1", "--timeout", "soon"],
+        ["run", "-c", "1", "--timeout", "0"],
+        ["run", "-c", "1", "--timeout", "-1"],
+        ["run", "-c", "1", "--timeout", "nan"],
+        ["run", "-c", "1", "--timeout", "1e300"],
+        ["run", "-c", "1", "--working-dir", "/no/such/directory"],
+        ["run", "a.py", "b.py"],
+    ],
+)
+def test_usage_error(arguments: list[str]) -> None:
+    ended = plain(*arguments)
+    assert ended.returncode == 2
+    assert ended.stdout == ""
+    assert ended.stderr != ""
+
+
+def test_missing_file(program: Program) -> None:
+    ended = program.run("no-such.py")
+    assert (ended.code, ended.out, ended.err) == (2, "", "ipybox: no-such.py: No such file or directory\n")
+
+
+def test_directory_instead_of_a_file(program: Program) -> None:
+    ended = program.run(str(program.directory))
+    assert ended.code == 2
+    assert "Is a directory" in ended.err
+
+
+def test_file_that_is_not_utf8(program: Program) -> None:
+    ended = program.run(program.write("latin.py", b"a = 1\nb = '\xe9'\n"))
+    assert ended.code == 2
+    assert "latin.py: not UTF-8: line 2" in ended.err
+
+
+def test_standard_input_that_is_not_utf8(program: Program) -> None:
+    ended = program.run("-", stdin=b"\xff")
+    assert ended.code == 2
+    assert "standard input: not UTF-8" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("print(1)", "no valid JSON"),
+        ("{}", "not a Jupyter notebook"),
+        ('{"nbformat": 3, "worksheets": []}', "format 3"),
+        ('{"nbformat": 4}', "without cells"),
+        ('{"nbformat": 4, "cells": [{"cell_type": "code", "source": 1}]}', "no source"),
+    ],
+)
+def test_malformed_notebook(program: Program, text: str, why: str) -> None:
+    ended = program.run(program.write("n.ipynb", text))
+    assert (ended.code, ended.out) == (2, "")
+    assert "n.ipynb: " in ended.err
+    assert why in ended.err
+
+
+@pytest.mark.parametrize("json", [[], ["--json"]])
+def test_missing_interpreter(program: Program, json: list[str]) -> None:
+    ended = program.run("-c", "1", "--python", "/no/such/python", *json)
+    assert (ended.code, ended.out) == (3, "")
+    assert "/no/such/python" in ended.err
+
+
+def test_interpreter_without_ipykernel(program: Program) -> None:
+    bare = program.directory / "bare"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(bare)], check=True)
+    ended = program.run("-c", "1", "--python", str(bare / "bin/python"))
+    assert (ended.code, ended.out) == (3, "")
+    assert "ipykernel" in ended.err
+    assert "pip install" in ended.err
+
+
+def test_interpreter_that_is_none(program: Program) -> None:
+    ended = program.run("-c", "1", "--python", "/bin/false")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.startswith("ipybox: ")
+
+
+def test_sandbox_that_is_not_installed(program: Program, tmp_path: Path) -> None:
+    program.sandbox = "bubblewrap"
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program.env["PATH"] = str(folder)
+    ended = program.run("-c", "1")
+    assert (ended.code, ended.out) == (3, "")
+    assert "bwrap" in ended.err
+    assert "install" in ended.err
+
+
+def test_bubblewrap_is_the_default(tmp_path: Path) -> None:
+    code = "open('/etc/ipybox-test', 'w')"
+    ended = subprocess.run([BINARY, "run", "-c", code], capture_output=True, text=True, cwd=tmp_path, timeout=30)
+    assert ended.returncode == 1
+    assert "Read-only file system" in ended.stderr
+    assert not os.path.exists("/etc/ipybox-test")
