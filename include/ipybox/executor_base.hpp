@@ -5,6 +5,7 @@
 #include <ipybox/execution/execute_options.hpp>
 #include <ipybox/execution/execution_result.hpp>
 #include <ipybox/execution_stream.hpp>
+#include <ipybox/session/kernel_state.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/async_result.hpp>
@@ -18,14 +19,6 @@ namespace ipybox {
 namespace detail {
 class session;
 }
-
-/// Where a kernel is in its life.
-enum class kernel_state {
-    stopped, ///< not started yet, or stopped
-    idle,    ///< waits for code
-    busy,    ///< runs code
-    dead     ///< ended by itself; `reset()` brings a fresh one
-};
 
 /**
  * \brief The operations of every executor: `executor` and `basic_executor<…>` differ in how they are made.

@@ -12,8 +12,9 @@ namespace ipybox {
 
 /**
  * \brief Any approval policy, by value; without one it rejects.
- * \details Made of a policy, of a callback in one of the three shapes, or of a type that `approval_traits` is specialised for. Copies share the policy.
- * \par Thread safety Distinct objects: safe, as far as the shared policy is. The policy stays alive while it decides.
+ * \details Made of a policy, of a callback in one of the three shapes, or of a type that `approval_traits` is specialised
+ * for. Copies share the policy, which stays alive while it decides.
+ * \par Thread safety Distinct objects: safe, as far as the shared policy is.
  */
 class any_approval {
   public:
@@ -36,7 +37,9 @@ class any_approval {
     explicit operator bool() const noexcept { return policy_ != nullptr; }
 
     /// Asks the policy.
-    [[nodiscard]] asio::awaitable<decision> decide(approval_request request) const { return detail::decide_by(ask_, policy_, std::move(request)); }
+    [[nodiscard]] asio::awaitable<decision> decide(approval_request request) const {
+        return detail::decide_by(ask_, policy_, std::move(request));
+    }
 
   private:
     std::shared_ptr<void> policy_;

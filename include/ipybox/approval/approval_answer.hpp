@@ -19,12 +19,13 @@ class approval_answer {
     approval_answer(approval_answer const&) = delete;
     approval_answer& operator=(approval_answer const&) = delete;
 
-    /// Answers, unless somebody was faster; tells whether this was the first answer. Calls who waits, in the calling thread.
+    /// Answers, unless somebody was faster; tells whether this was the first answer. Calls who waits, in this thread.
     bool decide(decision answer);
 
     [[nodiscard]] std::optional<decision> decided() const;
 
-    /// Calls `waiting` with the answer: once, in the thread that answers, or at once where there is an answer already. To be set at most once.
+    /// Calls `waiting` with the answer: once, in the thread that answers, or at once where there is an answer already.
+    /// To be set at most once.
     void on_decided(std::function<void(decision)> waiting);
 
   private:

@@ -17,7 +17,8 @@ namespace detail {
 
 /// How a policy answers: with a decision now, with one later, or through the request.
 template <class T>
-concept approval_outcome = std::same_as<T, decision> || std::same_as<T, asio::awaitable<decision>> || std::same_as<T, void>;
+concept approval_outcome =
+    std::same_as<T, decision> || std::same_as<T, asio::awaitable<decision>> || std::same_as<T, void>;
 
 template <class P>
 concept has_decide = requires(P& policy, approval_request request) {
@@ -28,7 +29,8 @@ concept has_decide = requires(P& policy, approval_request request) {
 
 /**
  * \brief How an approval policy is used; the primary template forwards to its members.
- * \details Specialise it to make an approval policy of a type that is not yours. `decide` may take the request by value or by reference to const:
+ * \details Specialise it to make an approval policy of a type that is not yours. `decide` may take the request by value
+ * or by reference to const:
  * \code
  * template <> struct ipybox::approval_traits<their::dialog> {
  *     static decision decide(their::dialog& dialog, approval_request const& request);
@@ -46,8 +48,8 @@ struct approval_traits {
 
 /**
  * \brief Says whether an action may be done.
- * \details `decide` returns a `decision`, an `asio::awaitable<decision>`, or nothing: then `accept()` or `reject()` of the request answer, at once or
- * later, from any thread. An exception rejects. See docs/concepts/approval_policy.md.
+ * \details `decide` returns a `decision`, an `asio::awaitable<decision>`, or nothing: then `accept()` or `reject()` of the
+ * request answer, at once or later, from any thread. An exception rejects. See docs/concepts/approval_policy.md.
  */
 template <class P>
 concept approval_policy = std::move_constructible<P> && requires(P& policy, approval_request request) {
@@ -59,8 +61,9 @@ namespace detail {
 /// True, or a compile error that says what is missing. First line of each class that takes an approval policy.
 template <class P>
 consteval bool require_approval_policy() {
-    static_assert(approval_policy<P>, "an approval policy has `decide(approval_request)` that returns decision, asio::awaitable<decision> or void, or a "
-                                      "specialisation of ipybox::approval_traits");
+    static_assert(approval_policy<P>,
+                  "an approval policy has `decide(approval_request)` that returns decision, "
+                  "asio::awaitable<decision> or void, or a specialisation of ipybox::approval_traits");
     return true;
 }
 
@@ -79,20 +82,24 @@ template <class P>
     }
 }
 
-/// As `decide`, for an erased policy, which it keeps alive; without one it rejects. Not a template: a coroutine is much to compile for each lambda.
-[[nodiscard]] asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, approval_request&&), std::shared_ptr<void> policy,
-                                                  approval_request request);
+/// As `decide`, for an erased policy, which it keeps alive; without one it rejects. Not a template: a coroutine is much
+/// to compile for each lambda.
+[[nodiscard]] asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, approval_request&&),
+                                                  std::shared_ptr<void> policy, approval_request request);
 
 /**
  * \brief Asks a policy about what a request is about, whichever way it answers.
- * \details The policy gets a request of its own: what is answered there is the answer of this policy and not yet the last word of who asked it.
- * \par Cancellation terminal: rejects; the policy's own coroutine is cancelled, a policy that answers later is told that it is late.
- * \par Object lifetimes The policy must outlive the operation, and the operation must come to its end (cancelled if need be) before its executor's
- * context does.
+ * \details The policy gets a request of its own: what is answered there is the answer of this policy and not yet the last
+ * word of who asked it.
+ * \par Cancellation terminal: rejects; the policy's own coroutine is cancelled, a policy that answers later is told that
+ * it is late.
+ * \par Object lifetimes The policy must outlive the operation, and the operation must come to its end (cancelled if need
+ * be) before its executor's context does.
  */
 template <class Policy>
 [[nodiscard]] asio::awaitable<decision> decide(Policy& policy, approval_request request) {
-    return decide_by(&ask<Policy>, std::shared_ptr<void>(std::shared_ptr<void>(), std::addressof(policy)), std::move(request));
+    return decide_by(&ask<Policy>, std::shared_ptr<void>(std::shared_ptr<void>(), std::addressof(policy)),
+                     std::move(request));
 }
 
 } // namespace detail

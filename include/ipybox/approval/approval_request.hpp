@@ -36,16 +36,16 @@ using environment_difference = std::map<std::string, std::optional<std::string>>
 
 /// What is to be approved. Which members are filled in depends on the kind.
 struct approval_subject {
-    std::uint64_t id = 0;                                               ///< unique in this process
-    approval_kind kind = approval_kind::tool;                           ///< what the rest is about
-    std::string server = {};                                            ///< name of the MCP server
-    std::string tool = {};                                              ///< name of the tool
-    std::shared_ptr<nlohmann::json const> arguments = {};               ///< what the tool is called with
-    std::vector<std::string> argv = {};                                 ///< what is executed: program and arguments
-    std::filesystem::path cwd = {};                                     ///< where it is executed
-    environment_difference env = {};                                    ///< how its environment differs from the kernel's
-    std::string code = {};                                              ///< source of the cell that asks
-    std::string cell_id = {};                                           ///< identifier of its execution
+    std::uint64_t id = 0;                                 ///< unique in this process
+    approval_kind kind = approval_kind::tool;             ///< what the rest is about
+    std::string server = {};                              ///< name of the MCP server
+    std::string tool = {};                                ///< name of the tool
+    std::shared_ptr<nlohmann::json const> arguments = {}; ///< what the tool is called with
+    std::vector<std::string> argv = {};                   ///< what is executed: program and arguments
+    std::filesystem::path cwd = {};                       ///< where it is executed
+    environment_difference env = {};                      ///< how its environment differs from the kernel's
+    std::string code = {};                                ///< source of the cell that asks
+    std::string cell_id = {};                             ///< identifier of its execution
     std::optional<std::chrono::steady_clock::time_point> deadline = {}; ///< when it counts as rejected
 };
 
@@ -57,8 +57,9 @@ class approval_handle;
 
 /**
  * \brief An action that waits for approval, and the means to answer.
- * \details Copies are handles of the same request: keep one to answer later. The first answer counts, whichever copy, thread or policy it comes
- * from. When the last copy is gone and nobody has answered, the request is rejected. All text in it comes from the code in the kernel and is not to be trusted.
+ * \details Copies are handles of the same request: keep one to answer later. The first answer counts, whichever copy or
+ * thread it comes from. When the last copy is gone and nobody has answered, the request is rejected. All text in it comes
+ * from the code in the kernel and is not to be trusted.
  * \par Thread safety Safe: distinct copies in distinct threads.
  */
 class approval_request {
@@ -81,7 +82,9 @@ class approval_request {
     [[nodiscard]] environment_difference const& env() const noexcept { return subject_->env; }
     [[nodiscard]] std::string const& code() const noexcept { return subject_->code; }
     [[nodiscard]] std::string const& cell_id() const noexcept { return subject_->cell_id; }
-    [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> const& deadline() const noexcept { return subject_->deadline; }
+    [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> const& deadline() const noexcept {
+        return subject_->deadline;
+    }
 
     /// All of it; may outlive the request, keeps nobody waiting.
     [[nodiscard]] std::shared_ptr<approval_subject const> const& subject() const noexcept { return subject_; }
@@ -98,12 +101,15 @@ class approval_request {
     /// Answers with a decision that was made elsewhere.
     bool answer(decision decision) const;
 
-    /// Where the answer arrives. Whoever waits there keeps this and not the request, or would never learn that all handles were dropped.
+    /// Where the answer arrives. Who waits there keeps this and not the request, or would never learn that all copies were
+    /// dropped.
     [[nodiscard]] std::shared_ptr<detail::approval_answer> pending_answer() const;
 
     /**
-     * \brief One line for people to decide on: `tool call github.search {"q":"x"}`, `shell command ls -l 'my file' (in /work, A=1, without B)`.
-     * \details Complete, never shortened. Control characters, such as those that move a terminal's cursor or turn the reading direction, are spelled out.
+     * \brief One line for people to decide on: `tool call github.search {"q":"x"}`,
+     * `shell command ls -l 'my file' (in /work, A=1, without B)`.
+     * \details Complete, never shortened. Control characters, such as those that move a terminal's cursor or turn the
+     * reading direction, are spelled out.
      */
     friend std::ostream& operator<<(std::ostream& out, approval_request const& request);
 

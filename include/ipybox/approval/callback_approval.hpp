@@ -17,7 +17,8 @@ concept approval_callback = std::move_constructible<F> && requires(F& callback, 
 /**
  * \brief The approval policy that calls a function.
  * \code
- * ipybox::callback_approval ask{[](ipybox::approval_request request) { dialog.show(std::move(request)); }}; // answers later, from any thread
+ * // The dialog answers later, from any thread.
+ * ipybox::callback_approval ask{[](ipybox::approval_request request) { dialog.show(std::move(request)); }};
  * ipybox::callback_approval only_reads{[](ipybox::approval_request const& request) {
  *     return request.tool().starts_with("read_") ? ipybox::decision::accept() : ipybox::decision::reject("read only");
  * }};
@@ -25,7 +26,9 @@ concept approval_callback = std::move_constructible<F> && requires(F& callback, 
  */
 template <class F>
 class callback_approval {
-    static_assert(approval_callback<F>, "an approval callback takes an approval_request and returns decision, asio::awaitable<decision> or void");
+    static_assert(
+        approval_callback<F>,
+        "an approval callback takes an approval_request and returns decision, asio::awaitable<decision> or void");
 
   public:
     explicit callback_approval(F callback) : callback_(std::move(callback)) {}
@@ -50,7 +53,8 @@ namespace detail {
 template <class T>
 consteval bool require_approval() {
     static_assert(approval_policy<T> || approval_callback<T>,
-                  "an approval is a callback that takes an approval_request and returns decision, asio::awaitable<decision> or void, or an object with such a "
+                  "an approval is a callback that takes an approval_request and returns decision, "
+                  "asio::awaitable<decision> or void, or an object with such a "
                   "`decide`, or a type with a specialisation of ipybox::approval_traits");
     return true;
 }

@@ -6,7 +6,9 @@ namespace ipybox {
 
 /// Rejects everything: code may compute, but do nothing that needs approval.
 struct deny_approval {
-    [[nodiscard]] decision decide(approval_request const&) const { return decision::reject("this application approves nothing"); }
+    [[nodiscard]] decision decide(approval_request const&) const {
+        return decision::reject("this application approves nothing");
+    }
 };
 
 static_assert(approval_policy<deny_approval>);

@@ -33,8 +33,8 @@ class completion {
 
     /// Delivers the value; afterwards the completion is empty.
     void operator()(T value) {
-        auto model = std::exchange(model_, nullptr);
-        model->deliver(std::move(model), std::move(value));
+        auto& target = *model_;
+        target.deliver(std::exchange(model_, nullptr), std::move(value));
     }
 
     /// The handler's cancellation slot. The operation clears it before it delivers.

@@ -11,8 +11,7 @@ namespace ipybox::detail {
 
 /**
  * \brief An I/O context with a thread of its own that runs it.
- * \details The thread lives as long as the object, which matters to processes that are started from it. The destructor lets pending handlers
- * run dry unless `abandon` was called.
+ * \details The destructor lets what is under way run dry; it must not be called on the thread itself.
  */
 class io_thread {
   public:
@@ -20,13 +19,12 @@ class io_thread {
     io_thread(io_thread const&) = delete;
     io_thread& operator=(io_thread const&) = delete;
 
-    ~io_thread() {
+    ~io_thread() { join(); }
+
+    /// Lets what is under way run dry and ends the thread.
+    void join() {
         work_.reset();
-        // The last owner may be a handler that runs on this very thread.
-        if (thread_.get_id() == std::this_thread::get_id())
-            thread_.detach();
-        else
-            thread_.join();
+        if (thread_.joinable()) thread_.join();
     }
 
     [[nodiscard]] asio::io_context::executor_type get_executor() noexcept { return context_.get_executor(); }

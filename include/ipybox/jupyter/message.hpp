@@ -28,7 +28,7 @@ enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 
  */
 struct message {
     message() = default;
-    message(channel on, std::string type, json content) : on(on), type(std::move(type)), content(std::move(content)) {}
+    message(channel c, std::string t, json body) : on(c), type(std::move(t)), content(std::move(body)) {}
 
     channel on = channel::shell;
     std::string type;      ///< `header.msg_type`

@@ -13,7 +13,7 @@
 namespace ipybox {
 
 /**
- * \brief What a display offers: one value per MIME type, in the kernel's order.
+ * \brief What a display offers: one value per MIME type, ordered by type.
  * \details Text types hold text, binary types (`image/png`, …) hold bytes, decoded; JSON types (`application/json`, plotly, vega, …) hold the
  * JSON text. Values come from the kernel and are carried, never interpreted.
  */

@@ -2,9 +2,9 @@
 
 #include <ipybox/os/launch_spec.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace ipybox {
 
@@ -19,6 +19,9 @@ struct kernel_launch {
     environment env;                       ///< its whole environment
     std::filesystem::path working_dir;     ///< absolute
     cwd_policy after_cell = cwd_policy::keep;
+
+    /// Bound on the start, from the request to the first sign of life.
+    std::chrono::milliseconds start_bound = std::chrono::seconds(30);
 };
 
 /// What is known of a kernel that runs.

@@ -325,11 +325,11 @@ class HandlersKernel(IPythonKernel):
         except (Exception, KeyboardInterrupt) as error:
             interrupts.disarm()
             self.refuse(request, error)
-        self.streams.flush()
 
     def refuse(self, request: dict[str, Any], error: BaseException) -> None:
         """Answers a request that could not be handled."""
         kind, _, suffix = request["msg_type"].rpartition("_")
+        self.streams.flush()
         if suffix == "request":
             content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
             self.session.send(self.replies, f"{kind}_reply", content, request)
@@ -602,7 +602,6 @@ class Failure(Exception):
 
 def kernel(level: str, modules: list[str]) -> HandlersKernel:
     """A kernel that works, ready to be forked; raises Failure if there is none."""
-    gc.disable()
     with without(NOT_NEEDED):
         classes = import_kernel()
         built = build([classes[level]] if level in classes else list(classes.values()))
@@ -1498,6 +1497,7 @@ def write_all(fd: int, data: Any) -> None:
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -1766,6 +1766,7 @@ def main(control: socket.socket, hello: dict[str, Any]) -> None:
         supervisor.serve()
         return
 
+    gc.disable()  # nothing of what is imported now will ever be garbage
     from ipybox_kernel import preload
 
     try:

@@ -52,7 +52,7 @@ struct supervisor_info {
 
 /**
  * \brief A process that the supervisor started: a forked or a foreign kernel.
- * \details A shared handle. Nothing happens to the process when the handle goes.
+ * \details A shared handle. A process whose last handle goes is killed.
  * \par Thread safety Safe.
  */
 class supervised_process {
@@ -68,9 +68,6 @@ class supervised_process {
     /// Waits until the process has ended and been reaped, what it left behind included.
     asio::awaitable<exit_status> exited() const;
 
-    /// The same with a bound; an unknown status when it passed.
-    asio::awaitable<exit_status> exited(std::chrono::milliseconds bound) const;
-
     /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes after it.
     asio::awaitable<result<void>> signal(int number) const;
 
@@ -82,7 +79,7 @@ class supervised_process {
  * \brief The first process in the sandbox: forks kernels, starts foreign ones, reaps them (docs/kernel-protocol.md).
  * \details Started with the first request. When it cannot start or dies, all requests fail, from then on too. Ends with the object, and all it started
  * with it; so it does when the host is killed.
- * \par Thread safety Safe: works on its own strand of the executor it was given.
+ * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once.
  */
 class supervisor {
   public:
@@ -90,23 +87,26 @@ class supervisor {
     supervisor(supervisor const&) = delete;
     supervisor& operator=(supervisor const&) = delete;
 
-    /// Ends the supervisor and everything below it, within a bound of two seconds.
-    ~supervisor();
+    ~supervisor(); ///< As `end()`.
 
     /// Starts the process, if that has not happened, and waits until it is ready.
-    /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable, kernel_start_failed
-    asio::awaitable<result<supervisor_info>> ready();
+    /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable, kernel_start_failed,
+    /// kernel_unresponsive — not within the bound
+    asio::awaitable<result<supervisor_info>> ready(std::chrono::milliseconds bound);
 
-    /// Forks a kernel that talks over `stream` (and, where given, `action`).
+    /// Forks a kernel that talks over `stream` (and, where given, `action`). Within `launch.start_bound`.
     asio::awaitable<result<supervised_process>> fork(kernel_launch launch, os::unique_fd stream, os::unique_fd action);
 
-    /// Starts a program in the sandbox, in a process group of its own.
+    /// Starts a program in the sandbox, in a process group of its own. Within `launch.start_bound`.
     asio::awaitable<result<supervised_process>> spawn(std::vector<std::string> argv, kernel_launch launch);
 
     /// A directory of mode 0700 that the host and the sandbox share, for Unix sockets. Only with role::spawns_only.
     [[nodiscard]] std::filesystem::path const& private_dir() const noexcept;
 
     [[nodiscard]] supervisor_options const& options() const noexcept;
+
+    /// Ends the supervisor and everything below it, within a bound of two seconds. From any thread; afterwards every request fails.
+    void end();
 
     /// The last lines that the supervisor and what it started wrote to standard error.
     [[nodiscard]] std::string diagnostics() const;

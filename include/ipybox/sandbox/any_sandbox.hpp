@@ -11,7 +11,8 @@ namespace ipybox {
 
 /**
  * \brief Any sandbox policy, by value: the sandbox that is chosen at run time.
- * \details Holds the policy unchanged; copies share it, which nobody notices, as `wrap` is const. There is no empty state: a moved-from object still holds it.
+ * \details Holds the policy unchanged; copies share it, which nobody notices, as `wrap` is const. There is no empty state:
+ * a moved-from object still holds its policy.
  * \par Thread safety Like that of the policy's `wrap`.
  */
 class any_sandbox {
@@ -21,7 +22,9 @@ class any_sandbox {
         requires(!std::same_as<std::remove_cvref_t<P>, any_sandbox>)
     any_sandbox(P&& policy) {
         static_assert(detail::require_sandbox_policy<std::remove_cvref_t<P>>());
-        policy_ = std::make_shared<model<std::remove_cvref_t<P>> const>(std::forward<P>(policy));
+        if constexpr (sandbox_policy<std::remove_cvref_t<P>>) {
+            policy_ = std::make_shared<model<std::remove_cvref_t<P>> const>(std::forward<P>(policy));
+        }
     }
 
     any_sandbox(any_sandbox const&) = default;
@@ -41,7 +44,9 @@ class any_sandbox {
         template <class Q>
         explicit model(Q&& policy) : policy_(std::forward<Q>(policy)) {}
 
-        result<launch_spec> wrap(launch_spec spec) const override { return sandbox_traits<P>::wrap(policy_, std::move(spec)); }
+        result<launch_spec> wrap(launch_spec spec) const override {
+            return sandbox_traits<P>::wrap(policy_, std::move(spec));
+        }
 
         P policy_;
     };

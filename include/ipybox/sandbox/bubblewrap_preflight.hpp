@@ -30,11 +30,13 @@ struct sandbox_host {
 
 /**
  * \brief Runs a trivial program under `program flags…` and tells which flags to use.
- * \details The flags come back as they are, without `--disable-userns` where bwrap is older than that. Success is remembered for the process,
- * failure is not: what the text advises can be done while the process runs. One check at a time.
+ * \details The flags come back as they are, without `--disable-userns` where bwrap is older than that. Success is
+ * remembered for the process, failure is not: what the text advises can be done while the process runs. One check at a
+ * time.
  * \par Errors errc::sandbox_unavailable
  */
-[[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program, std::vector<std::string> flags,
+[[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
+                                                                    std::vector<std::string> flags,
                                                                     std::chrono::milliseconds bound);
 
 } // namespace ipybox::detail

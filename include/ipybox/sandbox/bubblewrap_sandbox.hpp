@@ -11,18 +11,23 @@ namespace ipybox {
 
 /// Options of bubblewrap_sandbox.
 struct bubblewrap_options {
-    std::filesystem::path program = {};           ///< the `bwrap` program; empty: the one on PATH
-    std::uint64_t tmpfs_size = 256 * 1024 * 1024; ///< bytes that each private temporary directory may take; 0: the kernel's default (half the memory)
+    /// The `bwrap` program; empty: the one on PATH.
+    std::filesystem::path program = {};
+
+    /// Bytes that each private temporary directory may take; 0: what the kernel allows (half the memory).
+    std::uint64_t tmpfs_size = 256 * 1024 * 1024;
 };
 
 /**
  * \brief Runs the kernel under bubblewrap (`bwrap`), the unprivileged Linux sandbox. The default.
- * \details Inside, everything is read-only but `launch_spec::working_dir` and `launch_spec::writable`. /tmp, /run, /var/tmp and /dev/shm are private
- * and empty, /sys is empty, /dev has the harmless devices only; what lies below them and is needed (`working_dir`, `writable`, `readable`) is bound
- * back. There is no network but a loopback of its own; user, pid, ipc, uts and cgroup namespaces are its own; all capabilities are dropped, for
- * root too. Files that the user can read can be read.
+ * \details Inside, everything is read-only but `launch_spec::working_dir` and `launch_spec::writable`. /tmp, /run,
+ * /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices only; what lies below them
+ * and is needed (`working_dir`, `writable`, `readable`) is bound back. There is no network but a loopback of its own;
+ * user, pid, ipc, uts and cgroup namespaces are its own; all capabilities are dropped, for root too. Every other file
+ * that the user can read can be read inside.
  *
- * The first `wrap` asks the machine whether all of this can be had, by running /bin/sh in it (5 ms, at most 5 s); success is remembered for the process.
+ * The first `wrap` asks the machine whether all of this can be had, by running /bin/sh in it (5 ms, at most 5 s);
+ * success is remembered for the process.
  * \par Thread safety Safe, shared objects too.
  */
 class bubblewrap_sandbox {
@@ -34,10 +39,11 @@ class bubblewrap_sandbox {
 
     /**
      * \brief Puts `bwrap` and its options before the program's arguments.
-     * \details The environment and the control descriptor stay what they are. `working_dir` becomes the path without symbolic links. Blocks for the
-     * duration of the check, the first time.
-     * \par Errors errc::sandbox_unavailable — bwrap is missing, or this machine does not permit what it needs; the text says what to do.
-     * errc::invalid_argument — nothing to start; a path is not absolute, is not there, or would open what the sandbox closes ("/", "/tmp").
+     * \details The environment and the control descriptor stay what they are. `working_dir` becomes the path without
+     * symbolic links. Blocks for the duration of the check, the first time.
+     * \par Errors errc::sandbox_unavailable — bwrap is missing, or this machine does not permit what it needs; the text
+     * says what to do. errc::invalid_argument — nothing to start; a path is not absolute, is not there, or would open
+     * what the sandbox closes ("/", "/tmp").
      */
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const;
 

@@ -36,8 +36,9 @@ struct sandbox_traits {
 
 /**
  * \brief Puts a sandbox around a program that is about to be started.
- * \details `wrap` maps what would be started onto what is started instead; it starts nothing of it. A policy whose sandbox cannot be had on this
- * machine returns errc::sandbox_unavailable: there is no way on with less than was asked for. See docs/concepts/sandbox_policy.md.
+ * \details `wrap` maps what would be started onto what is started instead; it starts nothing of it. A policy whose
+ * sandbox cannot be had on this machine returns errc::sandbox_unavailable: there is no way on with less than was asked
+ * for. See docs/concepts/sandbox_policy.md.
  */
 template <class P>
 concept sandbox_policy = std::move_constructible<P> && requires(P const& policy, launch_spec spec) {
@@ -49,7 +50,9 @@ namespace detail {
 /// True, or a compile error that says what is missing. First line of each class that takes a sandbox policy.
 template <class P>
 consteval bool require_sandbox_policy() {
-    static_assert(sandbox_policy<P>, "a sandbox policy has `result<launch_spec> wrap(launch_spec) const`, or a specialisation of ipybox::sandbox_traits");
+    static_assert(sandbox_policy<P>,
+                  "a sandbox policy has `result<launch_spec> wrap(launch_spec) const`, or a specialisation of "
+                  "ipybox::sandbox_traits");
     return true;
 }
 

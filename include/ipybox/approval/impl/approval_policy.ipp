@@ -25,7 +25,9 @@ struct await_answer {
         auto const executor = asio::get_associated_executor(handler);
         auto slot = asio::get_associated_cancellation_slot(handler);
         if (slot.is_connected()) {
-            auto cancel = [answer](asio::cancellation_type) { answer->decide(decision::reject("the approval was cancelled")); };
+            auto cancel = [answer](asio::cancellation_type) {
+                answer->decide(decision::reject("the approval was cancelled"));
+            };
             slot.assign(std::move(cancel));
         }
         // std::function wants to copy.
@@ -44,8 +46,8 @@ struct await_answer {
     }
 };
 
-IPYBOX_DECL asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, approval_request&&), std::shared_ptr<void> policy,
-                                                approval_request request) {
+IPYBOX_DECL asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, approval_request&&),
+                                                std::shared_ptr<void> policy, approval_request request) {
     if (!policy) co_return decision::reject("this application has no approval policy");
 
     // Kept while the policy is at work, as it may drop its own before what it returns or throws has arrived here.
@@ -61,15 +63,14 @@ IPYBOX_DECL asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, app
         } else if (auto* now = std::get_if<decision>(&reply)) {
             kept->answer(std::move(*now));
         }
-    } catch (std::exception const& e) {
-        thrown = e.what();
-    } catch (...) {
+    } catch (std::exception const& e) { thrown = e.what(); } catch (...) {
         thrown = "an exception of unknown type";
     }
     if (thrown) kept->reject("the approval policy failed: " + *thrown);
     kept.reset();
     if (auto settled = answer->decided()) co_return *std::move(settled);
-    auto pending = asio::async_initiate<asio::use_awaitable_t<> const, void(decision)>(await_answer{}, asio::use_awaitable, answer);
+    auto pending = asio::async_initiate<asio::use_awaitable_t<> const, void(decision)>(await_answer{},
+                                                                                       asio::use_awaitable, answer);
     co_return co_await std::move(pending);
 }
 

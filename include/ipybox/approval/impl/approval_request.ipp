@@ -31,7 +31,10 @@ IPYBOX_DECL std::pair<char32_t, std::size_t> first_code_point(std::string_view t
     auto const byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     auto const lead = byte(0);
     if (lead < 0x80) return {lead, 1};
-    std::size_t const size = lead >= 0xF0 && lead < 0xF5 ? 4 : lead >= 0xE0 && lead < 0xF0 ? 3 : lead >= 0xC2 && lead < 0xE0 ? 2 : 0;
+    std::size_t const size = lead >= 0xF0 && lead < 0xF5   ? 4
+                             : lead >= 0xE0 && lead < 0xF0 ? 3
+                             : lead >= 0xC2 && lead < 0xE0 ? 2
+                                                           : 0;
     if (size == 0 || size > text.size()) return {lead, 0};
     char32_t point = lead & (0xFFu >> (size + 1));
     for (std::size_t i = 1; i < size; ++i) {
@@ -56,7 +59,8 @@ IPYBOX_DECL bool is_deceptive(char32_t c) {
         {0xFEFF, 0xFEFF},  // zero width no-break space
         {0xE0000, 0xE0FFF} // tags, variation selectors
     }};
-    return std::any_of(ranges.begin(), ranges.end(), [c](auto const& range) { return range.first <= c && c <= range.second; });
+    return std::any_of(ranges.begin(), ranges.end(),
+                       [c](auto const& range) { return range.first <= c && c <= range.second; });
 }
 
 /// Writes text of the kernel so that it cannot pretend to be something else.
@@ -127,19 +131,26 @@ IPYBOX_DECL nlohmann::json const& approval_request::arguments() const noexcept {
 
 IPYBOX_DECL bool approval_request::accept() const { return answer(decision::accept()); }
 
-IPYBOX_DECL bool approval_request::accept(nlohmann::json edited_arguments) const { return answer(decision::accept(std::move(edited_arguments))); }
+IPYBOX_DECL bool approval_request::accept(nlohmann::json edited_arguments) const {
+    return answer(decision::accept(std::move(edited_arguments)));
+}
 
-IPYBOX_DECL bool approval_request::reject(std::string reason) const { return answer(decision::reject(std::move(reason))); }
+IPYBOX_DECL bool approval_request::reject(std::string reason) const {
+    return answer(decision::reject(std::move(reason)));
+}
 
 IPYBOX_DECL bool approval_request::answer(decision decision) const {
     if (!handle_) return false; // moved from
     if (decision.edited_arguments() && !subject_->arguments) {
-        decision = decision::reject("accepted with edited arguments, but a " + std::string(to_string(kind())) + " has none");
+        decision =
+            decision::reject("accepted with edited arguments, but a " + std::string(to_string(kind())) + " has none");
     }
     return handle_->answer()->decide(std::move(decision));
 }
 
-IPYBOX_DECL std::shared_ptr<detail::approval_answer> approval_request::pending_answer() const { return handle_->answer(); }
+IPYBOX_DECL std::shared_ptr<detail::approval_answer> approval_request::pending_answer() const {
+    return handle_->answer();
+}
 
 IPYBOX_DECL std::ostream& operator<<(std::ostream& out, approval_request const& request) {
     auto const& subject = *request.subject_;

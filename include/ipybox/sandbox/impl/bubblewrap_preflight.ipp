@@ -42,7 +42,8 @@ IPYBOX_DECL sandbox_host this_sandbox_host() {
 
 IPYBOX_DECL error sandbox_unavailable(std::string text) {
     return error(errc::sandbox_unavailable,
-                 std::move(text) + ". To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
+                 std::move(text) +
+                     ". To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
 }
 
 IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted) {
@@ -51,9 +52,11 @@ IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path 
         return std::filesystem::is_regular_file(path, ec) && ::access(path.c_str(), X_OK) == 0;
     };
     if (!wanted.empty()) {
-        if (!wanted.is_absolute()) return failure(errc::invalid_argument, "the bwrap program " + wanted.string() + " is not an absolute path");
+        if (!wanted.is_absolute())
+            return failure(errc::invalid_argument, "the bwrap program " + wanted.string() + " is not an absolute path");
         if (usable(wanted)) return wanted;
-        return failure(sandbox_unavailable("the bwrap program " + wanted.string() + " is not there or cannot be executed"));
+        return failure(
+            sandbox_unavailable("the bwrap program " + wanted.string() + " is not there or cannot be executed"));
     }
 
     auto const* variable = std::getenv("PATH");
@@ -64,8 +67,9 @@ IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path 
         auto candidate = std::filesystem::path(folder) / "bwrap";
         if (candidate.is_absolute() && usable(candidate)) return candidate;
     }
-    return failure(sandbox_unavailable("bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap "
-                                       "(Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap)"));
+    return failure(sandbox_unavailable(
+        "bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap "
+        "(Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap)"));
 }
 
 IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host const& host) {
@@ -73,37 +77,50 @@ IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host con
     auto const why = [&]() -> std::string_view {
         if (mentions("Unknown option")) return "the installed bubblewrap is too old; install version 0.8 or newer";
         if (mentions("setuid mode")) {
-            return "bwrap is installed setuid root, which does not allow what is needed; remove the bit: sudo chmod u-s \"$(command -v bwrap)\"";
+            return "bwrap is installed setuid root, which does not allow what is needed; remove the bit: sudo chmod "
+                   "u-s \"$(command -v bwrap)\"";
         }
         if (mentions("mount proc")) {
-            return "a fresh /proc cannot be mounted here, as this is a container or another sandbox that masks /proc; run outside of it, or give the "
-                   "container an unmasked /proc (Docker: --security-opt systempaths=unconfined; Kubernetes: procMount: Unmasked)";
+            return "a fresh /proc cannot be mounted here, as this is a container or another sandbox that masks /proc; "
+                   "run outside of it, or give the "
+                   "container an unmasked /proc (Docker: --security-opt systempaths=unconfined; Kubernetes: procMount: "
+                   "Unmasked)";
         }
         if (!host.root && host.apparmor_restricts) {
-            return "AppArmor keeps ordinary users from user namespaces (Ubuntu 23.10 and newer); permit them: sudo sysctl -w "
-                   "kernel.apparmor_restrict_unprivileged_userns=0, or install an AppArmor profile for bwrap with the rule \"userns,\"";
+            return "AppArmor keeps ordinary users from user namespaces (Ubuntu 23.10 and newer); permit them: sudo "
+                   "sysctl -w "
+                   "kernel.apparmor_restrict_unprivileged_userns=0, or install an AppArmor profile for bwrap with the "
+                   "rule \"userns,\"";
         }
         if (!host.root && host.clone_disabled) {
-            return "the kernel does not permit user namespaces to ordinary users; permit them: sudo sysctl -w kernel.unprivileged_userns_clone=1";
+            return "the kernel does not permit user namespaces to ordinary users; permit them: sudo sysctl -w "
+                   "kernel.unprivileged_userns_clone=1";
         }
-        if (host.limit_zero) return "user namespaces are switched off; switch them on: sudo sysctl -w user.max_user_namespaces=28633";
+        if (host.limit_zero)
+            return "user namespaces are switched off; switch them on: sudo sysctl -w user.max_user_namespaces=28633";
         if (mentions("ENOSPC", "No space left")) {
-            return "no further user namespace can be made, as this process itself runs in a sandbox that forbids nesting; run outside of it";
+            return "no further user namespace can be made, as this process itself runs in a sandbox that forbids "
+                   "nesting; run outside of it";
         }
         if (host.container && mentions("namespace", "Permission denied", "Operation not permitted")) {
-            return "the container does not permit user namespaces and mounts; start it with, for Docker: --security-opt seccomp=unconfined "
+            return "the container does not permit user namespaces and mounts; start it with, for Docker: "
+                   "--security-opt seccomp=unconfined "
                    "--security-opt apparmor=unconfined --security-opt systempaths=unconfined";
         }
         if (host.root && mentions("uid map")) {
-            return "root lacks the capability CAP_SETFCAP here; add it (Docker: --cap-add SETFCAP) or run as an ordinary user";
+            return "root lacks the capability CAP_SETFCAP here; add it (Docker: --cap-add SETFCAP) or run as an "
+                   "ordinary user";
         }
-        if (mentions("namespace")) return "the kernel does not permit user namespaces; permit them: sudo sysctl -w user.max_user_namespaces=28633";
+        if (mentions("namespace"))
+            return "the kernel does not permit user namespaces; permit them: sudo sysctl -w "
+                   "user.max_user_namespaces=28633";
         return "bubblewrap does not work here";
     }();
 
     auto const last = said.find_last_not_of(" \n");
     said = said.substr(0, last == std::string_view::npos ? 0 : last + 1);
-    return sandbox_unavailable(std::string(why).append(" (").append(said.empty() ? "it said nothing" : said).append(")"));
+    return sandbox_unavailable(
+        std::string(why).append(" (").append(said.empty() ? "it said nothing" : said).append(")"));
 }
 
 /// All that a program writes until every process of it is gone or the time is over, when it is killed.
@@ -150,7 +167,8 @@ IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& comman
     for (;;) {
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
         pollfd readable{reader.get(), POLLIN, 0};
-        int const ready = ::poll(&readable, 1, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
+        int const ready =
+            ::poll(&readable, 1, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
         if (ready < 0 && errno == EINTR) continue;
         in_time = ready > 0;
         if (!in_time) break;
@@ -159,29 +177,33 @@ IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& comman
         if (n <= 0) break;
         if (text.size() < 16 * sizeof chunk) text.append(chunk, static_cast<std::size_t>(n));
     }
-    // Whoever has closed its output has said all it had to say. A pidfd, as the application may have reaped the process already.
+    // Whoever has closed its output has said all it had to say. By pidfd, as the application may have reaped it already.
     if (process) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
     if (!in_time) {
-        return failure(errc::timed_out, command.front() + " did not end within " + std::to_string(bound.count()) + " ms");
+        return failure(errc::timed_out,
+                       command.front() + " did not end within " + std::to_string(bound.count()) + " ms");
     }
     return text;
 }
 
 /// Proof is what the program inside says, not an exit status: an application that ignores SIGCHLD gets none.
-IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags, std::chrono::milliseconds bound) {
+IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags,
+                                        std::chrono::milliseconds bound) {
     constexpr std::string_view proof = "ipybox: the sandbox works\n";
     std::vector<std::string> command{program.string()};
     command.insert(command.end(), flags.begin(), flags.end());
     // Here the parent's thread waits, so that its death is indeed the end.
-    command.insert(command.end(), {"--die-with-parent", "--chdir", "/", "--", "/bin/sh", "-c", "echo 'ipybox: the sandbox works'"});
+    command.insert(command.end(),
+                   {"--die-with-parent", "--chdir", "/", "--", "/bin/sh", "-c", "echo 'ipybox: the sandbox works'"});
     auto said = output_of(command, bound);
     if (!said) return failure(sandbox_unavailable("bubblewrap does not work here: " + said.error().text()));
     if (said->ends_with(proof)) return {};
     return failure(bubblewrap_unavailable(*said, this_sandbox_host()));
 }
 
-IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program, std::vector<std::string> flags,
+IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
+                                                                  std::vector<std::string> flags,
                                                                   std::chrono::milliseconds bound) {
     static std::mutex mutex;
     static std::map<std::vector<std::string>, std::vector<std::string>> remembered;

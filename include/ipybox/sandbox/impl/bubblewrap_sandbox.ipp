@@ -26,7 +26,8 @@ IPYBOX_DECL bool lies_in(std::filesystem::path const& path, std::filesystem::pat
     return rest == folder.end();
 }
 
-/// The directories of the host that private ones replace. /run or /var/tmp may be a link or missing; bwrap can mount on neither.
+/// The directories of the host that private ones replace. /run or /var/tmp may be a link or missing: bwrap can mount on
+/// neither.
 IPYBOX_DECL std::vector<std::filesystem::path> private_directories() {
     std::vector<std::filesystem::path> found;
     for (auto const* name : {"/tmp", "/run", "/var/tmp"}) {
@@ -53,7 +54,8 @@ class bubblewrap_binds {
         auto reserved = hidden_;
         for (auto const* name : {"/dev", "/proc", "/sys"}) reserved.emplace_back(name);
         for (auto const& closed : reserved) {
-            if (lies_in(closed, *real)) return failure(refuse(*real, what, "would open what the sandbox closes; choose one below it"));
+            if (lies_in(closed, *real))
+                return failure(refuse(*real, what, "would open what the sandbox closes; choose one below it"));
         }
         add(path, *real, true);
         return real;
@@ -75,7 +77,8 @@ class bubblewrap_binds {
     void append_to(std::vector<std::string>& argv) const {
         for (auto const& [destination, bind] : binds_) {
             if (!bind.writable && in_writable(destination)) continue;
-            argv.insert(argv.end(), {bind.writable ? "--bind" : "--ro-bind", bind.source.string(), destination.string()});
+            argv.insert(argv.end(),
+                        {bind.writable ? "--bind" : "--ro-bind", bind.source.string(), destination.string()});
         }
     }
 
@@ -86,7 +89,8 @@ class bubblewrap_binds {
     };
 
     static error refuse(std::filesystem::path const& path, std::string_view what, std::string_view why) {
-        return error(errc::invalid_argument, std::string("the ").append(what).append(" ").append(path.string()).append(" ").append(why));
+        return error(errc::invalid_argument,
+                     std::string("the ").append(what).append(" ").append(path.string()).append(" ").append(why));
     }
 
     static result<std::filesystem::path> resolve(std::filesystem::path const& path, std::string_view what) {
@@ -102,7 +106,8 @@ class bubblewrap_binds {
     }
 
     bool in_writable(std::filesystem::path const& path) const {
-        return std::any_of(binds_.begin(), binds_.end(), [&](auto const& b) { return b.second.writable && lies_in(path, b.first); });
+        return std::any_of(binds_.begin(), binds_.end(),
+                           [&](auto const& b) { return b.second.writable && lies_in(path, b.first); });
     }
 
     void add(std::filesystem::path const& given, std::filesystem::path const& real, bool writable) {
@@ -122,10 +127,13 @@ class bubblewrap_binds {
 };
 
 /// Everything but the binds: what can be had on this machine does not depend on the paths.
-IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options, std::vector<std::filesystem::path> const& private_dirs) {
-    std::vector<std::string> flags{"--unshare-user", "--unshare-pid", "--unshare-ipc",  "--unshare-uts",
+IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
+                                                      std::vector<std::filesystem::path> const& private_dirs) {
+    std::vector<std::string> flags{"--unshare-user", "--unshare-pid",    "--unshare-ipc",   "--unshare-uts",
                                    "--unshare-net",  "--unshare-cgroup", "--disable-userns"};
-    auto const add = [&flags](std::initializer_list<char const*> more) { flags.insert(flags.end(), more.begin(), more.end()); };
+    auto const add = [&flags](std::initializer_list<char const*> more) {
+        flags.insert(flags.end(), more.begin(), more.end());
+    };
     auto const add_tmpfs = [&](std::string const& path) {
         // A size belongs to the one tmpfs that follows it.
         if (options.tmpfs_size != 0) add({"--size", std::to_string(options.tmpfs_size).c_str()});
@@ -138,7 +146,7 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
     add_tmpfs("/dev/shm");
     add({"--remount-ro", "/dev"}); // itself a tmpfs without a bound
     add({"--proc", "/proc"});
-    // Files of root there are writable for uid 0 whatever its capabilities, core_pattern among them; bwrap covers them for others only.
+    // Root's files there, core_pattern among them, are writable for uid 0 without any capability; bwrap does not see that.
     if (::geteuid() == 0) add({"--ro-bind", "/proc/sys", "/proc/sys"});
     add({"--tmpfs", "/sys", "--remount-ro", "/sys"});
     for (auto const& path : private_dirs) add_tmpfs(path.string());
@@ -163,10 +171,11 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
 
     auto program = detail::find_bubblewrap(options_.program);
     if (!program) return failure(program);
-    auto flags = detail::bubblewrap_preflight(*program, detail::bubblewrap_flags(options_, private_dirs), std::chrono::seconds(5));
+    auto flags = detail::bubblewrap_preflight(*program, detail::bubblewrap_flags(options_, private_dirs),
+                                              std::chrono::seconds(5));
     if (!flags) return failure(flags);
 
-    // No --die-with-parent: it ends the sandbox with the *thread* that started it. The supervisor ends with its control socket.
+    // No --die-with-parent: it ends the sandbox with the *thread* that started it. The supervisor ends with its socket.
     std::vector<std::string> argv{program->string()};
     std::move(flags->begin(), flags->end(), std::back_inserter(argv));
     binds.append_to(argv);

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <ipybox/core/base64.hpp>
+#include <ipybox/jupyter/display_content.hpp>
+
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace ipybox::jupyter {
+namespace detail {
+
+struct raw_value {
+    std::size_t index = 0;
+    bool bytes = false; ///< the buffer is what its base64 would stand for
+};
+
+/// The values of `content.data` that travelled as buffers, by MIME type.
+inline std::map<std::string, raw_value, std::less<>> raw_values(message const& m) {
+    std::map<std::string, raw_value, std::less<>> values;
+    auto const raw = m.metadata.find("raw");
+    if (raw == m.metadata.end() || !raw->is_array()) return values;
+    for (auto const& entry : *raw) {
+        if (!entry.is_array() || entry.size() != 3 || !entry[0].is_array() || entry[0].size() != 2) continue;
+        auto const& path = entry[0];
+        if (path[0] != "data" || !path[1].is_string() || !entry[1].is_number_unsigned()) continue;
+        auto const index = entry[1].get<std::size_t>();
+        if (index < m.buffers.size()) values[path[1].get<std::string>()] = {index, entry[2] == "base64"};
+    }
+    return values;
+}
+
+inline bool is_binary(std::string_view type) {
+    if (type == "image/svg+xml") return false;
+    return type.starts_with("image/") || type.starts_with("audio/") || type.starts_with("video/") ||
+           type == "application/pdf" || type == "application/octet-stream";
+}
+
+/// A string, or the lines of one (nbformat's multi-line strings); none for other JSON.
+inline std::optional<std::string> text_of(json const& value) {
+    if (value.is_string()) return value.get<std::string>();
+    if (!value.is_array()) return std::nullopt;
+    std::string text;
+    for (auto const& line : value) {
+        if (!line.is_string()) return std::nullopt;
+        text += line.get_ref<std::string const&>();
+    }
+    return text;
+}
+
+inline bool is_json(std::string_view type) { return type == "application/json" || type.ends_with("+json"); }
+
+inline mime_bundle::entry to_entry(std::string const& type, json const& value) {
+    auto text = is_json(type) ? std::nullopt : text_of(value);
+    if (!text) return {type, mime_bundle::encoding::json, value.dump(-1, ' ', false, json::error_handler_t::replace)};
+    if (is_binary(type))
+        if (auto decoded = base64_decode(*text)) return {type, mime_bundle::encoding::bytes, std::move(*decoded)};
+    return {type, mime_bundle::encoding::text, std::move(*text)};
+}
+
+} // namespace detail
+
+IPYBOX_DECL mime_bundle take_bundle(message& m) {
+    mime_bundle bundle;
+    auto const data = m.content.find("data");
+    if (data == m.content.end() || !data->is_object()) return bundle;
+    auto const raw = detail::raw_values(m);
+    for (auto const& [type, value] : data->items()) {
+        auto const found = raw.find(type);
+        if (found == raw.end()) {
+            bundle.add(detail::to_entry(type, value));
+        } else {
+            auto const kind = found->second.bytes ? mime_bundle::encoding::bytes : mime_bundle::encoding::text;
+            auto& buffer = m.buffers[found->second.index];
+            if (kind == mime_bundle::encoding::text && (detail::is_binary(type) || detail::is_json(type)))
+                bundle.add(detail::to_entry(type, detail::is_json(type) ? json::parse(buffer, nullptr, false) : json(buffer)));
+            else bundle.add({type, kind, std::move(buffer)});
+        }
+    }
+    return bundle;
+}
+
+} // namespace ipybox::jupyter

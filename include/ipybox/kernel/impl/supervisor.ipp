@@ -1,0 +1,76 @@
+#pragma once
+
+#include <ipybox/async/completion.hpp>
+#include <ipybox/async/suspend.hpp>
+#include <ipybox/kernel/impl/supervisor_core.hpp>
+#include <ipybox/kernel/supervisor.hpp>
+
+#include <utility>
+
+namespace ipybox {
+
+IPYBOX_DECL int supervised_process::pid() const noexcept { return state_->pid; }
+
+IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
+    auto const state = state_;
+    auto const wait = [state](detail::completion<exit_status> done) { state->core->wait_for(*state, std::move(done)); };
+    co_return co_await detail::suspend<exit_status>(wait);
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> supervised_process::signal(int number) const {
+    auto const state = state_;
+    auto const send = [state, number](detail::completion<result<void>> done) {
+        state->core->signal(state->pid, number, std::move(done));
+    };
+    co_return co_await detail::suspend<result<void>>(send);
+}
+
+IPYBOX_DECL supervisor::supervisor(asio::any_io_executor executor, supervisor_options options)
+    : core_(std::make_shared<detail::supervisor_core>(std::move(executor), std::move(options))) {}
+
+IPYBOX_DECL supervisor::~supervisor() { core_->end(); }
+
+IPYBOX_DECL void supervisor::end() { core_->end(); }
+
+IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chrono::milliseconds bound) {
+    auto const core = core_;
+    auto const wait = [core, bound](detail::completion<result<supervisor_info>> done) {
+        core->when_ready(bound, std::move(done));
+    };
+    co_return co_await detail::suspend<result<supervisor_info>>(wait);
+}
+
+IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_launch launch, os::unique_fd stream,
+                                                                        os::unique_fd action) {
+    auto const core = core_;
+    detail::json request = {{"op", "fork"},
+                            {"env", launch.env},
+                            {"cwd", launch.working_dir.string()},
+                            {"restore_cwd", launch.after_cell == cwd_policy::restore}};
+    std::vector<os::unique_fd> descriptors;
+    descriptors.push_back(std::move(stream));
+    if (action) descriptors.push_back(std::move(action));
+    auto const bound = launch.start_bound;
+    auto const start = [&](detail::completion<result<supervised_process>> done) {
+        core->start_process(std::move(request), std::move(descriptors), bound, std::move(done));
+    };
+    co_return co_await detail::suspend<result<supervised_process>>(start);
+}
+
+IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::vector<std::string> argv,
+                                                                         kernel_launch launch) {
+    auto const core = core_;
+    detail::json request = {
+        {"op", "spawn"}, {"argv", argv}, {"env", launch.env}, {"cwd", launch.working_dir.string()}};
+    auto const bound = launch.start_bound;
+    auto const start = [&](detail::completion<result<supervised_process>> done) {
+        core->start_process(std::move(request), {}, bound, std::move(done));
+    };
+    co_return co_await detail::suspend<result<supervised_process>>(start);
+}
+
+IPYBOX_DECL std::filesystem::path const& supervisor::private_dir() const noexcept { return core_->private_dir(); }
+IPYBOX_DECL supervisor_options const& supervisor::options() const noexcept { return core_->options(); }
+IPYBOX_DECL std::string supervisor::diagnostics() const { return core_->diagnostics(); }
+
+} // namespace ipybox

@@ -1,0 +1,132 @@
+#pragma once
+
+#include <ipybox/async/bounded_completion.hpp>
+#include <ipybox/async/completion.hpp>
+#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/os/datagram.hpp>
+#include <ipybox/os/process.hpp>
+
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ipybox::detail {
+
+using json = nlohmann::json;
+
+/// A process that the supervisor started: what its handles share. `status` and `waiters` belong to the core's executor.
+class supervised_state {
+  public:
+    supervised_state(std::shared_ptr<supervisor_core> c, int p) : core(std::move(c)), pid(p) {}
+    supervised_state(supervised_state const&) = delete;
+    supervised_state& operator=(supervised_state const&) = delete;
+    ~supervised_state();
+
+    std::shared_ptr<supervisor_core> const core;
+    int const pid;
+
+    struct watch {
+        std::optional<exit_status> status;
+        std::vector<completion<exit_status>> waiters;
+    };
+    // Outlives the handles, so that a process whose handles are gone is still known until its end.
+    std::shared_ptr<watch> const ending = std::make_shared<watch>();
+};
+
+/**
+ * \brief The supervisor's client: the process, its control socket and what waits for answers (docs/kernel-protocol.md section 2).
+ * \details Public members may be called from any thread; they go to the executor, which runs one handler at a time.
+ */
+class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
+  public:
+    supervisor_core(asio::any_io_executor executor, supervisor_options options);
+    ~supervisor_core();
+
+    void when_ready(std::chrono::milliseconds bound, completion<result<supervisor_info>> done);
+    void start_process(json request, std::vector<os::unique_fd> descriptors, std::chrono::milliseconds bound,
+                       completion<result<supervised_process>> done);
+    void signal(int pid, int number, completion<result<void>> done);
+    void wait_for(supervised_state const& state, completion<exit_status> done);
+
+    /// Kills a process that nobody holds any more.
+    void discard(int pid);
+
+    void end();
+
+    [[nodiscard]] std::filesystem::path const& private_dir() const noexcept { return private_dir_; }
+    [[nodiscard]] supervisor_options const& options() const noexcept { return options_; }
+    [[nodiscard]] std::string diagnostics() const;
+
+  private:
+    /// Takes the answer to a request, or the error why there will be none.
+    using answer_function = std::function<void(result<json>)>;
+
+    struct outgoing {
+        std::string bytes;
+        std::vector<os::unique_fd> descriptors;
+    };
+
+    struct launched {
+        os::process process;
+        os::unique_fd control;
+        os::unique_fd standard_error;
+    };
+
+    template <class T>
+    std::shared_ptr<bounded_completion<T>> bounded(std::chrono::milliseconds bound, completion<result<T>> done);
+
+    void ensure_started();
+    result<launched> launch();
+    void adopt(launched started);
+    void request(json message, std::vector<os::unique_fd> descriptors, answer_function answer);
+    void flush();
+    void await_control();
+    void await_standard_error();
+    bool read_control();
+    bool read_standard_error();
+    void dispatch(std::string_view datagram);
+    void on_event(json const& event);
+    void on_exit(int pid, exit_status status);
+    void fail(error why);
+    [[nodiscard]] error end_of_control();
+    [[nodiscard]] error failed_event(json const& event) const;
+
+    asio::any_io_executor executor_;
+    supervisor_options options_;
+    std::filesystem::path private_dir_;
+
+    asio::posix::stream_descriptor control_;
+    asio::posix::stream_descriptor standard_error_;
+    bool started_ = false;
+    std::optional<supervisor_info> info_;
+    std::optional<error> failure_;
+    std::int64_t last_id_ = 0;
+    std::deque<outgoing> outbox_;
+    bool sending_ = false;
+    std::map<std::int64_t, answer_function> answers_;
+    std::vector<std::shared_ptr<bounded_completion<supervisor_info>>> ready_waiters_;
+    std::map<int, std::shared_ptr<supervised_state::watch>> processes_;
+
+    // What `end` and `diagnostics` need from any thread.
+    mutable std::mutex mutex_;
+    os::process process_;
+    os::unique_fd control_switch_; ///< a duplicate: shutting it down ends the supervisor, whoever owns the executor
+    bool ended_ = false;
+    std::string standard_error_tail_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/kernel/impl/supervisor_core.ipp>
+#endif

@@ -1,0 +1,362 @@
+#pragma once
+
+#include <ipybox/jupyter/message.hpp>
+#include <ipybox/kernel/impl/supervisor_core.hpp>
+#include <ipybox/kernel/runtime_source.hpp>
+
+#include <asio/dispatch.hpp>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+namespace ipybox::detail {
+
+/// docs/kernel-protocol.md section 2.
+inline constexpr std::size_t largest_datagram = 128 * 1024;
+inline constexpr int protocol_version = 1;
+
+/// What is kept of standard error.
+inline constexpr std::size_t diagnostics_size = 16 * 1024;
+
+IPYBOX_DECL supervised_state::~supervised_state() { core->discard(pid); }
+
+inline std::string greeting(supervisor_options const& options) {
+    json const hello = {{"op", "hello"},
+                        {"protocol", protocol_version},
+                        {"preload", options.duty == supervisor_options::role::forks_kernels},
+                        {"level", options.level},
+                        {"modules", options.preload}};
+    return hello.dump();
+}
+
+inline std::string runtime_sources() {
+    json sources = json::object();
+    for (auto const& module : runtime_modules) sources[std::string(module.name)] = module.text;
+    return sources.dump();
+}
+
+/// Where an interpreter keeps its packages: the folder above its `bin`, as named and as linked.
+inline std::vector<std::filesystem::path> prefixes_of(std::filesystem::path const& python) {
+    std::vector<std::filesystem::path> prefixes{python.parent_path().parent_path()};
+    std::error_code ignored;
+    if (auto const real = std::filesystem::canonical(python, ignored); !ignored)
+        prefixes.push_back(real.parent_path().parent_path());
+    return prefixes;
+}
+
+IPYBOX_DECL supervisor_core::supervisor_core(asio::any_io_executor executor, supervisor_options options)
+    : executor_(std::move(executor)), options_(std::move(options)), control_(executor_), standard_error_(executor_) {
+    if (options_.duty != supervisor_options::role::spawns_only) return;
+    // Short, because the names of Unix sockets are.
+    std::string name = "/tmp/ipybox-XXXXXX";
+    if (::mkdtemp(name.data()) != nullptr) private_dir_ = name;
+    else failure_ = system_failure("making a directory below /tmp", errno);
+}
+
+IPYBOX_DECL supervisor_core::~supervisor_core() {
+    end();
+    std::error_code ignored;
+    if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
+}
+
+IPYBOX_DECL void supervisor_core::when_ready(std::chrono::milliseconds bound, completion<result<supervisor_info>> done) {
+    asio::dispatch(executor_, [self = shared_from_this(), bound, done = std::move(done)]() mutable {
+        self->ensure_started();
+        if (self->failure_) return done(failure(*self->failure_));
+        if (self->info_) return done(*self->info_);
+        self->ready_waiters_.push_back(self->bounded(bound, std::move(done)));
+    });
+}
+
+IPYBOX_DECL void supervisor_core::start_process(json message, std::vector<os::unique_fd> descriptors,
+                                                std::chrono::milliseconds bound,
+                                                completion<result<supervised_process>> done) {
+    asio::dispatch(executor_, [self = shared_from_this(), message = std::move(message), fds = std::move(descriptors),
+                               bound, done = std::move(done)]() mutable {
+        auto answer = self->bounded(bound, std::move(done));
+        self->request(std::move(message), std::move(fds), [weak = self->weak_from_this(), answer](result<json> reply) {
+            auto const core = weak.lock();
+            if (!reply) return (*answer)(failure(reply));
+            if (!core) return (*answer)(failure(errc::not_running));
+            auto const pid = reply->find("pid");
+            if (pid == reply->end() || !pid->is_number_integer())
+                return (*answer)(failure(errc::protocol_error, "the supervisor's answer has no pid"));
+            auto state = std::make_shared<supervised_state>(core, pid->get<int>());
+            core->processes_[state->pid] = state->ending;
+            // Too late for the caller, the handle is dropped here and the process ends with it.
+            (*answer)(supervised_process(std::move(state)));
+        });
+    });
+}
+
+IPYBOX_DECL void supervisor_core::signal(int pid, int number, completion<result<void>> done) {
+    asio::dispatch(executor_, [self = shared_from_this(), pid, number, done = std::move(done)]() mutable {
+        auto answer = self->bounded(std::chrono::seconds(2), std::move(done));
+        json message = {{"op", "signal"}, {"pid", pid}, {"signal", number}, {"group", true}};
+        self->request(std::move(message), {}, [answer](result<json> reply) {
+            if (reply) (*answer)(result<void>());
+            else (*answer)(failure(reply));
+        });
+    });
+}
+
+IPYBOX_DECL void supervisor_core::wait_for(supervised_state const& state, completion<exit_status> done) {
+    asio::dispatch(executor_, [self = shared_from_this(), ending = state.ending, done = std::move(done)]() mutable {
+        if (ending->status) return done(*ending->status);
+        if (self->failure_) return done(exit_status());
+        ending->waiters.push_back(std::move(done));
+    });
+}
+
+IPYBOX_DECL void supervisor_core::discard(int pid) {
+    asio::dispatch(executor_, [weak = weak_from_this(), pid] {
+        auto const self = weak.lock();
+        if (!self || self->failure_ || !self->processes_.contains(pid)) return;
+        json message = {{"op", "signal"}, {"pid", pid}, {"signal", SIGKILL}, {"group", true}};
+        self->request(std::move(message), {}, [](result<json> const&) {});
+    });
+}
+
+IPYBOX_DECL void supervisor_core::end() {
+    std::scoped_lock const lock(mutex_);
+    ended_ = true;
+    if (!control_switch_) return;
+    // A shutdown, unlike a close, is seen by the other end even while our own reactor still holds the socket.
+    (void)::shutdown(control_switch_.get(), SHUT_RDWR);
+    if (!process_.wait(std::chrono::seconds(1))) process_ = os::process(); // its destructor kills the whole tree
+    control_switch_.reset();
+}
+
+IPYBOX_DECL std::string supervisor_core::diagnostics() const {
+    std::scoped_lock const lock(mutex_);
+    return standard_error_tail_;
+}
+
+template <class T>
+std::shared_ptr<bounded_completion<T>> supervisor_core::bounded(std::chrono::milliseconds bound,
+                                                                completion<result<T>> done) {
+    auto const late = [weak = weak_from_this(), bound] {
+        auto text = "the supervisor did not answer within " + std::to_string(bound.count()) + " ms";
+        auto const self = weak.lock();
+        if (auto const said = self ? self->diagnostics() : std::string(); !said.empty()) text += "; it said:\n" + said;
+        return error(errc::kernel_unresponsive, std::move(text));
+    };
+    return bounded_completion<T>::make(executor_, bound, std::move(done), late);
+}
+
+IPYBOX_DECL void supervisor_core::ensure_started() {
+    if (started_ || failure_) return;
+    started_ = true;
+    auto started = launch();
+    if (!started) return fail(std::move(started).error());
+    adopt(std::move(*started));
+}
+
+IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
+    auto control = os::make_seqpacket_pair();
+    if (!control) return failure(control);
+    int pipe_ends[2];
+    if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
+    os::unique_fd standard_error(pipe_ends[0]);
+    os::unique_fd const their_standard_error(pipe_ends[1]);
+
+    launch_spec spec;
+    spec.argv = {options_.python.string(), "-E", "-c", std::string(runtime_boot), ""};
+    spec.env = options_.env;
+    spec.working_dir = options_.working_dir;
+    spec.readable = prefixes_of(options_.python);
+    if (!private_dir_.empty()) spec.writable.push_back(private_dir_);
+    spec.argv.back() = std::to_string(spec.control_fd);
+    auto wrapped = options_.wrap ? options_.wrap(std::move(spec)) : result<launch_spec>(std::move(spec));
+    if (!wrapped) return failure(wrapped);
+
+    auto sources = os::make_memory_file("ipybox_kernel", runtime_sources());
+    if (!sources) return failure(sources);
+    // The greeting waits in the socket until the supervisor is there to read it.
+    std::vector<os::unique_fd> attached;
+    attached.push_back(std::move(*sources));
+    if (os::send_datagram(control->ours.get(), greeting(options_), attached) != os::transfer::done)
+        return failure(system_failure("greeting the supervisor", errno));
+
+    auto process = os::start_process(
+        *wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}});
+    if (!process) return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
+    return launched{std::move(*process), std::move(control->ours), std::move(standard_error)};
+}
+
+IPYBOX_DECL void supervisor_core::adopt(launched started) {
+    {
+        std::scoped_lock const lock(mutex_);
+        if (ended_) return fail(error(errc::not_running, "the supervisor was ended before it started"));
+        process_ = std::move(started.process);
+        control_switch_.reset(::fcntl(started.control.get(), F_DUPFD_CLOEXEC, 0));
+    }
+    control_.assign(started.control.release());
+    standard_error_.assign(started.standard_error.release());
+    (void)::fcntl(standard_error_.native_handle(), F_SETFL, O_NONBLOCK);
+    await_control();
+    await_standard_error();
+}
+
+IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_fd> descriptors, answer_function answer) {
+    ensure_started();
+    if (failure_) return answer(failure(*failure_));
+    auto const id = ++last_id_;
+    message["id"] = id;
+    auto bytes = message.dump(-1, ' ', false, json::error_handler_t::replace);
+    if (bytes.size() > largest_datagram)
+        return answer(failure(errc::message_too_large, "the environment or the arguments of a kernel exceed 128 KiB"));
+    answers_[id] = std::move(answer);
+    outbox_.push_back({std::move(bytes), std::move(descriptors)});
+    flush();
+}
+
+IPYBOX_DECL void supervisor_core::flush() {
+    while (!outbox_.empty() && !sending_) {
+        auto const& next = outbox_.front();
+        switch (os::send_datagram(control_.native_handle(), next.bytes, next.descriptors)) {
+        case os::transfer::done: outbox_.pop_front(); break;
+        case os::transfer::would_block:
+            sending_ = true;
+            control_.async_wait(asio::posix::stream_descriptor::wait_write,
+                                [self = shared_from_this()](asio::error_code) {
+                                    self->sending_ = false;
+                                    self->flush();
+                                });
+            return;
+        case os::transfer::closed:
+        case os::transfer::failed: outbox_.clear(); return; // reading sees the end and says why
+        }
+    }
+}
+
+IPYBOX_DECL void supervisor_core::await_control() {
+    control_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](asio::error_code cancelled) {
+        auto const self = weak.lock();
+        if (self && !cancelled && self->read_control()) self->await_control();
+    });
+}
+
+/// Handles what has arrived; false at the end.
+IPYBOX_DECL bool supervisor_core::read_control() {
+    std::string datagram;
+    for (;;) {
+        switch (os::receive_datagram(control_.native_handle(), datagram, largest_datagram)) {
+        case os::transfer::done: dispatch(datagram); break;
+        case os::transfer::would_block: return !failure_;
+        case os::transfer::closed:
+        case os::transfer::failed: fail(end_of_control()); return false;
+        }
+        if (failure_) return false;
+    }
+}
+
+IPYBOX_DECL void supervisor_core::await_standard_error() {
+    standard_error_.async_wait(asio::posix::stream_descriptor::wait_read,
+                               [weak = weak_from_this()](asio::error_code cancelled) {
+                                   auto const self = weak.lock();
+                                   if (self && !cancelled && self->read_standard_error()) self->await_standard_error();
+                               });
+}
+
+/// Keeps the tail of what has arrived; false at the end.
+IPYBOX_DECL bool supervisor_core::read_standard_error() {
+    std::array<char, 4096> piece;
+    for (;;) {
+        auto const count = ::read(standard_error_.native_handle(), piece.data(), piece.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return count < 0 && errno == EAGAIN;
+        std::scoped_lock const lock(mutex_);
+        auto& tail = standard_error_tail_;
+        tail.append(piece.data(), static_cast<std::size_t>(count));
+        if (tail.size() > diagnostics_size) tail.erase(0, tail.size() - diagnostics_size);
+    }
+}
+
+IPYBOX_DECL void supervisor_core::dispatch(std::string_view datagram) {
+    auto const message = json::parse(datagram, nullptr, false);
+    if (!message.is_object()) return fail(error(errc::protocol_error, "the supervisor sent something that is no JSON object"));
+    if (message.contains("event")) return on_event(message);
+
+    auto const id = message.find("id");
+    auto const waiting = id != message.end() && id->is_number_integer() ? answers_.find(id->get<std::int64_t>()) : answers_.end();
+    if (waiting == answers_.end()) return fail(error(errc::protocol_error, "the supervisor answered what was not asked"));
+    auto const answer = std::move(waiting->second);
+    answers_.erase(waiting);
+    auto const refused = message.find("error");
+    if (refused == message.end()) return answer(message);
+    auto const kind = jupyter::field(*refused, "kind");
+    auto const code = kind == "cwd" ? errc::invalid_argument : errc::kernel_start_failed;
+    answer(failure(code, jupyter::field(*refused, "text")));
+}
+
+IPYBOX_DECL void supervisor_core::on_event(json const& event) {
+    auto const kind = jupyter::field(event, "event");
+    if (kind == "failed") return fail(failed_event(event));
+    if (kind == "ready") {
+        info_.emplace(supervisor_info{jupyter::field(event, "executable"), jupyter::field(event, "python"),
+                                      jupyter::field(event, "ipykernel"), jupyter::field(event, "ipython"),
+                                      jupyter::field(event, "level")});
+        for (auto const& waiter : std::exchange(ready_waiters_, {})) (*waiter)(*info_);
+    }
+    if (kind == "exit") {
+        auto const number = [&event](char const* name) {
+            auto const found = event.find(name);
+            return found != event.end() && found->is_number_integer() ? std::optional<int>(found->get<int>()) : std::nullopt;
+        };
+        if (auto const pid = number("pid")) on_exit(*pid, {number("code"), number("signal")});
+    }
+}
+
+IPYBOX_DECL void supervisor_core::on_exit(int pid, exit_status status) {
+    auto const found = processes_.find(pid);
+    if (found == processes_.end()) return;
+    auto const ending = std::move(found->second);
+    processes_.erase(found);
+    ending->status = status;
+    for (auto& waiter : std::exchange(ending->waiters, {})) waiter(status);
+}
+
+IPYBOX_DECL void supervisor_core::fail(error why) {
+    if (failure_) return;
+    failure_ = std::move(why);
+    asio::error_code ignored;
+    control_.cancel(ignored);
+    outbox_.clear();
+    for (auto const& waiter : std::exchange(ready_waiters_, {})) (*waiter)(failure(*failure_));
+    for (auto const& [id, answer] : std::exchange(answers_, {})) answer(failure(*failure_));
+    for (auto const& [pid, ending] : std::exchange(processes_, {})) {
+        ending->status.emplace();
+        for (auto& waiter : std::exchange(ending->waiters, {})) waiter(exit_status());
+    }
+}
+
+IPYBOX_DECL error supervisor_core::end_of_control() {
+    exit_status status;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (ended_) return error(errc::not_running, "the supervisor was ended");
+        // End of file comes from the end of the process, which is a matter of microseconds.
+        status = process_.wait(std::chrono::milliseconds(200)).value_or(exit_status());
+    }
+    (void)read_standard_error();
+    auto text = (info_ ? "the supervisor ended: " : "the supervisor ended before it was ready: ") + to_string(status);
+    if (auto const said = diagnostics(); !said.empty()) text += "; it said:\n" + said;
+    return error(info_ ? errc::supervisor_died : errc::kernel_start_failed, std::move(text)).with_status(status);
+}
+
+IPYBOX_DECL error supervisor_core::failed_event(json const& event) const {
+    auto const kind = jupyter::field(event, "kind");
+    auto const code = kind == "ipykernel_missing" ? errc::ipykernel_missing
+                      : kind == "unsupported"     ? errc::ipykernel_unsupported
+                                                  : errc::kernel_start_failed;
+    return error(code, jupyter::field(event, "text"));
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ipybox::os {
+
+/// Two connected Unix sockets, close-on-exec.
+struct socket_pair {
+    unique_fd ours;
+    unique_fd theirs;
+};
+
+/// A pair that keeps the borders of messages (SOCK_SEQPACKET).
+[[nodiscard]] result<socket_pair> make_seqpacket_pair();
+
+/// A pair of byte streams (SOCK_STREAM) with buffers as large as the system allows, up to `buffer`.
+[[nodiscard]] result<socket_pair> make_stream_pair(int buffer);
+
+/// What a non-blocking transfer came to.
+enum class transfer { done, would_block, closed, failed };
+
+/// Sends one datagram, with copies of descriptors, without blocking. `errno` tells more of a failure.
+[[nodiscard]] transfer send_datagram(int socket, std::string_view bytes, std::span<unique_fd const> descriptors) noexcept;
+
+/// Receives one datagram of at most `limit` bytes without blocking. Descriptors that come along are closed: nothing sends us any.
+[[nodiscard]] transfer receive_datagram(int socket, std::string& bytes, std::size_t limit);
+
+/// An anonymous file in memory that holds `bytes`, to be read from its beginning.
+[[nodiscard]] result<unique_fd> make_memory_file(char const* name, std::string_view bytes);
+
+} // namespace ipybox::os
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/os/impl/datagram.ipp>
+#endif

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <ipybox/os/datagram.hpp>
+
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace ipybox::os {
+namespace detail {
+
+inline result<socket_pair> make_pair(int type) {
+    int ends[2];
+    if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0) return failure(system_failure("socketpair", errno));
+    return socket_pair{unique_fd(ends[0]), unique_fd(ends[1])};
+}
+
+inline transfer outcome(ssize_t count) noexcept {
+    if (count > 0) return transfer::done;
+    if (count == 0) return transfer::closed;
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return transfer::would_block;
+    return errno == ECONNRESET || errno == EPIPE ? transfer::closed : transfer::failed;
+}
+
+} // namespace detail
+
+IPYBOX_DECL result<socket_pair> make_seqpacket_pair() { return detail::make_pair(SOCK_SEQPACKET); }
+
+IPYBOX_DECL result<socket_pair> make_stream_pair(int buffer) {
+    auto pair = detail::make_pair(SOCK_STREAM);
+    if (!pair) return pair;
+    for (int const end : {pair->ours.get(), pair->theirs.get()}) {
+        // The system caps this by wmem_max: what it gives is good enough.
+        (void)::setsockopt(end, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer);
+    }
+    return pair;
+}
+
+IPYBOX_DECL transfer send_datagram(int socket, std::string_view bytes, std::span<unique_fd const> descriptors) noexcept {
+    static constexpr std::size_t most = 8;
+    alignas(cmsghdr) char control[CMSG_SPACE(most * sizeof(int))] = {};
+    iovec part{const_cast<char*>(bytes.data()), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (!descriptors.empty()) {
+        int numbers[most];
+        std::size_t count = 0;
+        for (auto const& fd : descriptors.first(std::min(descriptors.size(), most))) numbers[count++] = fd.get();
+        message.msg_control = control;
+        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(count * sizeof(int));
+        std::memcpy(CMSG_DATA(header), numbers, count * sizeof(int));
+    }
+    return detail::outcome(::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_t limit) {
+    bytes.resize(limit);
+    // Without a control buffer the system discards (and closes) any descriptors.
+    ssize_t const count = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
+    auto const outcome = detail::outcome(count);
+    if (outcome != transfer::done) return outcome;
+    if (static_cast<std::size_t>(count) > limit) {
+        errno = EMSGSIZE;
+        return transfer::failed;
+    }
+    bytes.resize(static_cast<std::size_t>(count));
+    return outcome;
+}
+
+IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::string_view bytes) {
+    unique_fd file(::memfd_create(name, MFD_CLOEXEC));
+    if (!file) return failure(system_failure("memfd_create", errno));
+    for (std::size_t at = 0; at < bytes.size();) {
+        ssize_t const count = ::pwrite(file.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return failure(system_failure("writing a file in memory", errno));
+        at += static_cast<std::size_t>(count);
+    }
+    return file;
+}
+
+} // namespace ipybox::os

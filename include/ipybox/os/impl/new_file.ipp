@@ -1,0 +1,42 @@
+#pragma once
+
+#include <ipybox/os/new_file.hpp>
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+namespace ipybox::os {
+
+IPYBOX_DECL result<new_file> make_file(std::filesystem::path const& directory, std::string_view stem, std::string_view suffix) {
+    std::error_code cannot;
+    std::filesystem::create_directories(directory, cannot);
+    if (cannot) return failure(system_failure("making the directory " + directory.string(), cannot.value()));
+    for (;;) {
+        std::uint32_t number = 0;
+        if (::getrandom(&number, sizeof number, 0) != sizeof number) return failure(system_failure("getrandom", errno));
+        char digits[9];
+        std::snprintf(digits, sizeof digits, "%08x", number);
+        auto path = directory / std::string(stem).append(digits).append(suffix);
+        unique_fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        if (file) return new_file{std::move(path), std::move(file)};
+        if (errno != EEXIST) return failure(system_failure("making the file " + path.string(), errno));
+    }
+}
+
+IPYBOX_DECL result<void> write_all(new_file const& file, std::string_view bytes) {
+    while (!bytes.empty()) {
+        ssize_t const count = ::write(file.descriptor.get(), bytes.data(), bytes.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return failure(system_failure("writing to " + file.path.string(), errno));
+        bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return {};
+}
+
+} // namespace ipybox::os

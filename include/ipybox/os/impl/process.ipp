@@ -1,0 +1,215 @@
+#pragma once
+
+#include <ipybox/os/process.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace ipybox::os {
+namespace detail {
+
+/// What the child reads and writes while it runs in this process' memory: prepared before, system calls only afterwards.
+struct child_plan {
+    char const* program;
+    char* const* argv;
+    char* const* env;
+    char const* working_dir;
+    handed_descriptor* descriptors;
+    std::size_t count;
+    int highest; ///< the first number that no handed descriptor uses
+    char const* failed_step = nullptr;
+    int failure = 0;
+};
+
+// The child shares our memory but not the sanitizers' idea of threads.
+__attribute__((no_sanitize("address", "thread", "undefined"))) inline int run_child(void* argument) {
+    auto& plan = *static_cast<child_plan*>(argument);
+    auto const give_up = [&plan](char const* step) {
+        plan.failed_step = step;
+        plan.failure = errno;
+        ::_exit(127);
+    };
+    // Ignored signals would stay ignored through exec, and handlers are not ours to run.
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    for (int number = 1; number < NSIG; ++number) (void)::sigaction(number, &standard, nullptr);
+
+    if (::setsid() < 0) give_up("setsid");
+    if (::chdir(plan.working_dir) != 0) give_up("chdir");
+
+    // First out of the way of all target numbers, then to their places.
+    for (std::size_t i = 0; i < plan.count; ++i) {
+        int const moved = ::fcntl(plan.descriptors[i].source, F_DUPFD_CLOEXEC, plan.highest);
+        if (moved < 0) give_up("dup");
+        plan.descriptors[i].source = moved;
+    }
+    int const null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0) give_up("open /dev/null");
+    for (int number = 0; number < 2; ++number)
+        if (::dup2(null, number) < 0) give_up("dup2");
+    for (std::size_t i = 0; i < plan.count; ++i)
+        if (::dup2(plan.descriptors[i].source, plan.descriptors[i].number) < 0) give_up("dup2");
+    for (int number = 3; number < plan.highest; ++number) {
+        auto const kept = [number](handed_descriptor const& d) { return d.number == number; };
+        if (!std::any_of(plan.descriptors, plan.descriptors + plan.count, kept)) (void)::close(number);
+    }
+    (void)::close_range(static_cast<unsigned>(plan.highest), ~0U, 0);
+
+    sigset_t none;
+    ::sigemptyset(&none);
+    (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve(plan.program, plan.argv, plan.env);
+    give_up("execve");
+    return 127;
+}
+
+inline std::vector<char*> pointers(std::vector<std::string> const& strings) {
+    std::vector<char*> list;
+    list.reserve(strings.size() + 1);
+    for (auto const& s : strings) list.push_back(const_cast<char*>(s.c_str()));
+    list.push_back(nullptr);
+    return list;
+}
+
+inline std::vector<pid_t> children_of(pid_t pid) {
+    std::vector<pid_t> children;
+    auto const name = std::to_string(pid);
+    std::ifstream list("/proc/" + name + "/task/" + name + "/children");
+    for (pid_t child = 0; list >> child;) children.push_back(child);
+    return children;
+}
+
+inline void kill_below(pid_t pid) {
+    for (pid_t const child : children_of(pid)) {
+        kill_below(child);
+        (void)::kill(child, SIGKILL);
+    }
+}
+
+} // namespace detail
+
+IPYBOX_DECL process::process(process&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), status_(std::exchange(other.status_, {})) {}
+
+IPYBOX_DECL process& process::operator=(process&& other) noexcept {
+    process old(std::move(*this));
+    pid_ = std::exchange(other.pid_, -1);
+    pidfd_ = std::move(other.pidfd_);
+    status_ = std::exchange(other.status_, {});
+    return *this;
+}
+
+IPYBOX_DECL process::~process() {
+    if (!pidfd_ || status_) return;
+    kill_tree();
+    // SIGKILL cannot be refused; a process stuck in the kernel is left to init rather than waited for.
+    (void)wait(std::chrono::seconds(1));
+}
+
+IPYBOX_DECL std::optional<exit_status> process::wait(std::chrono::milliseconds bound) noexcept {
+    if (status_ || !pidfd_) return status_;
+    auto const deadline = std::chrono::steady_clock::now() + bound;
+    for (;;) {
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        pollfd ended{pidfd_.get(), POLLIN, 0};
+        int const ready = ::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready <= 0) return std::nullopt;
+        break;
+    }
+    siginfo_t info{};
+    if (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0) {
+        status_.emplace(); // somebody else reaped it: ended, but how is unknown
+        return status_;
+    }
+    exit_status status;
+    (info.si_code == CLD_EXITED ? status.code : status.signal) = info.si_status;
+    status_ = status;
+    return status_;
+}
+
+IPYBOX_DECL void process::signal(int number) const noexcept {
+    // glibc 2.36 declares pidfd_send_signal without C linkage.
+    if (pidfd_ && !status_) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
+}
+
+IPYBOX_DECL void process::kill_tree() const noexcept {
+    if (!pidfd_ || status_) return;
+    detail::kill_below(pid_);
+    signal(SIGKILL);
+}
+
+IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors) {
+    if (spec.argv.empty()) return failure(errc::invalid_argument, "a launch specification has no program");
+    std::vector<std::string> variables;
+    for (auto const& [name, value] : spec.env) variables.push_back(name + "=" + value);
+    auto const argv = detail::pointers(spec.argv);
+    auto const env = detail::pointers(variables);
+    auto const working_dir = spec.working_dir.string();
+
+    detail::child_plan plan{};
+    plan.program = spec.argv.front().c_str();
+    plan.argv = argv.data();
+    plan.env = env.data();
+    plan.working_dir = working_dir.c_str();
+    plan.descriptors = descriptors.data();
+    plan.count = descriptors.size();
+    plan.highest = 3;
+    for (auto const& d : descriptors) plan.highest = std::max(plan.highest, d.number + 1);
+
+    static constexpr std::size_t stack_size = 64 * 1024;
+    auto const stack = std::make_unique<std::byte[]>(stack_size);
+    int pidfd = -1;
+    sigset_t all;
+    sigset_t before;
+    ::sigfillset(&all);
+    // No handler of ours may run in the child while it shares our memory.
+    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t const pid = ::clone(detail::run_child, stack.get() + stack_size,
+                              CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+    int const clone_error = errno;
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (pid < 0) return failure(system_failure("clone", clone_error));
+
+    process child(pid, unique_fd(pidfd));
+    if (plan.failed_step == nullptr) return child;
+    (void)child.wait(std::chrono::seconds(1));
+    auto const step = std::string_view(plan.failed_step);
+    auto what = "starting " + spec.argv.front();
+    if (step == "chdir") what = "changing to the directory " + working_dir;
+    else if (step != "execve") what.append(" (").append(step).append(")");
+    return failure(system_failure(what, plan.failure));
+}
+
+IPYBOX_DECL std::filesystem::path find_program(std::string const& name) {
+    auto const runnable = [](std::filesystem::path const& file) {
+        std::error_code ignored;
+        return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
+    };
+    if (name.find('/') != std::string::npos) return runnable(name) ? std::filesystem::absolute(name) : std::filesystem::path();
+    char const* path = std::getenv("PATH");
+    for (std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin"; !rest.empty();) {
+        auto const folder = rest.substr(0, rest.find(':'));
+        rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+        if (folder.empty()) continue;
+        auto const file = std::filesystem::path(folder) / name;
+        if (runnable(file)) return std::filesystem::absolute(file);
+    }
+    return {};
+}
+
+} // namespace ipybox::os

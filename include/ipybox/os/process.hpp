@@ -1,0 +1,69 @@
+#pragma once
+
+#include <ipybox/core/exit_status.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/os/launch_spec.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ipybox::os {
+
+/// A descriptor that a child process gets under a number of its own.
+struct handed_descriptor {
+    int number; ///< in the child
+    int source; ///< in this process; stays open here
+};
+
+/**
+ * \brief A child process, watched by its pidfd: no signal handler, no race between pids.
+ * \details The destructor kills and reaps it. Nothing of the application's own children is touched.
+ * \par Thread safety Unsafe; `descriptor()` may be polled from anywhere.
+ */
+class process {
+  public:
+    process() = default;
+    process(pid_t pid, unique_fd pidfd) noexcept : pid_(pid), pidfd_(std::move(pidfd)) {}
+    process(process&& other) noexcept;
+    process& operator=(process&& other) noexcept;
+    ~process();
+
+    [[nodiscard]] pid_t pid() const noexcept { return pid_; }
+
+    /// Readable once the process has ended.
+    [[nodiscard]] int descriptor() const noexcept { return pidfd_.get(); }
+
+    /// Waits for the end and reaps; none when the bound passed first.
+    [[nodiscard]] std::optional<exit_status> wait(std::chrono::milliseconds bound) noexcept;
+
+    void signal(int number) const noexcept;
+
+    /// SIGKILL to the process and to everything below it.
+    void kill_tree() const noexcept;
+
+  private:
+    pid_t pid_ = -1;
+    unique_fd pidfd_;
+    std::optional<exit_status> status_;
+};
+
+/**
+ * \brief Starts a program in a session of its own, with exactly the environment and descriptors given; 0 and 1 are `/dev/null` unless handed.
+ * \details By a clone that shares memory until exec, so it costs the same from a large process as from a small one.
+ * \par Errors errc::io_error — which step failed, of which program, and why
+ */
+[[nodiscard]] result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors);
+
+/// The file that a shell would run for `name`: itself if it has a slash, else the first executable on PATH. Empty if there is none.
+[[nodiscard]] std::filesystem::path find_program(std::string const& name);
+
+} // namespace ipybox::os
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/os/impl/process.ipp>
+#endif

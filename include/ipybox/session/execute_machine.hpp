@@ -1,0 +1,58 @@
+#pragma once
+
+#include <ipybox/execution/display.hpp>
+#include <ipybox/execution/output_chunk.hpp>
+#include <ipybox/jupyter/message.hpp>
+#include <ipybox/transport/transport.hpp>
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace ipybox::detail {
+
+/// What a message of the kernel means for the execution that runs.
+struct nothing_new {};
+struct clear_wanted {
+    bool wait = false; ///< only when the next output comes
+};
+struct input_wanted {
+    std::string prompt;
+    bool password = false;
+    jupyter::json request_header; ///< parent of the answer
+};
+struct execution_over {
+    std::string pager_text;                    ///< what the code showed in the pager (`print?`)
+    std::optional<python_exception> exception; ///< none: status ok
+};
+
+using execute_step = std::variant<nothing_new, output_chunk, display, clear_wanted, input_wanted, execution_over>;
+
+/**
+ * \brief Follows one execution through the kernel's messages.
+ * \details Jupyter messaging, "Execute" and "Messages on the IOPub channel". No sockets, no clock: a message in, its meaning out.
+ */
+class execute_machine {
+  public:
+    execute_machine(std::string request_id, completion_rule rule) : request_id_(std::move(request_id)), rule_(rule) {}
+
+    [[nodiscard]] execute_step step(jupyter::message m);
+
+  private:
+    [[nodiscard]] execute_step on_output(jupyter::message& m);
+    [[nodiscard]] execute_step on_reply(jupyter::message& m);
+    [[nodiscard]] execute_step finish();
+
+    std::string request_id_;
+    completion_rule rule_;
+    std::optional<python_exception> error_;
+    std::optional<execution_over> reply_;
+    bool idle_ = false;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/session/impl/execute_machine.ipp>
+#endif

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <ipybox/session/event_queue.hpp>
+
+#include <asio/system_executor.hpp>
+
+#include <variant>
+
+namespace ipybox::detail {
+
+inline std::size_t event_size(execution_event const& e) {
+    if (auto const* chunk = std::get_if<output_chunk>(&e)) return chunk->text.size();
+    if (auto const* shown = std::get_if<display>(&e)) return shown->data.size() + shown->metadata.size();
+    return 0;
+}
+
+IPYBOX_DECL void event_queue::on_reader(std::function<void()> room, std::function<void()> left) {
+    std::scoped_lock const lock(mutex_);
+    on_room_ = std::move(room);
+    on_left_ = std::move(left);
+}
+
+/// Small chunks of one stream are joined while nobody has read them.
+IPYBOX_DECL bool event_queue::append_to_last(execution_event& e) {
+    auto* const chunk = std::get_if<output_chunk>(&e);
+    auto* const last = events_.empty() ? nullptr : std::get_if<output_chunk>(&events_.back());
+    if (!chunk || !last || last->stream != chunk->stream || last->text.size() > most_bytes / 4) return false;
+    last->text += chunk->text;
+    return true;
+}
+
+IPYBOX_DECL void event_queue::push(execution_event e) {
+    std::scoped_lock const lock(mutex_);
+    push_locked(std::move(e));
+}
+
+IPYBOX_DECL void event_queue::push_locked(execution_event e) {
+    if (finished_) return;
+    if (reader_) return reader_(std::move(e));
+    bytes_ += event_size(e);
+    if (!append_to_last(e)) events_.push_back(std::move(e));
+}
+
+IPYBOX_DECL void event_queue::finish(result<execution_result> last) {
+    std::scoped_lock const lock(mutex_);
+    push_locked(execution_event(std::move(last)));
+    finished_ = true;
+    on_room_ = nullptr;
+    on_left_ = nullptr;
+}
+
+IPYBOX_DECL bool event_queue::full() const {
+    std::scoped_lock const lock(mutex_);
+    return is_full();
+}
+
+IPYBOX_DECL std::optional<event_queue::event> event_queue::take_locked(std::function<void()>& tell) {
+    if (events_.empty()) return finished_ ? std::optional<event>(std::in_place) : std::nullopt;
+    bool const was_full = is_full();
+    event e(std::move(events_.front()));
+    events_.pop_front();
+    bytes_ -= event_size(*e);
+    if (was_full && !is_full()) tell = on_room_;
+    return std::optional<event>(std::move(e));
+}
+
+IPYBOX_DECL std::optional<event_queue::event> event_queue::try_next() {
+    std::function<void()> tell;
+    std::optional<event> taken;
+    {
+        std::scoped_lock const lock(mutex_);
+        taken = take_locked(tell);
+    }
+    if (tell) tell();
+    return taken;
+}
+
+IPYBOX_DECL void event_queue::next(completion<event> reader) {
+    std::function<void()> tell;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (auto taken = take_locked(tell)) reader(std::move(*taken));
+        else reader_ = std::move(reader);
+    }
+    if (tell) tell();
+}
+
+IPYBOX_DECL asio::any_io_executor event_queue::executor() const {
+    std::scoped_lock const lock(mutex_);
+    return finished_ ? asio::any_io_executor(asio::system_executor()) : executor_;
+}
+
+IPYBOX_DECL void event_queue::cancel_next() {
+    std::scoped_lock const lock(mutex_);
+    if (reader_) reader_(std::nullopt);
+}
+
+IPYBOX_DECL void event_queue::leave() {
+    std::function<void()> tell;
+    {
+        std::scoped_lock const lock(mutex_);
+        tell = std::exchange(on_left_, nullptr);
+        events_.clear();
+        bytes_ = 0;
+    }
+    if (tell) tell();
+}
+
+} // namespace ipybox::detail

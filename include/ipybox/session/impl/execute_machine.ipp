@@ -1,0 +1,92 @@
+#pragma once
+
+#include <ipybox/core/ansi.hpp>
+#include <ipybox/jupyter/display_content.hpp>
+#include <ipybox/session/execute_machine.hpp>
+
+namespace ipybox::detail {
+
+inline python_exception exception_in(jupyter::json const& content) {
+    python_exception e{jupyter::field(content, "ename"), jupyter::field(content, "evalue"), {}};
+    auto const lines = content.find("traceback");
+    if (lines == content.end() || !lines->is_array()) return e;
+    for (auto const& line : *lines)
+        if (line.is_string()) e.traceback.push_back(strip_ansi(line.get_ref<std::string const&>()));
+    return e;
+}
+
+inline bool flag(jupyter::json const& content, char const* name) {
+    auto const found = content.find(name);
+    return found != content.end() && found->is_boolean() && found->get<bool>();
+}
+
+/// The text of the `page` payloads of a reply.
+inline std::string pager_text(jupyter::json const& content) {
+    std::string text;
+    auto const payloads = content.find("payload");
+    if (payloads == content.end() || !payloads->is_array()) return text;
+    for (auto const& payload : *payloads) {
+        if (jupyter::field(payload, "source") != "page") continue;
+        auto const data = payload.find("data");
+        if (data != payload.end()) text += strip_ansi(jupyter::field(*data, "text/plain"));
+    }
+    return text;
+}
+
+IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
+    if (m.type == "execute_reply") return m.parent_id == request_id_ ? on_reply(m) : nothing_new();
+    if (m.type == "status") {
+        if (m.parent_id == request_id_ && jupyter::field(m.content, "execution_state") == "idle") idle_ = true;
+        return finish();
+    }
+    if (m.type == "error") {
+        if (m.parent_id == request_id_) error_ = exception_in(m.content);
+        return nothing_new();
+    }
+    if (m.type == "input_request")
+        return input_wanted{jupyter::field(m.content, "prompt"), flag(m.content, "password"), std::move(m.parent_header)};
+    return on_output(m);
+}
+
+/// Output counts whoever its parent is: threads and tasks of earlier cells go on writing.
+IPYBOX_DECL execute_step execute_machine::on_output(jupyter::message& m) {
+    if (m.type == "stream") {
+        auto const stream = jupyter::field(m.content, "name") == "stderr" ? output_stream::stderr_ : output_stream::stdout_;
+        return output_chunk{stream, jupyter::take_text(m, "text")};
+    }
+    if (m.type == "clear_output") return clear_wanted{flag(m.content, "wait")};
+
+    display shown;
+    if (m.type == "execute_result") shown.kind = display_kind::execute_result;
+    else if (m.type == "update_display_data") shown.kind = display_kind::update_display_data;
+    else if (m.type != "display_data") return nothing_new();
+    if (auto const meta = m.content.find("metadata"); meta != m.content.end() && meta->is_object())
+        shown.metadata = meta->dump(-1, ' ', false, jupyter::json::error_handler_t::replace);
+    if (auto const transient = m.content.find("transient"); transient != m.content.end())
+        shown.id = jupyter::field(*transient, "display_id");
+    shown.data = jupyter::take_bundle(m);
+    return shown;
+}
+
+IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
+    execution_over over{pager_text(m.content), std::nullopt};
+    auto const status = jupyter::field(m.content, "status");
+    if (status != "ok") {
+        over.exception = exception_in(m.content);
+        // Kernels differ in what of an exception they put into the reply; the error message has all of it.
+        if (error_ && over.exception->traceback.empty()) over.exception = std::move(error_);
+        if (over.exception->ename.empty()) over.exception->ename = status.empty() ? "Error" : status;
+    }
+    reply_ = std::move(over);
+    return finish();
+}
+
+IPYBOX_DECL execute_step execute_machine::finish() {
+    if (!reply_ || (rule_ == completion_rule::reply_and_idle && !idle_)) return nothing_new();
+    if (reply_->exception && reply_->exception->traceback.empty() && error_) reply_->exception = std::move(error_);
+    auto over = std::move(*reply_);
+    reply_.reset();
+    return over;
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <ipybox/os/new_file.hpp>
+#include <ipybox/session/output_recorder.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace ipybox::detail {
+
+IPYBOX_DECL void output_recorder::write(std::string_view text) {
+    clear_if_due();
+    text_.append(text);
+}
+
+IPYBOX_DECL void output_recorder::show(display& d) {
+    clear_if_due();
+    save_image(d);
+    if (d.kind == display_kind::update_display_data) {
+        auto kept = fitting(d);
+        for (auto& earlier : result_.displays) {
+            if (d.id.empty() || earlier.id != d.id) continue;
+            auto const kind = earlier.kind;
+            earlier = kept;
+            earlier.kind = kind;
+        }
+    } else {
+        if (auto const* plain = d.data.find("text/plain")) text_.append(*plain);
+        result_.displays.push_back(fitting(d));
+    }
+}
+
+IPYBOX_DECL void output_recorder::save_image(display& d) {
+    auto const* png = d.data.find("image/png");
+    if (!png) return;
+    auto file = os::make_file(places_.images_dir, "", ".png");
+    auto const written = file ? os::write_all(*file, *png) : result<void>(ipybox::failure(file.error()));
+    if (written) {
+        d.image = file->path;
+        result_.images.push_back(file->path);
+    } else if (!failure_) {
+        failure_ = written.error();
+    }
+}
+
+/// The display as it is kept: its values in a file once the bound is used up.
+IPYBOX_DECL display output_recorder::fitting(display const& d) {
+    auto const size = d.data.size() + d.metadata.size();
+    if (display_bytes_ + size <= places_.max_output) {
+        display_bytes_ += size;
+        return d;
+    }
+    display kept = d;
+    kept.data = mime_bundle();
+    auto file = os::make_file(places_.spill_dir, "ipybox-display-", ".json");
+    auto const text = d.data.to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    auto const written = file ? os::write_all(*file, text) : result<void>(ipybox::failure(file.error()));
+    if (written) kept.spill_file = file->path;
+    else if (!failure_) failure_ = written.error();
+    return kept;
+}
+
+IPYBOX_DECL void output_recorder::clear(bool wait) {
+    clear_due_ = true;
+    if (!wait) clear_if_due();
+}
+
+IPYBOX_DECL void output_recorder::clear_if_due() {
+    if (!std::exchange(clear_due_, false)) return;
+    text_.clear();
+    std::error_code ignored;
+    for (auto const& image : result_.images) std::filesystem::remove(image, ignored);
+    result_.images.clear();
+    result_.displays.clear();
+    display_bytes_ = 0;
+}
+
+IPYBOX_DECL std::optional<error> output_recorder::failure() const { return failure_ ? failure_ : text_.failure(); }
+
+IPYBOX_DECL execution_result output_recorder::finish() {
+    result_.text = text_.take();
+    result_.spill_file = text_.spill_file();
+    return std::move(result_);
+}
+
+} // namespace ipybox::detail

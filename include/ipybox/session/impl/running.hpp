@@ -1,0 +1,206 @@
+#pragma once
+
+#include <ipybox/core/time_budget.hpp>
+#include <ipybox/session/execute_machine.hpp>
+#include <ipybox/session/output_recorder.hpp>
+#include <ipybox/session/session.hpp>
+#include <ipybox/session/stop_ladder.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace ipybox::detail {
+
+/// One execution while the kernel has it: tells the machines what happens and does what they say.
+class session::running {
+  public:
+    running(session& owner, execution& e, kernel_freshness freshness)
+        : session_(owner), execution_(e), serial_(++owner.serial_), started_(clock::now()),
+          recorder_({owner.options_.images_dir, owner.options_.spill_dir, owner.options_.max_output}),
+          machine_(request_id_, owner.link_->completes_with()),
+          ladder_(time_budget(e.options.timeout, started_), owner.options_.interrupt_grace), freshness_(freshness) {}
+
+    asio::awaitable<result<execution_result>> run() {
+        begin();
+        auto next = stop_ladder::step::none;
+        while (!ended() && next != stop_ladder::step::kill) {
+            if (next == stop_ladder::step::interrupt) interrupt();
+            next = stop_ladder::step::none;
+            auto item = co_await session_.inbox_.pop(over_ ? clock::time_point::max() : ladder_.deadline());
+            if (item) std::visit([this](auto& what) { on(what); }, *item);
+            else next = ladder_.on_time(clock::now());
+            if (execution_.unwanted && !over_ && next == stop_ladder::step::none)
+                next = ladder_.end(execution_.unwanted->reason, clock::now());
+        }
+        // A kernel that had to be killed, or died of the interrupt, is replaced: the caller asked for an end, not for a dead executor.
+        bool const killed = next == stop_ladder::step::kill || (death_ && ladder_.reason());
+        if (killed && !abandoned() && co_await session_.replace_kernel()) freshness_ = kernel_freshness::fresh;
+        co_return outcome(killed);
+    }
+
+  private:
+    using clock = time_budget::clock;
+
+    [[nodiscard]] bool abandoned() const noexcept { return execution_.unwanted && execution_.unwanted->at_once; }
+    [[nodiscard]] bool ended() const noexcept { return abandoned() || death_ || (over_ && calls_ == 0); }
+
+    void begin() {
+        if (auto late = std::exchange(session_.late_, {}); !late.empty())
+            write({output_stream::stdout_, std::move(late)});
+        jupyter::message request(jupyter::channel::shell, "execute_request",
+                                 {{"code", std::move(execution_.code)},
+                                  {"silent", false},
+                                  {"store_history", false},
+                                  {"user_expressions", jupyter::json::object()},
+                                  {"allow_stdin", static_cast<bool>(execution_.options.on_input)},
+                                  {"stop_on_error", false}});
+        request.id = request_id_;
+        send(std::move(request));
+    }
+
+    // Calls of the link go on beside the loop, so that no kernel that does not read can hold up a timeout.
+
+    void send(jupyter::message m) {
+        auto shared = std::make_shared<jupyter::message>(std::move(m));
+        call_link([shared](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> {
+            return link->send(std::move(*shared));
+        });
+    }
+
+    void interrupt() {
+        call_link([](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> { return link->interrupt(); });
+    }
+
+    template <class Call>
+    void call_link(Call call) {
+        ++calls_;
+        auto const work = [self = session_.shared_from_this(), call, serial = serial_]() -> asio::awaitable<void> {
+            auto outcome = co_await call(self->link_);
+            link_called event{serial, std::move(outcome)};
+            self->inbox_.push(std::move(event));
+        };
+        asio::co_spawn(session_.home_.executor, work, asio::detached);
+    }
+
+    void on(link_called& c) {
+        if (c.serial != serial_) return; // of an execution that did not wait for it
+        --calls_;
+        if (!c.outcome && !over_) {
+            death_ = c.outcome.error();
+            session_.on_end(std::move(c.outcome).error());
+        }
+    }
+
+    void on(kernel_ended& k) { death_ = std::move(k.why); }
+
+    void on(nudge const&) {}
+
+    void on(input_answered& a) {
+        if (a.serial != serial_) return;
+        // Jupyter has no way to refuse but the end-of-transmission character, which kernels take for the end of input.
+        auto line = a.line ? std::move(*a.line) : std::string("\x04");
+        jupyter::message reply(jupyter::channel::stdin_, "input_reply", {{"status", "ok"}, {"value", std::move(line)}});
+        reply.parent_header = std::move(a.request_header);
+        send(std::move(reply));
+    }
+
+    void on(jupyter::message& m) {
+        std::visit([this](auto&& step) { follow(std::forward<decltype(step)>(step)); }, machine_.step(std::move(m)));
+    }
+
+    void follow(nothing_new) {}
+
+    void follow(output_chunk chunk) { write(std::move(chunk)); }
+
+    void follow(display shown) {
+        recorder_.show(shown);
+        emit(std::move(shown));
+    }
+
+    void follow(clear_wanted clear) {
+        recorder_.clear(clear.wait);
+        emit(output_cleared());
+    }
+
+    void follow(input_wanted wanted) {
+        auto const answer = [weak = session_.weak_from_this(), serial = serial_,
+                             header = std::move(wanted.request_header)](std::unique_ptr<std::string> line) {
+            auto const self = weak.lock();
+            if (!self) return;
+            auto event = std::make_shared<input_answered>(input_answered{serial, std::move(line), header});
+            self->on_home([event](session& s) { s.inbox_.push(std::move(*event)); });
+        };
+        input_request const request(std::move(wanted.prompt), wanted.password, answer);
+        if (!execution_.options.on_input) return; // the request is dropped, which refuses it
+        try {
+            execution_.options.on_input(request);
+        } catch (...) { // an application's exception must not tear the session down
+            request.refuse();
+        }
+    }
+
+    void follow(execution_over over) {
+        if (!over.pager_text.empty()) write({output_stream::stdout_, over.pager_text});
+        over_ = std::move(over);
+    }
+
+    void write(output_chunk chunk) {
+        recorder_.write(chunk.text);
+        if (execution_.chunks == chunk_events::on) emit(std::move(chunk));
+    }
+
+    void emit(execution_event event) {
+        auto const& events = execution_.events;
+        if (!events) return;
+        bool const full = events->full();
+        // While the code is being ended the kernel must be drained, whether somebody reads or not; the result has it all.
+        if (full && ladder_.reason()) return;
+        events->push(std::move(event));
+        if (events->full()) session_.pause_receiving();
+    }
+
+    [[nodiscard]] result<execution_result> outcome(bool killed) {
+        auto const output_failure = recorder_.failure();
+        auto output = recorder_.finish();
+        output.elapsed = clock::now() - started_;
+        output.kernel_restarted = freshness_ == kernel_freshness::fresh;
+
+        std::optional<error> why;
+        if (abandoned()) why = error(execution_.unwanted->reason, "");
+        else if (ladder_.reason()) why = error(*ladder_.reason(), ending_text(killed));
+        else if (death_) why = death_;
+        else if (over_ && over_->exception) why = error(errc::python_error, std::move(*over_->exception));
+        else if (output_failure) why = output_failure;
+        if (!why) return output;
+        return failure(why->with_output(std::make_shared<execution_result const>(std::move(output))));
+    }
+
+    [[nodiscard]] std::string ending_text(bool killed) const {
+        std::string text = "the execution was cancelled";
+        if (ladder_.reason() == errc::timed_out)
+            text = "the code did not end within " + std::to_string(execution_.options.timeout->count()) + " ms";
+        if (killed) text += "; it did not end when interrupted, so its kernel was replaced by a fresh one";
+        return text;
+    }
+
+    session& session_;
+    execution& execution_;
+    unsigned const serial_;
+    clock::time_point const started_;
+    std::string const request_id_ = jupyter::new_message_id();
+    output_recorder recorder_;
+    execute_machine machine_;
+    stop_ladder ladder_;
+    kernel_freshness freshness_;
+    std::optional<execution_over> over_;
+    std::optional<error> death_;
+    int calls_ = 0;
+};
+
+} // namespace ipybox::detail

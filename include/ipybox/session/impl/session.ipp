@@ -1,0 +1,330 @@
+#pragma once
+
+#include <ipybox/async/within.hpp>
+#include <ipybox/kernel/interpreter.hpp>
+#include <ipybox/session/impl/running.hpp>
+#include <ipybox/session/session.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/post.hpp>
+
+#include <utility>
+
+namespace ipybox::detail {
+
+/// What output between two executions may take in memory; the tail is kept.
+inline constexpr std::size_t late_output_bound = std::size_t(1) << 20;
+
+inline std::filesystem::path directory_or(std::filesystem::path const& wanted, char const* standard) {
+    std::error_code ignored;
+    return std::filesystem::absolute(wanted.empty() ? std::filesystem::path(standard) : wanted, ignored).lexically_normal();
+}
+
+inline executor_options with_absolute_paths(executor_options options) {
+    options.images_dir = directory_or(options.images_dir, "images");
+    if (!options.working_dir.empty()) options.working_dir = directory_or(options.working_dir, ".");
+    std::error_code ignored;
+    if (options.spill_dir.empty()) options.spill_dir = std::filesystem::temp_directory_path(ignored);
+    options.spill_dir = directory_or(options.spill_dir, "/tmp");
+    return options;
+}
+
+IPYBOX_DECL session::session(home where, session_parts parts)
+    : home_(std::move(where)), options_(with_absolute_paths(std::move(parts.options))),
+      approval_(std::move(parts.approval)), wrap_(std::move(parts.wrap)), shares_supervisor_(parts.shared != nullptr),
+      link_(std::move(parts.link)), supervisor_(std::move(parts.shared)), requests_(home_.executor),
+      inbox_(home_.executor), receiving_changed_(home_.executor) {}
+
+/// Runs work at home, behind what was handed over before.
+template <class Work>
+void session::on_home(Work work) {
+    asio::post(home_.executor, [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
+}
+
+// --- requests, from any thread ---------------------------------------------------------------------------------------
+
+IPYBOX_DECL void session::submit(request r) {
+    on_home([r = std::move(r)](session& self) mutable {
+        if (self.closing_) {
+            if (auto* c = std::get_if<control_request>(&r)) return c->done(failure(errc::not_running));
+            return self.deliver(*std::get<std::shared_ptr<execution>>(r), failure(errc::not_running));
+        }
+        if (auto* c = std::get_if<control_request>(&r); c && c->what != order::start)
+            self.unwant_all({c->what == order::reset ? errc::cancelled : errc::not_running, true});
+        self.requests_.push(std::move(r));
+        if (!std::exchange(self.serving_, true))
+            asio::co_spawn(self.home_.executor, serve(self.shared_from_this()), asio::detached);
+    });
+}
+
+IPYBOX_DECL void session::start(completion<result<void>> done) { submit(control_request{order::start, std::move(done)}); }
+IPYBOX_DECL void session::reset(completion<result<void>> done) { submit(control_request{order::reset, std::move(done)}); }
+IPYBOX_DECL void session::stop(completion<result<void>> done) { submit(control_request{order::stop, std::move(done)}); }
+
+IPYBOX_DECL void session::execute(std::shared_ptr<execution> e) {
+    std::weak_ptr<session> const weak = weak_from_this();
+    std::weak_ptr<execution> const which = e;
+    auto const forget = [weak, which] {
+        auto const self = weak.lock();
+        auto const unwanted = which.lock();
+        if (self && unwanted) self->on_home([unwanted](session& s) { s.unwant(unwanted.get(), {errc::cancelled}); });
+    };
+    if (e->events) {
+        auto const go_on = [weak] {
+            if (auto const self = weak.lock()) self->on_home([](session& s) { s.resume_receiving(); });
+        };
+        e->events->on_reader(go_on, forget);
+    } else if (auto slot = e->done.slot(); slot.is_connected()) {
+        // Never cleared: a signal that comes too late finds nothing. Clearing it from here would race with the signal's own thread.
+        slot.assign([forget](asio::cancellation_type) { forget(); });
+    }
+    submit(std::move(e));
+}
+
+IPYBOX_DECL void session::cancel() {
+    on_home([](session& self) { self.unwant_all({errc::cancelled}); });
+}
+
+IPYBOX_DECL void session::interrupt(completion<result<void>> done) {
+    on_home([done = std::move(done)](session& self) mutable {
+        if (self.state_ != kernel_state::busy) return done(result<void>());
+        auto const forward = [link = self.link_]() -> asio::awaitable<result<void>> { co_return co_await link->interrupt(); };
+        auto const shared = std::make_shared<completion<result<void>>>(std::move(done));
+        asio::co_spawn(self.home_.executor, forward, [shared](std::exception_ptr, result<void> sent) { (*shared)(std::move(sent)); });
+    });
+}
+
+IPYBOX_DECL void session::close() {
+    on_home([](session& self) {
+        self.closing_ = true;
+        self.unwant_all({errc::not_running, true});
+        self.requests_.wake();
+    });
+    std::shared_ptr<supervisor> own;
+    {
+        std::scoped_lock const lock(supervisor_mutex_);
+        closed_ = true;
+        if (!shares_supervisor_) own = supervisor_;
+    }
+    // Also where nobody runs the application's I/O context any more, no process is left.
+    if (own) own->end();
+    if (home_.thread) home_.thread->join();
+}
+
+/// Executions that wait are ended at once, the running one is told.
+IPYBOX_DECL void session::unwant_all(execution::ending how) {
+    auto waiting = requests_.extract([](request const& r) { return std::holds_alternative<std::shared_ptr<execution>>(r); });
+    for (auto& r : waiting) deliver(*std::get<std::shared_ptr<execution>>(r), failure(how.reason));
+    if (current_) unwant(current_.get(), how);
+}
+
+IPYBOX_DECL void session::unwant(execution const* which, execution::ending how) {
+    if (current_.get() == which) {
+        if (!current_->unwanted || how.at_once) current_->unwanted = how;
+        resume_receiving();
+        return inbox_.push(nudge());
+    }
+    auto waiting = requests_.extract([which](request const& r) {
+        auto const* e = std::get_if<std::shared_ptr<execution>>(&r);
+        return e && e->get() == which;
+    });
+    for (auto& r : waiting) deliver(*std::get<std::shared_ptr<execution>>(r), failure(how.reason));
+}
+
+IPYBOX_DECL void session::deliver(execution& e, result<execution_result> outcome) {
+    if (e.events) e.events->finish(std::move(outcome));
+    else e.done(std::move(outcome));
+}
+
+// --- serving -----------------------------------------------------------------------------------------------------------
+
+IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) {
+    while (!self->closing_) {
+        auto next = co_await self->requests_.pop_or_wake();
+        if (!next) continue;
+        if (auto* c = std::get_if<control_request>(&*next)) co_await self->obey(std::move(*c));
+        else co_await self->run(std::move(std::get<std::shared_ptr<execution>>(*next)));
+    }
+    auto rest = self->requests_.extract([](request const&) { return true; });
+    for (auto& r : rest) std::get<control_request>(r).done(failure(errc::not_running));
+    co_await self->stop_kernel();
+    std::scoped_lock const lock(self->supervisor_mutex_);
+    self->supervisor_.reset();
+}
+
+IPYBOX_DECL asio::awaitable<void> session::obey(control_request c) {
+    result<void> outcome;
+    switch (c.what) {
+    case order::start: {
+        stopped_by_request_ = false;
+        if (auto const ready = co_await ensure_kernel(); !ready) outcome = failure(ready.error());
+        break;
+    }
+    case order::reset:
+        co_await stop_kernel();
+        stopped_by_request_ = false;
+        outcome = co_await start_kernel();
+        break;
+    case order::stop:
+        co_await stop_kernel();
+        stopped_by_request_ = true;
+        break;
+    }
+    c.done(std::move(outcome));
+}
+
+IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
+    current_ = e;
+    inbox_.clear();
+    auto outcome = co_await perform(e);
+    current_.reset();
+    resume_receiving();
+    deliver(*e, std::move(outcome));
+}
+
+IPYBOX_DECL asio::awaitable<result<execution_result>> session::perform(std::shared_ptr<execution> e) {
+    auto freshness = co_await ensure_kernel();
+    if (!freshness) co_return failure(freshness);
+    if (e->unwanted) co_return failure(e->unwanted->reason);
+    state_ = kernel_state::busy;
+    running now(*this, *e, *freshness);
+    auto outcome = co_await now.run();
+    if (state_ == kernel_state::busy) state_ = kernel_state::idle;
+    co_return outcome;
+}
+
+// --- the kernel's life ---------------------------------------------------------------------------------------------------
+
+/// Sees to it that there is a kernel; fresh is one that takes a dead one's place.
+IPYBOX_DECL asio::awaitable<result<kernel_freshness>> session::ensure_kernel() {
+    if (state_ == kernel_state::idle) co_return kernel_freshness::kept;
+    if (stopped_by_request_)
+        co_return failure(errc::not_running, "the executor was stopped; start() brings a fresh kernel");
+    bool const dead = state_ == kernel_state::dead;
+    if (dead && !options_.restart_dead_kernel) {
+        auto text = death_->text() + "; reset() brings a fresh one, restart_dead_kernel does it by itself";
+        co_return failure(error(errc::kernel_died, std::move(text)).with_status(death_->status()));
+    }
+    if (dead) co_await stop_kernel();
+    auto started = co_await start_kernel();
+    if (!started) co_return failure(started);
+    co_return dead ? kernel_freshness::fresh : kernel_freshness::kept;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> session::start_kernel() {
+    auto started = co_await start_link();
+    // A supervisor that died since its last kernel is found out here; a fresh one is as good.
+    if (!started && started.error() == errc::supervisor_died && !shares_supervisor_) started = co_await start_link();
+    if (!started) co_return started;
+    state_ = kernel_state::idle;
+    death_.reset();
+    receiving_ = true;
+    asio::co_spawn(home_.executor, receive(shared_from_this()), asio::detached);
+    co_return result<void>();
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
+    auto owner = obtain_supervisor();
+    if (!owner) co_return failure(owner);
+    auto started = co_await link_->start(*owner, launch());
+    if (started) co_return result<void>();
+    co_await link_->stop();
+    if (!shares_supervisor_) {
+        std::scoped_lock const lock(supervisor_mutex_);
+        supervisor_.reset();
+    }
+    co_return failure(started);
+}
+
+IPYBOX_DECL result<std::shared_ptr<supervisor>> session::obtain_supervisor() {
+    std::scoped_lock const lock(supervisor_mutex_);
+    if (closed_) return failure(errc::not_running);
+    if (supervisor_) return supervisor_;
+    auto python = find_python(options_.python);
+    if (!python) return failure(python);
+    supervisor_options options;
+    options.python = std::move(*python);
+    options.env = kernel_environment(options_.kernel_env);
+    options.working_dir = launch().working_dir;
+    options.wrap = wrap_;
+    options.duty = link_->duty();
+    options.preload = options_.preload;
+    supervisor_ = std::make_shared<supervisor>(home_.executor, std::move(options));
+    return supervisor_;
+}
+
+IPYBOX_DECL kernel_launch session::launch() const {
+    kernel_launch l;
+    l.env = kernel_environment(options_.kernel_env);
+    l.working_dir = directory_or(options_.working_dir, ".");
+    l.after_cell = options_.working_dir.empty() ? cwd_policy::keep : cwd_policy::restore;
+    l.start_bound = options_.kernel_init_timeout;
+    return l;
+}
+
+IPYBOX_DECL asio::awaitable<void> session::stop_kernel() {
+    state_ = kernel_state::stopped;
+    resume_receiving();
+    co_await link_->stop();
+    auto const bound = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (receiving_ && std::chrono::steady_clock::now() < bound) {
+        receiving_changed_.expires_at(bound);
+        asio::error_code changed;
+        co_await receiving_changed_.async_wait(asio::redirect_error(asio::use_awaitable, changed));
+    }
+    late_.clear();
+}
+
+/// Puts a fresh kernel in place of one that does not end its code. Without one to be had the executor is left with a dead one.
+IPYBOX_DECL asio::awaitable<bool> session::replace_kernel() {
+    co_await stop_kernel();
+    auto started = co_await start_kernel();
+    if (started) co_return true;
+    state_ = kernel_state::dead;
+    death_ = std::move(started).error();
+    co_return false;
+}
+
+// --- receiving -----------------------------------------------------------------------------------------------------------
+
+IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self) {
+    for (;;) {
+        while (self->receiving_paused_) {
+            self->receiving_changed_.expires_at(std::chrono::steady_clock::time_point::max());
+            asio::error_code changed;
+            co_await self->receiving_changed_.async_wait(asio::redirect_error(asio::use_awaitable, changed));
+        }
+        auto m = co_await self->link_->receive();
+        if (!m) {
+            self->on_end(std::move(m).error());
+            break;
+        }
+        if (self->current_) self->inbox_.push(std::move(*m));
+        else self->on_late(std::move(*m));
+    }
+    self->receiving_ = false;
+    self->receiving_changed_.cancel();
+}
+
+/// Output of threads and tasks between two executions belongs to the next one.
+IPYBOX_DECL void session::on_late(jupyter::message m) {
+    if (m.type != "stream") return;
+    late_.append(jupyter::take_text(m, "text"));
+    if (late_.size() > 2 * late_output_bound) late_.erase(0, late_.size() - late_output_bound);
+}
+
+IPYBOX_DECL void session::on_end(error why) {
+    if (state_ == kernel_state::stopped) return; // it was asked to
+    state_ = kernel_state::dead;
+    death_ = why;
+    if (current_) inbox_.push(kernel_ended{std::move(why)});
+}
+
+IPYBOX_DECL void session::pause_receiving() { receiving_paused_ = true; }
+
+IPYBOX_DECL void session::resume_receiving() {
+    if (std::exchange(receiving_paused_, false)) receiving_changed_.cancel();
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace ipybox {
+
+/// Where a kernel is in its life.
+enum class kernel_state {
+    stopped, ///< not started yet, or stopped
+    idle,    ///< waits for code
+    busy,    ///< runs code
+    dead     ///< ended by itself; `reset()` brings a fresh one
+};
+
+} // namespace ipybox

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ipybox/approval/any_approval.hpp>
+#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/kernel/supervisor.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace ipybox::detail {
+
+class kernel_link;
+class session;
+
+/// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared supervisor `wrap` does not count.
+[[nodiscard]] std::shared_ptr<session> make_session(std::optional<asio::any_io_executor> application,
+                                                    executor_options options, any_approval approval, launch_wrapper wrap,
+                                                    std::shared_ptr<supervisor> shared, std::unique_ptr<kernel_link> link);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/session/impl/make_session.ipp>
+#endif

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/os/new_file.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ipybox::detail {
+
+/**
+ * \brief The text of one execution, within a bound: beyond it the head and the tail stay in memory, and the whole goes to a file.
+ * \details Appending never fails; what could not be written is told by `failure()`.
+ */
+class output_text {
+  public:
+    output_text(std::size_t bound, std::filesystem::path spill_dir);
+
+    void append(std::string_view text);
+    void clear();
+
+    /// The text without white space at its ends, a line that says what is left out in its middle.
+    [[nodiscard]] std::string take();
+
+    /// The file with the whole text, empty when it was within the bound.
+    [[nodiscard]] std::filesystem::path const& spill_file() const noexcept { return spill_.path; }
+
+    /// Why the file is not complete, if it is not.
+    [[nodiscard]] std::optional<error> const& failure() const noexcept { return failure_; }
+
+  private:
+    void spill(std::string_view text);
+    void shorten_tail();
+
+    std::size_t half_;
+    std::filesystem::path spill_dir_;
+    std::string head_;
+    std::string tail_; ///< everything behind the head, or its last part once there is a file
+    std::size_t left_out_ = 0;
+    os::new_file spill_;
+    std::optional<error> failure_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/session/impl/output_text.ipp>
+#endif

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <ipybox/async/within.hpp>
+#include <ipybox/os/datagram.hpp>
+#include <ipybox/transport/socketpair_transport.hpp>
+#include <ipybox/transport/stream_frame.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <csignal>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace ipybox {
+
+/// One kernel's life: made by `start`, shared by what is under way when `stop` lets go of it.
+struct socketpair_transport::connection {
+    using socket_type = asio::local::stream_protocol::socket;
+
+    connection(asio::any_io_executor const& executor, os::unique_fd fd)
+        : socket(executor, asio::local::stream_protocol(), fd.release()) {}
+
+    /// The next message. Takes its own share of the connection, since a start that took too long leaves it behind.
+    static asio::awaitable<result<jupyter::message>> receive(std::shared_ptr<connection> c) {
+        for (;;) {
+            auto next = c->reader.next();
+            if (!next) co_return failure(next);
+            if (*next) co_return std::move(**next);
+            auto const room = c->reader.prepare();
+            asio::error_code end;
+            auto const buffer = asio::buffer(room.data(), room.size());
+            auto const count =
+                co_await c->socket.async_read_some(buffer, asio::redirect_error(asio::use_awaitable, end));
+            if (end) co_return failure(co_await death(c->process));
+            c->reader.commit(count);
+        }
+    }
+
+    /// How the kernel ended. It has: the supervisor reaps it within milliseconds.
+    static asio::awaitable<error> death(supervised_process kernel) {
+        auto const status = co_await detail::within(kernel.exited(), std::chrono::seconds(2));
+        auto const known = status.value_or(exit_status());
+        co_return error(errc::kernel_died, "the kernel died: " + to_string(known)).with_status(known);
+    }
+
+    socket_type socket;
+    stream_frame_reader reader;
+    supervised_process process;
+};
+
+IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<supervisor> owner,
+                                                                             kernel_launch launch) {
+    auto const executor = co_await asio::this_coro::executor;
+    auto const deadline = std::chrono::steady_clock::now() + launch.start_bound;
+    auto pair = os::make_stream_pair(4 << 20);
+    if (!pair) co_return failure(pair);
+    auto const c = std::make_shared<connection>(executor, std::move(pair->ours));
+
+    auto process = co_await owner->fork(launch, std::move(pair->theirs), os::unique_fd());
+    if (!process) co_return failure(process);
+    c->process = std::move(*process);
+    connection_ = c;
+
+    // A descendant may hold the socket open past the kernel's death: then this, not end of file, is how the end is seen.
+    auto const watch = [](std::weak_ptr<connection> weak, supervised_process kernel) -> asio::awaitable<void> {
+        co_await kernel.exited();
+        asio::error_code ignored;
+        if (auto const alive = weak.lock()) alive->socket.shutdown(connection::socket_type::shutdown_both, ignored);
+    };
+    asio::co_spawn(executor, watch(c, c->process), asio::detached);
+
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    auto first = co_await detail::within(connection::receive(c), left);
+    if (!first) co_return failure(errc::kernel_unresponsive, "the kernel gave no sign of life within its bound");
+    if (!*first) {
+        auto text = "the kernel ended while it started: " + first->error().text();
+        if (auto const said = owner->diagnostics(); !said.empty()) text += "; it said:\n" + said;
+        co_return failure(error(errc::kernel_start_failed, std::move(text)).with_status(first->error().status()));
+    }
+    auto const about = co_await owner->ready(left);
+    if (!about) co_return failure(errc::kernel_start_failed, about.error().text());
+    kernel_info info;
+    info.implementation = "ipykernel";
+    info.implementation_version = about->ipykernel;
+    info.language = "python";
+    info.language_version = about->python;
+    co_return info;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::send(jupyter::message m) {
+    auto const c = connection_;
+    if (!c) co_return failure(errc::not_running);
+    auto const bytes = to_stream_frame(m);
+    asio::error_code broken;
+    co_await asio::async_write(c->socket, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, broken));
+    if (broken) co_return failure(errc::kernel_died, "the kernel's socket is closed: " + broken.message());
+    co_return result<void>();
+}
+
+IPYBOX_DECL asio::awaitable<result<jupyter::message>> socketpair_transport::receive() {
+    auto const c = connection_;
+    if (!c) co_return failure(errc::not_running);
+    co_return co_await connection::receive(c);
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
+    auto const c = connection_;
+    if (!c) co_return failure(errc::not_running);
+    co_return co_await c->process.signal(SIGINT);
+}
+
+IPYBOX_DECL asio::awaitable<void> socketpair_transport::stop() {
+    auto const c = std::exchange(connection_, nullptr);
+    if (!c) co_return;
+    if (c->process) {
+        (void)co_await c->process.signal(SIGKILL);
+        (void)co_await detail::within(c->process.exited(), std::chrono::seconds(2));
+    }
+    asio::error_code ignored;
+    c->socket.close(ignored);
+}
+
+} // namespace ipybox
