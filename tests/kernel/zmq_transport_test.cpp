@@ -1,5 +1,7 @@
 #include "support/catch.hpp"
+#include "support/contains.hpp"
 #include "support/python.hpp"
+#include "support/scratch_dir.hpp"
 #include "support/transport_driver.hpp"
 
 #include <ipybox/os/process.hpp>
@@ -12,40 +14,15 @@
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <thread>
 
 namespace {
 
 using namespace std::chrono_literals;
 using namespace ipybox;
+using test::contains;
+using test::scratch_dir;
 using clock_type = std::chrono::steady_clock;
-
-/// A directory that goes with the test.
-class scratch_dir {
-  public:
-    scratch_dir() {
-        std::string name = "/tmp/ipybox-test-XXXXXX";
-        REQUIRE(::mkdtemp(name.data()) != nullptr);
-        path_ = name;
-    }
-    scratch_dir(scratch_dir const&) = delete;
-    scratch_dir& operator=(scratch_dir const&) = delete;
-    ~scratch_dir() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-
-    [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
-
-void write_file(std::filesystem::path const& file, std::string const& text) {
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-}
 
 environment kernel_env(std::filesystem::path const& home) {
     return {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", home.string()}, {"LANG", "C.UTF-8"}};
@@ -279,7 +256,7 @@ TEST_CASE("zmq_transport keeps the messages of its own requests to itself", "[zm
 
 TEST_CASE("zmq_transport interrupts by message where the kernelspec says so", "[zmq]") {
     scratch_dir specs;
-    write_file(specs.path() / "polite/kernel.json",
+    specs.write("polite/kernel.json",
                R"({"argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "language": "python",
                    "display_name": "polite", "interrupt_mode": "message"})");
     zmq_options options;
@@ -413,7 +390,7 @@ TEST_CASE("zmq_transport: stop ends a waiting receive", "[zmq]") {
 TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
     scratch_dir specs;
     auto const spec = [&](std::string const& name, std::string const& argv) {
-        write_file(specs.path() / name / "kernel.json",
+        specs.write(name + "/kernel.json",
                    R"({"display_name": "x", "language": "x", "argv": )" + argv + "}");
     };
     spec("ends", R"(["sh", "-c", "echo something is wrong >&2; exit 3"])");
@@ -431,7 +408,7 @@ TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
         CHECK(info.error() == errc::kernel_start_failed);
         CHECK(info.error() == condition::cannot_start);
         CHECK(info.error().status().code == 3);
-        CHECK(info.error().text().find("something is wrong") != std::string::npos);
+        CHECK(contains(info.error().text(), "something is wrong"));
         CHECK(std::filesystem::is_empty(b.driver.host().private_dir()));
     }
     SECTION("its program is missing") {
@@ -456,7 +433,7 @@ TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
         auto const info = b.start();
         REQUIRE_FALSE(info);
         CHECK(info.error() == errc::ipykernel_missing);
-        CHECK(info.error().text().find("pip install ipykernel") != std::string::npos);
+        CHECK(contains(info.error().text(), "pip install ipykernel"));
     }
     SECTION("nobody knows it") {
         options.kernelspec = "fortran";
@@ -464,7 +441,7 @@ TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
         auto const info = b.start();
         REQUIRE_FALSE(info);
         CHECK(info.error() == errc::kernelspec_not_found);
-        CHECK(info.error().text().find("silent") != std::string::npos);
+        CHECK(contains(info.error().text(), "silent"));
     }
 }
 
@@ -492,7 +469,7 @@ TEST_CASE("zmq_transport refuses TCP where the sandbox has a network of its own"
         auto const info = driver.start(launch);
         REQUIRE_FALSE(info);
         CHECK(info.error() == errc::kernel_start_failed);
-        CHECK(info.error().text().find("network of its own") != std::string::npos);
+        CHECK(contains(info.error().text(), "network of its own"));
         CHECK(ms_since(begin) < 5000);
     }
     options.protocol = jupyter::socket_protocol::ipc;
@@ -509,7 +486,7 @@ TEST_CASE("zmq_transport runs a kernel that is not Python", "[zmq][bash]") {
         return;
     }
     scratch_dir specs;
-    write_file(specs.path() / "bash/kernel.json", R"({"argv": [")" + test::python().string() +
+    specs.write("bash/kernel.json", R"({"argv": [")" + test::python().string() +
                                                       R"(", "-m", "bash_kernel", "-f", "{connection_file}"],
         "display_name": "Bash", "language": "bash", "env": {"PS1": "$"}})");
     zmq_options options;

@@ -14,8 +14,8 @@ namespace ipybox::jupyter {
 
 struct signer::state {
     struct release {
-        void operator()(EVP_MAC* mac) const noexcept { ::EVP_MAC_free(mac); }
-        void operator()(EVP_MAC_CTX* context) const noexcept { ::EVP_MAC_CTX_free(context); }
+        void operator()(EVP_MAC* p) const noexcept { ::EVP_MAC_free(p); }
+        void operator()(EVP_MAC_CTX* p) const noexcept { ::EVP_MAC_CTX_free(p); }
     };
     std::unique_ptr<EVP_MAC, release> mac;
     std::unique_ptr<EVP_MAC_CTX, release> context;
