@@ -92,11 +92,11 @@ class HandlersKernel(IPythonKernel):
         except (Exception, KeyboardInterrupt) as error:
             interrupts.disarm()
             self.refuse(request, error)
-        self.streams.flush()
 
     def refuse(self, request: dict[str, Any], error: BaseException) -> None:
         """Answers a request that could not be handled."""
         kind, _, suffix = request["msg_type"].rpartition("_")
+        self.streams.flush()
         if suffix == "request":
             content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
             self.session.send(self.replies, f"{kind}_reply", content, request)
@@ -116,7 +116,8 @@ class HandlersKernel(IPythonKernel):
 
     async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         """Runs a cell between busy and idle, as Jupyter has it."""
-        parent["content"]["stop_on_error"] = False  # there is no queue of ours to stop
+        content = parent["content"]
+        content.update(code=content["code"], stop_on_error=False)  # fails here without code; and there is no queue to stop
         self.publish_status("busy")
         await super().execute_request(stream, ident, parent)
         self.publish_status("idle")

@@ -37,7 +37,6 @@ class Failure(Exception):
 
 def kernel(level: str, modules: list[str]) -> HandlersKernel:
     """A kernel that works, ready to be forked; raises Failure if there is none."""
-    gc.disable()
     with without(NOT_NEEDED):
         classes = import_kernel()
         built = build([classes[level]] if level in classes else list(classes.values()))
@@ -50,6 +49,8 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
 def import_kernel() -> dict[str, Any]:
     """The kernel classes by level, the best one first."""
     try:
+        import ipykernel  # noqa: F401, before anything else can be missed
+
         from ipybox_kernel.kernel import HandlersKernel, LeanKernel
     except ModuleNotFoundError as error:
         if error.name == "ipykernel":
@@ -92,6 +93,7 @@ def make(candidate: Any) -> HandlersKernel:
         log=logging.getLogger("ipykernel"),
     )
     made.shell.db = Store()
+    made.shell.magics_manager.register_lazy("store", "IPython.extensions.storemagic")
     warnings.filterwarnings("ignore", message="To exit: use")
     return made
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -270,6 +271,7 @@ def main(control: socket.socket, hello: dict[str, Any]) -> None:
         supervisor.serve()
         return
 
+    gc.disable()  # nothing of what is imported now will ever be garbage
     from ipybox_kernel import preload
 
     try:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import statistics
 import sys
 import time
 from typing import Callable
 
-from harness import Host, Kernel
+from harness import SHELL, Host, Kernel, parse
 
 
 def clock(action: Callable[[], object]) -> float:
@@ -32,18 +33,31 @@ def starts(level: str, count: int) -> None:
         show(name, times)
 
 
+def drain(kernel: Kernel, code: str) -> None:
+    """Runs a cell and throws its output away, so that the kernel is measured and not this host."""
+    request = kernel.start(code)
+    kernel.stream.settimeout(None)
+    space = memoryview(bytearray(4 << 20))
+    while True:
+        kernel.stream.recv_into(space[:4], 4, socket.MSG_WAITALL)
+        length = int.from_bytes(space[:4], "little")
+        kernel.stream.recv_into(space[:length], length, socket.MSG_WAITALL)
+        if space[0] == SHELL and parse(bytes(space[:length])).parent["msg_id"] == request:
+            return
+
+
 def cells(kernel: Kernel) -> None:
     for code, count in (("pass", 300), ("1+1", 300), ("print(1)", 300), ("1/0", 60), ("!true", 40), ("x = !echo hi", 40),
                         ("await __import__('asyncio').sleep(0)", 100)):
         kernel.run(code)
-        show(code, [clock(lambda: kernel.run(code)) for _ in range(count)])
+        show(code, [clock(lambda: drain(kernel, code)) for _ in range(count)])
     for name, code in (
         ("100 x 1 MB", "for _ in range(100): print('x' * 1_000_000)"),
         ("100 000 prints", "for i in range(100_000): print('line', i)"),
         ("10 MB", "print('x' * 10_000_000)"),
         ("10 MB through fd 1", "import os\nfor _ in range(10): os.write(1, b'x' * 1_000_000)"),
     ):
-        show(name, [clock(lambda: kernel.run(code)) for _ in range(9)])
+        show(name, [clock(lambda: drain(kernel, code)) for _ in range(9)])
 
 
 def first_output(kernel: Kernel) -> None:

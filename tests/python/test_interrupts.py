@@ -1,0 +1,178 @@
+"""SIGINT: stops whatever runs, and never harms what is being sent."""
+
+from __future__ import annotations
+
+import select
+import time
+
+import pytest
+from harness import Host, Kernel, Result
+
+BLOCKED = {
+    "busy loop": "while True: pass",
+    "sleep": "import time; time.sleep(1000)",
+    "lock": "import threading; l = threading.Lock(); l.acquire(); l.acquire()",
+    "queue": "import queue; queue.Queue().get()",
+    "await": "import asyncio; await asyncio.sleep(1000)",
+    "await nested": "import asyncio\nasync def f(): await asyncio.sleep(1000)\nawait asyncio.gather(f(), f())",
+    "busy await": "import asyncio\nawait asyncio.sleep(0)\nwhile True: pass",
+    "subprocess": "import subprocess; subprocess.run(['sleep', '1000'])",
+    "system": "import os, time; os.system('sleep 1000'); time.sleep(1000)",
+    "shell": "!sleep 1000",
+    "shell output": "x = !sleep 1000",
+    "socket": "import socket; a, b = socket.socketpair(); a.recv(1)",
+    "magic": "get_ipython().run_line_magic('timeit', 'while True: pass')",
+}
+
+
+def pause(seconds: float) -> None:
+    """Lets the interrupt come at another moment. Nothing depends on it."""
+    select.select([], [], [], seconds)
+
+
+def interrupted(kernel: Kernel, code: str) -> Result:
+    """Runs a cell and interrupts it once it has started."""
+    request = kernel.start("print('started')\n" + code)
+    kernel.until("started")
+    pause(0.02)
+    started = time.monotonic()
+    kernel.interrupt()
+    result = kernel.finish(request)
+    assert time.monotonic() - started < 2
+    return result
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+def test_interrupt_stops(any_kernel: Kernel, name: str) -> None:
+    result = interrupted(any_kernel, BLOCKED[name])
+    assert result.error in ("KeyboardInterrupt", "CancelledError")
+    assert any_kernel.run("print('next')").text() == "next\n"
+
+
+@pytest.mark.parametrize("name", BLOCKED)
+def test_it_is_a_keyboard_interrupt_with_its_line(kernel: Kernel, name: str) -> None:
+    result = interrupted(kernel, BLOCKED[name])
+    assert result.error == "KeyboardInterrupt" and "Cell In[1], line" in result.traceback
+    assert [message.content["ename"] for message in result.of("error")] == ["KeyboardInterrupt"]
+
+
+def test_idle_kernels_ignore_it(any_kernel: Kernel) -> None:
+    for _ in range(3):
+        assert any_kernel.interrupt()
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
+def test_it_cannot_hit_the_next_cell(any_kernel: Kernel) -> None:
+    for number in range(30):
+        any_kernel.run("pass")
+        any_kernel.interrupt()
+        assert any_kernel.run(f"print({number})").text() == f"{number}\n"
+
+
+def test_waiting_input(any_kernel: Kernel) -> None:
+    request = any_kernel.start("input('?')", allow_stdin=True)
+    while any_kernel.receive().type != "input_request":
+        pass
+    any_kernel.interrupt()
+    assert any_kernel.finish(request).error == "KeyboardInterrupt"
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
+def test_tight_print_loop(kernel: Kernel) -> None:
+    """At shifting moments: nothing is torn, doubled or lost."""
+    for turn in range(30):
+        request = kernel.start("i = 0\nwhile True:\n  print(i); i += 1")
+        pause(turn * 0.0007)
+        kernel.interrupt()
+        result = kernel.finish(request)
+        assert result.error == "KeyboardInterrupt"
+        lines = result.text().removesuffix("\n").split("\n") if result.text() else []
+        assert lines == [str(number) for number in range(len(lines))]
+        printed = kernel.run("i").value
+        if lines:
+            assert int(printed or 0) <= len(lines) <= int(printed or 0) + 1
+
+
+def test_big_writes_are_whole(kernel: Kernel) -> None:
+    for turn in range(10):
+        request = kernel.start("while True: print('x' * 3_000_000)")
+        pause(turn * 0.002)
+        kernel.interrupt()
+        result = kernel.finish(request)
+        assert result.error == "KeyboardInterrupt"
+        assert all(len(line) == 3_000_000 for line in result.text().split("\n") if line)
+
+
+def test_while_the_host_does_not_read(kernel: Kernel) -> None:
+    request = kernel.start("for i in range(500): print('x' * 100_000)")
+    select.select([kernel.stream], [], [], 5)
+    pause(0.1)
+    kernel.interrupt()
+    result = kernel.finish(request)
+    assert result.error == "KeyboardInterrupt"
+    assert all(len(line) == 100_000 for line in result.text().split("\n") if line)
+
+
+def test_what_swallows_the_first_gets_the_second(kernel: Kernel) -> None:
+    code = """
+        import asyncio
+        try: await asyncio.sleep(1000)
+        except BaseException: print('swallowed')
+        await asyncio.sleep(1000)
+    """
+    request = kernel.start("print('started')" + code)
+    kernel.until("started")
+    pause(0.02)
+    kernel.interrupt()
+    kernel.until("swallowed")
+    pause(0.02)
+    kernel.interrupt()
+    assert kernel.finish(request).error == "KeyboardInterrupt"
+    assert kernel.run("print(1)").text() == "1\n"
+
+
+def test_busy_background_task(kernel: Kernel) -> None:
+    code = """
+        import asyncio
+        async def busy():
+            print('busy', flush=True)
+            while True: pass
+        task = asyncio.create_task(busy())
+        await asyncio.sleep(1000)
+    """
+    request = kernel.start(code)
+    kernel.until("busy")
+    kernel.interrupt()
+    assert kernel.finish(request).error == "KeyboardInterrupt"
+    assert kernel.run("await asyncio.sleep(0)\nprint(task.done())").text() == "True\n"
+
+
+def test_cells_may_handle_it(any_kernel: Kernel) -> None:
+    result = interrupted(any_kernel, "import time\ntry: time.sleep(1000)\nexcept KeyboardInterrupt: print('caught')")
+    assert result.reply["status"] == "ok" and result.text() == "caught\n"
+
+
+def test_siblings_are_not_hit(host: Host) -> None:
+    first, second = host.fork(), host.fork()
+    request = second.start("import time; print('started'); time.sleep(0.2); print('done')")
+    second.until("started")
+    first.interrupt()
+    assert second.finish(request).text() == "done\n"
+    first.close()
+    second.close()
+
+
+def test_completion_can_be_interrupted(kernel: Kernel) -> None:
+    code = """
+        class Slow:
+            def __dir__(self):
+                print('started', flush=True)
+                while True: pass
+        slow = Slow()
+    """
+    kernel.run(code)
+    request = kernel.send("complete_request", {"code": "slow.", "cursor_pos": 5})
+    kernel.until("started")
+    kernel.interrupt()
+    assert "status" in kernel.finish(request).reply
+    assert kernel.run("print(1)").text() == "1\n"

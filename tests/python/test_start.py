@@ -1,0 +1,154 @@
+"""From the greeting to ``ready``, or to a failure that says what is wrong."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from harness import TIMEOUT, Closed, Host, Kernel, sources
+
+
+def test_ready_names_the_interpreter_and_the_versions(host: Host) -> None:
+    ready = host.ready
+    assert ready["protocol"] == 1 and ready["pid"] == host.process.pid and ready["level"] == "lean"
+    assert ready["ipykernel"][0] in "67" and ready["ipython"][0] in "89" and ready["python"].startswith("3.")
+    assert Path(ready["executable"]).name.startswith("python")
+
+
+@pytest.mark.parametrize("level", ["lean", "handlers"])
+def test_level_can_be_forced(level: str) -> None:
+    with Host(level=level) as host:
+        assert host.ready["level"] == level
+        assert host.fork().run("print(6 * 7)").text() == "42\n"
+
+
+def test_auto_falls_back_to_handlers() -> None:
+    texts = sources()
+    texts["kernel"] = texts["kernel"].replace("shell.run_cell_async(", "shell.renamed_by_a_later_ipython(")
+    with Host(texts=texts) as host:
+        assert host.ready["level"] == "handlers"
+        assert host.fork().run("print(6 * 7)").text() == "42\n"
+
+
+@pytest.mark.parametrize("level", ["auto", "lean"])
+def test_unsupported_versions_are_named(level: str) -> None:
+    texts = sources()
+    texts["shell"] = texts["shell"].replace("class ShellCommands:", "class RenamedCommands:")
+    texts["kernel"] = texts["kernel"].replace("from ipybox_kernel.shell import ShellCommands\n", "")
+    with Host(texts=texts, level=level, wait=False) as host:
+        failed = host.event("failed")
+        assert failed["kind"] == "unsupported"
+        assert "ipykernel" in failed["text"] and "ipykernel >= 6.29, < 8" in failed["text"]
+        assert host.process.wait(TIMEOUT) == 1
+
+
+def test_missing_ipykernel_says_how_to_install_it(tmp_path: Path) -> None:
+    base = getattr(sys, "_base_executable", sys.executable)
+    subprocess.run([base, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
+    python = str(tmp_path / "bare" / "bin" / "python")
+    with Host(python=python, wait=False) as host:
+        failed = host.event("failed")
+    assert failed["kind"] == "ipykernel_missing" and failed["executable"] == python
+    assert f"{python} -m pip install ipykernel" in failed["text"]
+
+
+def test_any_other_failure_comes_with_its_traceback() -> None:
+    texts = sources()
+    texts["session"] = "raise OSError('disk on fire')"
+    with Host(texts=texts, wait=False) as host:
+        failed = host.event("failed")
+    assert failed["kind"] == "error" and "OSError: disk on fire" in failed["text"]
+    assert "raise OSError('disk on fire')" in failed["text"], "source lines come through linecache"
+
+
+def test_another_protocol_is_refused() -> None:
+    with Host(protocol=2, wait=False) as host:
+        assert "protocol 2" in host.event("failed")["text"]
+
+
+def test_nothing_is_imported_from_the_working_directory(tmp_path: Path) -> None:
+    for name in ("json", "socket", "fcntl", "IPython", "ipykernel", "ipybox_kernel"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the working directory')")
+    with Host(cwd=str(tmp_path)) as host:
+        assert host.fork(cwd="/").run("print(1)").text() == "1\n"
+        assert not host.stderr()
+        assert host.fork(cwd="/").run("import os; print(os.listdir('.') != [])").text() == "True\n"
+
+
+def test_start_writes_nothing(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o555)
+    before = sorted(os.listdir("/tmp"))
+    with Host(cwd=str(tmp_path)) as host:
+        kernel = host.fork(env={"PATH": "/bin:/usr/bin", "HOME": str(home)}, cwd=tmp_path)
+        kernel.run("%cd /\n1+1", store_history=True)
+        assert not [name for name in set(os.listdir("/tmp")) - set(before) if "ipython" in name]
+    assert sorted(os.listdir(tmp_path)) == ["home"] and not os.listdir(home)
+
+
+def test_control_socket_on_stdout() -> None:
+    with Host(control_fd=1) as host:
+        kernel = host.fork()
+        assert kernel.run("import os; os.system('echo hi'); print(1)").text() == "hi\n1\n"
+
+
+def test_preloaded_modules_are_there_in_every_kernel() -> None:
+    with Host(modules=["colorsys", "no_such_module"]) as host:
+        kernel = host.fork()
+        assert kernel.run("import sys; print('colorsys' in sys.modules, 'colorsys' in globals())").text() == "True False\n"
+        assert "no_such_module" in host.stderr()
+
+
+def test_what_was_kept_out_while_preloading_can_be_imported(kernel: Kernel) -> None:
+    assert kernel.run("import debugpy, jedi").reply["status"] == "ok"
+
+
+def test_without_preload_it_starts_fast_and_only_spawns() -> None:
+    started = time.monotonic()
+    with Host(preload=False) as host:
+        assert time.monotonic() - started < 0.5
+        assert host.ready["level"] == "none" and host.ready["ipykernel"] is None
+        answer = host.request("fork", env={}, cwd=None, restore_cwd=False)
+        assert answer["error"]["kind"] == "request"
+        pid = host.request("spawn", argv=["/bin/sh", "-c", "exit 7"], env={}, cwd=None)["pid"]
+        assert host.event("exit", pid=pid)["code"] == 7
+
+
+def test_a_fork_that_waits_already_is_served_before_the_warm_up() -> None:
+    with Host(wait=False) as host:
+        kernel = host.fork()  # sent before ready
+        assert host.event("ready")
+        assert kernel.run("1+1", store_history=True).reply["execution_count"] == 1
+
+
+def test_hang_up_before_ready_ends_the_supervisor() -> None:
+    host = Host(wait=False)
+    assert host.close() in (0, 1)
+
+
+def test_the_supervisor_ignores_the_terminal(host: Host) -> None:
+    os.kill(host.process.pid, signal.SIGINT)
+    assert host.fork().run("print(1)").text() == "1\n"
+
+
+def test_malformed_requests_are_answered(host: Host) -> None:
+    assert host.request("dance")["error"]["kind"] == "request"
+    assert host.request("signal")["error"]["kind"] == "request"
+    assert host.request("spawn", argv=[], env={}, cwd=None)["error"]["kind"] == "request"
+    assert host.request("spawn", argv=["true"], env={"A": 1}, cwd=None)["error"]["kind"] == "request"
+    assert host.request("fork", env={}, cwd=None)["error"]["kind"] == "request"
+    host.control.send(b"not json")
+    answer = host.receive()
+    assert answer["id"] is None and answer["error"]["kind"] == "request"
+
+
+def test_a_supervisor_that_cannot_even_start_says_so_on_stderr() -> None:
+    with Host(texts={}, wait=False) as host:
+        with pytest.raises((Closed, ConnectionError)):
+            host.event("ready")
+        assert "ModuleNotFoundError" in host.stderr()
