@@ -15,7 +15,7 @@ struct bubblewrap_options {
     std::filesystem::path program = {};
 
     /// Bytes that each private temporary directory may take; 0: what the kernel allows (half the memory).
-    std::uint64_t tmpfs_size = 256 * 1024 * 1024;
+    std::uint64_t tmpfs_size = std::uint64_t{256} * 1024 * 1024;
 };
 
 /**

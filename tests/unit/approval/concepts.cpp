@@ -73,25 +73,33 @@ struct ipybox::approval_traits<foreign_by_request> {
     static void decide(foreign_by_request&, approval_request request) { request.accept(); }
 };
 
-static_assert(approval_policy<at_once> && approval_policy<by_value> && approval_policy<by_rvalue> && approval_policy<later>);
-static_assert(approval_policy<through_request> && approval_policy<move_only> && approval_policy<foreign> && approval_policy<foreign_by_request>);
-static_assert(!approval_policy<nothing> && !approval_policy<says_bool> && !approval_policy<says_text> && !approval_policy<says_awaitable_bool>);
-static_assert(!approval_policy<changes_request> && !approval_policy<other_argument> && !approval_policy<immovable> && !approval_policy<int>);
+static_assert(approval_policy<at_once> && approval_policy<by_value> && approval_policy<by_rvalue> &&
+              approval_policy<later>);
+static_assert(approval_policy<through_request> && approval_policy<move_only> && approval_policy<foreign> &&
+              approval_policy<foreign_by_request>);
+static_assert(!approval_policy<nothing> && !approval_policy<says_bool> && !approval_policy<says_text> &&
+              !approval_policy<says_awaitable_bool>);
+static_assert(!approval_policy<changes_request> && !approval_policy<other_argument> && !approval_policy<immovable> &&
+              !approval_policy<int>);
 
 static_assert(approval_callback<decision (*)(approval_request)>);
 static_assert(approval_callback<decltype([](approval_request const& request) { request.accept(); })>);
 static_assert(approval_callback<decltype([](auto&&) -> awaitable<decision> { co_return decision::accept(); })>);
 static_assert(approval_callback<std::function<void(approval_request)>>);
-static_assert(!approval_callback<decltype([](approval_request const& request) { return request.accept(); })>); // a bool is no answer
+static_assert(!approval_callback<decltype([](approval_request const& request) {
+    return request.accept();
+})>); // a bool is no answer
 static_assert(!approval_callback<decltype([] {})>);
 static_assert(!approval_callback<at_once>);
 
 static_assert(approval_policy<callback_approval<decision (*)(approval_request)>>);
-static_assert(std::is_same_v<decltype(callback_approval{std::declval<void (*)(approval_request)>()}), callback_approval<void (*)(approval_request)>>);
+static_assert(std::is_same_v<decltype(callback_approval{std::declval<void (*)(approval_request)>()}),
+                             callback_approval<void (*)(approval_request)>>);
 static_assert(std::is_same_v<approval_for<at_once>, at_once>);
 static_assert(std::is_same_v<approval_for<foreign>, foreign>);
 static_assert(std::is_same_v<approval_for<void (*)(approval_request)>, callback_approval<void (*)(approval_request)>>);
 
 static_assert(!std::is_default_constructible_v<decision>);
-static_assert(!std::is_convertible_v<bool, decision> && !std::is_constructible_v<decision, bool> && !std::is_convertible_v<char const*, decision>);
+static_assert(!std::is_convertible_v<bool, decision> && !std::is_constructible_v<decision, bool> &&
+              !std::is_convertible_v<char const*, decision>);
 static_assert(std::is_nothrow_move_constructible_v<approval_request> && std::is_copy_constructible_v<approval_request>);

@@ -3,8 +3,6 @@
 #include <ipybox/approval/callback_approval.hpp>
 #include <ipybox/approval/deny_approval.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <support/catch.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
@@ -14,6 +12,7 @@
 #include <asio/post.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
 
 #include <chrono>
 #include <functional>
@@ -31,7 +30,8 @@ using ipybox::decision;
 using nlohmann::json;
 
 approval_request a_request() {
-    return approval_request(approval_subject{.id = 1, .server = "s", .tool = "t", .arguments = std::make_shared<json const>(json{{"a", 1}})});
+    return approval_request(approval_subject{
+        .id = 1, .server = "s", .tool = "t", .arguments = std::make_shared<json const>(json{{"a", 1}})});
 }
 
 /// Starts `decide` in an io_context and waits for its end.
@@ -81,13 +81,17 @@ struct foreign {
     bool yes;
 };
 
-decision free_function(approval_request request) { return request.tool() == "t" ? decision::accept() : decision::reject(); }
+decision free_function(approval_request request) {
+    return request.tool() == "t" ? decision::accept() : decision::reject();
+}
 
 } // namespace
 
 template <>
 struct ipybox::approval_traits<foreign> {
-    static decision decide(foreign& f, approval_request const&) { return f.yes ? decision::accept() : decision::reject("foreign"); }
+    static decision decide(foreign& f, approval_request const&) {
+        return f.yes ? decision::accept() : decision::reject("foreign");
+    }
 };
 
 TEST_CASE("decide: the models") {
@@ -121,13 +125,17 @@ TEST_CASE("decide: policies, callbacks in three shapes, foreign types") {
     CHECK(decide_any([](approval_request) { return decision::reject("by value"); }).reason() == "by value");
     CHECK(decide_any([](approval_request request) { request.accept(); }).accepted());
     CHECK(decide_any([](approval_request const& request) { request.reject("now"); }).reason() == "now");
-    CHECK(decide_any([](auto const& request) -> awaitable<decision> { co_return request.id() == 1 ? decision::accept() : decision::reject(); }).accepted());
+    CHECK(decide_any([](auto const& request) -> awaitable<decision> {
+              co_return request.id() == 1 ? decision::accept() : decision::reject();
+          }).accepted());
     CHECK(decide_any([](approval_request) -> awaitable<decision> {
-        auto here = co_await asio::this_coro::executor;
-        co_await asio::post(here, asio::use_awaitable);
-        co_return decision::reject("later");
-    }).reason() == "later");
-    CHECK(decide_any([owned = std::make_unique<int>(1)](approval_request const&) { return *owned == 1 ? decision::accept() : decision::reject(); }).accepted());
+              auto here = co_await asio::this_coro::executor;
+              co_await asio::post(here, asio::use_awaitable);
+              co_return decision::reject("later");
+          }).reason() == "later");
+    CHECK(decide_any([owned = std::make_unique<int>(1)](approval_request const&) {
+              return *owned == 1 ? decision::accept() : decision::reject();
+          }).accepted());
     CHECK(decide_any(ipybox::callback_approval{[](approval_request const& request) { request.accept(); }}).accepted());
 }
 
@@ -143,7 +151,9 @@ TEST_CASE("decide: edited arguments arrive, in each shape") {
     json const edited{{"a", 2}};
     CHECK(*decide_any([&](approval_request const&) { return decision::accept(edited); }).edited_arguments() == edited);
     CHECK(*decide_any([&](approval_request request) { request.accept(edited); }).edited_arguments() == edited);
-    CHECK(*decide_any([&](approval_request) -> awaitable<decision> { co_return decision::accept(edited); }).edited_arguments() == edited);
+    CHECK(*decide_any([&](approval_request) -> awaitable<decision> {
+               co_return decision::accept(edited);
+           }).edited_arguments() == edited);
 }
 
 TEST_CASE("decide: an exception rejects with its text, in each shape") {
@@ -151,17 +161,18 @@ TEST_CASE("decide: an exception rejects with its text, in each shape") {
     CHECK(decide_any([](approval_request) -> decision { throw std::runtime_error("no dialog"); }).reason() == text);
     CHECK(decide_any([](approval_request) -> void { throw std::runtime_error("no dialog"); }).reason() == text);
     CHECK(decide_any([](approval_request) -> awaitable<decision> {
-        throw std::runtime_error("no dialog");
-        co_return decision::accept();
-    }).reason() == text);
-    CHECK(decide_any([](approval_request) -> decision { throw 1; }).reason() == "the approval policy failed: an exception of unknown type");
+              throw std::runtime_error("no dialog");
+              co_return decision::accept();
+          }).reason() == text);
+    CHECK(decide_any([](approval_request) -> decision { throw 1; }).reason() ==
+          "the approval policy failed: an exception of unknown type");
 }
 
 TEST_CASE("decide: what was answered before the exception counts") {
     CHECK(decide_any([](approval_request request) {
-        request.accept();
-        throw std::runtime_error("late");
-    }).accepted());
+              request.accept();
+              throw std::runtime_error("late");
+          }).accepted());
 }
 
 TEST_CASE("decide: a request that is dropped is rejected") {
@@ -173,13 +184,13 @@ TEST_CASE("decide: a request that is dropped is rejected") {
 
 TEST_CASE("decide: a policy that returns its decision may drop the request") {
     CHECK(decide_any([](approval_request request) {
-        auto const gone = std::move(request);
-        return decision::accept();
-    }).accepted());
+              auto const gone = std::move(request);
+              return decision::accept();
+          }).accepted());
     CHECK(decide_any([](approval_request request) -> awaitable<decision> {
-        { auto const gone = std::move(request); }
-        co_return decision::accept();
-    }).accepted());
+              { auto const gone = std::move(request); }
+              co_return decision::accept();
+          }).accepted());
 }
 
 TEST_CASE("decide: a kept request is answered later from another thread", "[tsan]") {
@@ -272,12 +283,13 @@ TEST_CASE("decide: a policy around another has the last word") {
 TEST_CASE("any_approval: copies share the policy, which lives while it decides") {
     asio::io_context context;
     std::optional<approval_request> kept;
-    auto policy = std::make_optional<any_approval>([&, guard = std::make_shared<int>(1)](approval_request request) -> awaitable<decision> {
-        auto here = co_await asio::this_coro::executor;
-        kept = request;
-        co_await asio::post(here, asio::use_awaitable);
-        co_return *guard == 1 ? decision::accept() : decision::reject();
-    });
+    auto policy = std::make_optional<any_approval>(
+        [&, guard = std::make_shared<int>(1)](approval_request request) -> awaitable<decision> {
+            auto here = co_await asio::this_coro::executor;
+            kept = request;
+            co_await asio::post(here, asio::use_awaitable);
+            co_return *guard == 1 ? decision::accept() : decision::reject();
+        });
     auto copy = policy;
     CHECK(*copy);
     auto pending = policy->decide(a_request());

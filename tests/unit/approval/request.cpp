@@ -1,8 +1,8 @@
 #include <ipybox/approval/approval_request.hpp>
 
-#include <nlohmann/json.hpp>
-
 #include <support/catch.hpp>
+
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <sstream>
@@ -17,7 +17,12 @@ using ipybox::decision;
 using nlohmann::json;
 
 approval_subject tool_call(json arguments = {{"q", "x"}}) {
-    return {.id = 7, .server = "github", .tool = "search", .arguments = std::make_shared<json const>(std::move(arguments)), .code = "search(q='x')", .cell_id = "c1"};
+    return {.id = 7,
+            .server = "github",
+            .tool = "search",
+            .arguments = std::make_shared<json const>(std::move(arguments)),
+            .code = "search(q='x')",
+            .cell_id = "c1"};
 }
 
 std::string line(approval_subject subject) {
@@ -56,7 +61,8 @@ TEST_CASE("approval_request: says what it is about") {
     CHECK(request.cell_id() == "c1");
     CHECK_FALSE(request.deadline());
 
-    approval_request const shell({.kind = approval_kind::shell, .argv = {"ls"}, .cwd = "/w", .env = {{"A", "1"}, {"B", std::nullopt}}});
+    approval_request const shell(
+        {.kind = approval_kind::shell, .argv = {"ls"}, .cwd = "/w", .env = {{"A", "1"}, {"B", std::nullopt}}});
     CHECK(shell.arguments().is_null());
     CHECK(shell.argv() == std::vector<std::string>{"ls"});
     CHECK(shell.cwd() == "/w");
@@ -155,18 +161,26 @@ TEST_CASE("approval_request: dropping in several threads rejects once", "[tsan]"
 TEST_CASE("approval_request: is printed as one line") {
     CHECK(line(tool_call()) == R"(tool call github.search {"q":"x"})");
     CHECK(line(tool_call(json::object())) == "tool call github.search {}");
-    CHECK(line({.kind = approval_kind::shell, .argv = {"ls", "-l", "my file", "it's", ""}, .cwd = "/my work", .env = {{"A", "1 2"}, {"B", std::nullopt}}}) ==
+    CHECK(line({.kind = approval_kind::shell,
+                .argv = {"ls", "-l", "my file", "it's", ""},
+                .cwd = "/my work",
+                .env = {{"A", "1 2"}, {"B", std::nullopt}}}) ==
           R"(shell command ls -l 'my file' 'it'\''s' '' (in '/my work', A='1 2', without B))");
-    CHECK(line({.kind = approval_kind::shell_magic, .argv = {"bash", "-c", "a\nb"}}) == R"(shell magic bash -c 'a\nb')");
-    CHECK(line({.kind = approval_kind::package, .argv = {"pip", "install", "numpy==2.1"}, .env = {{"C", std::nullopt}}}) ==
-          "package installation pip install numpy==2.1 (without C)");
+    CHECK(line({.kind = approval_kind::shell_magic, .argv = {"bash", "-c", "a\nb"}}) ==
+          R"(shell magic bash -c 'a\nb')");
+    CHECK(line({.kind = approval_kind::package,
+                .argv = {"pip", "install", "numpy==2.1"},
+                .env = {{"C", std::nullopt}}}) == "package installation pip install numpy==2.1 (without C)");
     CHECK(line({.kind = approval_kind::server, .server = "fetch"}) == "server registration fetch");
 }
 
 TEST_CASE("approval_request: its line cannot pretend to be something else") {
-    CHECK(line({.kind = approval_kind::shell, .argv = {"echo", "\r\x1b[2K\x7f ok"}}) == R"(shell command echo '\x0d\x1b[2K\x7f ok')");
-    CHECK(line({.kind = approval_kind::shell, .argv = {"a\u202eb\u2066c\u200bd\u0085\U000e0041"}}) == R"(shell command 'a\u202eb\u2066c\u200bd\x85\U000e0041')");
-    CHECK(line({.kind = approval_kind::shell, .argv = {"caf\u00e9 \u65e5\u672c \U0001f600"}}) == "shell command 'caf\u00e9 \u65e5\u672c \U0001f600'");
+    CHECK(line({.kind = approval_kind::shell, .argv = {"echo", "\r\x1b[2K\x7f ok"}}) ==
+          R"(shell command echo '\x0d\x1b[2K\x7f ok')");
+    CHECK(line({.kind = approval_kind::shell, .argv = {"a\u202eb\u2066c\u200bd\u0085\U000e0041"}}) ==
+          R"(shell command 'a\u202eb\u2066c\u200bd\x85\U000e0041')");
+    CHECK(line({.kind = approval_kind::shell, .argv = {"caf\u00e9 \u65e5\u672c \U0001f600"}}) ==
+          "shell command 'caf\u00e9 \u65e5\u672c \U0001f600'");
     CHECK(line({.kind = approval_kind::shell, .argv = {"\xff\xc0\x80\xed\xa0\x80 \xe2\x80"}}) ==
           R"(shell command '\xff\xc0\x80\xed\xa0\x80 \xe2\x80')");
     CHECK(line({.server = "a\nb", .tool = "c\x1b"}) == R"(tool call a\nb.c\x1b)");

@@ -1,7 +1,5 @@
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
-#include "run.hpp"
-
 #include <support/catch.hpp>
 
 #include <sys/socket.h>
@@ -10,6 +8,8 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+
+#include "run.hpp"
 
 namespace {
 
@@ -22,7 +22,9 @@ using sandbox_test::scratch_dir;
 namespace fs = std::filesystem;
 
 launch_spec shell(std::string command, fs::path const& working_dir) {
-    return {.argv = {"/bin/sh", "-c", std::move(command)}, .env = {{"PATH", "/usr/bin:/bin"}, {"MARK", "42"}}, .working_dir = working_dir};
+    return {.argv = {"/bin/sh", "-c", std::move(command)},
+            .env = {{"PATH", "/usr/bin:/bin"}, {"MARK", "42"}},
+            .working_dir = working_dir};
 }
 
 /// Why there can be no real sandbox here; tests then pass with a visible warning.
@@ -32,10 +34,10 @@ std::optional<std::string> missing() {
     return wrapped.error().text();
 }
 
-#define NEEDS_BUBBLEWRAP()                                                                                                                         \
-    if (auto const why = missing()) {                                                                                                              \
-        WARN("skipped: " << *why);                                                                                                                 \
-        return;                                                                                                                                    \
+#define NEEDS_BUBBLEWRAP()                                                                                             \
+    if (auto const why = missing()) {                                                                                  \
+        WARN("skipped: " << *why);                                                                                     \
+        return;                                                                                                        \
     }
 
 outcome run_wrapped(launch_spec spec, bubblewrap_sandbox const& sandbox = bubblewrap_sandbox{}) {
@@ -44,7 +46,9 @@ outcome run_wrapped(launch_spec spec, bubblewrap_sandbox const& sandbox = bubble
     return sandbox_test::run(*wrapped);
 }
 
-outcome run_in(fs::path const& working_dir, std::string command) { return run_wrapped(shell(std::move(command), working_dir)); }
+outcome run_in(fs::path const& working_dir, std::string command) {
+    return run_wrapped(shell(std::move(command), working_dir));
+}
 
 bool has(std::vector<std::string> const& argv, std::vector<std::string> const& words) {
     return std::search(argv.begin(), argv.end(), words.begin(), words.end()) != argv.end();
@@ -79,9 +83,10 @@ TEST_CASE("bubblewrap: only the working directory and the writable paths can be 
     scratch_dir const work("/var");
     scratch_dir const more("/var");
     scratch_dir const other("/var");
-    auto spec = shell("touch in && touch " + (more.path() / "more").string() + " && echo inside; touch " + (other.path() / "out").string() +
-                          " || echo refused; touch /etc/out /usr/out /out || echo refused",
-                      work.path());
+    auto spec =
+        shell("touch in && touch " + (more.path() / "more").string() + " && echo inside; touch " +
+                  (other.path() / "out").string() + " || echo refused; touch /etc/out /usr/out /out || echo refused",
+              work.path());
     spec.writable = {more.path()};
     auto const seen = run_wrapped(spec);
     INFO(seen.output);
@@ -97,8 +102,10 @@ TEST_CASE("bubblewrap: temporary directories are private, writable and bounded")
     NEEDS_BUBBLEWRAP();
     scratch_dir const work("/var");
     scratch_dir const secret("/tmp");
-    auto const seen = run_wrapped(shell("ls -A /tmp /run /var/tmp /dev/shm /sys; for d in /tmp /run /var/tmp /dev/shm; do touch $d/x && echo ok; done; "
-                                        "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo full; touch /dev/x /sys/x 2>/dev/null || echo closed",
+    auto const seen = run_wrapped(shell("ls -A /tmp /run /var/tmp /dev/shm /sys; for d in /tmp /run /var/tmp /dev/shm; "
+                                        "do touch $d/x && echo ok; done; "
+                                        "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo full; touch /dev/x "
+                                        "/sys/x 2>/dev/null || echo closed",
                                         work.path()),
                                   bubblewrap_sandbox{bubblewrap_options{.tmpfs_size = 1'000'000}});
     CHECK(seen.output == "/dev/shm:\n\n/run:\n\n/sys:\n\n/tmp:\n\n/var/tmp:\nok\nok\nok\nok\nfull\nclosed\n");
@@ -110,9 +117,11 @@ TEST_CASE("bubblewrap: no network, own processes, no capabilities") {
     scratch_dir const work;
     CHECK(run_in(work.path(), "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '").output == "lo\n");
     CHECK(run_in(work.path(), "ls /proc | grep -c '^[0-9]'").code == 0);
-    CHECK(run_in(work.path(), "[ ! -e /proc/" + std::to_string(::getpid()) + "/root ] && echo hidden; [ $$ -lt 10 ] && echo own").output ==
-          "hidden\nown\n");
-    CHECK(run_in(work.path(), "grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | cut -f2 | sort -u").output == "0000000000000000\n");
+    CHECK(run_in(work.path(),
+                 "[ ! -e /proc/" + std::to_string(::getpid()) + "/root ] && echo hidden; [ $$ -lt 10 ] && echo own")
+              .output == "hidden\nown\n");
+    CHECK(run_in(work.path(), "grep -E '^Cap(Inh|Prm|Eff|Bnd|Amb)' /proc/self/status | cut -f2 | sort -u").output ==
+          "0000000000000000\n");
     for (auto const* name : {"user", "pid", "ipc", "uts", "net", "cgroup", "mnt"}) {
         INFO(name);
         auto const link = std::string("/proc/self/ns/") + name;
@@ -207,7 +216,9 @@ TEST_CASE("bubblewrap: works for an ordinary user") {
     REQUIRE(::chown(work.path().c_str(), 65534, 65534) == 0);
     auto const seen = sandbox_test::in_child([&] {
         if (!sandbox_test::become_ordinary_user()) return 99;
-        auto const wrapped = bubblewrap_sandbox{}.wrap(shell("touch made && id -u; grep CapBnd /proc/self/status | cut -f2; touch /etc/out || echo refused", work.path()));
+        auto const wrapped = bubblewrap_sandbox{}.wrap(
+            shell("touch made && id -u; grep CapBnd /proc/self/status | cut -f2; touch /etc/out || echo refused",
+                  work.path()));
         if (!wrapped) {
             std::cerr << wrapped.error().text() << std::flush;
             return 98;

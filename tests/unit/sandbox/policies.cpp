@@ -13,7 +13,14 @@ namespace {
 using ipybox::launch_spec;
 using ipybox::result;
 
-launch_spec a_spec() { return {.argv = {"/bin/true"}, .env = {{"A", "1"}}, .working_dir = "/", .writable = {"/w"}, .readable = {"/r"}, .control_fd = 7}; }
+launch_spec a_spec() {
+    return {.argv = {"/bin/true"},
+            .env = {{"A", "1"}},
+            .working_dir = "/",
+            .writable = {"/w"},
+            .readable = {"/r"},
+            .control_fd = 7};
+}
 
 struct prefix_sandbox {
     std::string word;
@@ -34,7 +41,9 @@ struct overloaded_sandbox {
 };
 
 struct refusing_sandbox {
-    result<launch_spec> wrap(launch_spec) const { return ipybox::failure(ipybox::errc::sandbox_unavailable, "not here"); }
+    result<launch_spec> wrap(launch_spec) const {
+        return ipybox::failure(ipybox::errc::sandbox_unavailable, "not here");
+    }
 };
 
 struct foreign_jail {

@@ -1,14 +1,14 @@
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
-#include "run.hpp"
-
 #include <support/catch.hpp>
 
 #include <csignal>
 #include <fstream>
 #include <optional>
 #include <thread>
+
+#include "run.hpp"
 
 namespace {
 
@@ -56,7 +56,8 @@ TEST_CASE("preflight: a missing bwrap is told with the command that installs it"
     CHECK(wrapped.error() == errc::sandbox_unavailable);
     CHECK(wrapped.error() == ipybox::condition::cannot_start);
     CHECK(wrapped.error().text() ==
-          "bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap (Fedora: dnf install bubblewrap; Arch: pacman -S "
+          "bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap (Fedora: dnf "
+          "install bubblewrap; Arch: pacman -S "
           "bubblewrap). To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
 }
 
@@ -65,7 +66,8 @@ TEST_CASE("preflight: the program can be chosen") {
     REQUIRE_FALSE(missing);
     CHECK(missing.error() == errc::sandbox_unavailable);
     CHECK(missing.error().text().find("/not-there/bwrap is not there") != std::string::npos);
-    CHECK(bubblewrap_sandbox{bubblewrap_options{.program = "bwrap"}}.wrap(nothing_to_do()).error() == errc::invalid_argument);
+    CHECK(bubblewrap_sandbox{bubblewrap_options{.program = "bwrap"}}.wrap(nothing_to_do()).error() ==
+          errc::invalid_argument);
 
     scratch_dir const dir;
     auto const own = script(dir, "echo 'ipybox: the sandbox works'");
@@ -84,8 +86,10 @@ TEST_CASE("preflight: each failure names its remedy") {
         return error.text();
     };
     constexpr auto uid_map = "bwrap: setting up uid map: Permission denied\n";
-    constexpr auto forbidden = "bwrap: No permissions to create new namespace, likely because the kernel does not allow non-privileged user namespaces.";
-    constexpr auto nested = "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)";
+    constexpr auto forbidden = "bwrap: No permissions to create new namespace, likely because the kernel does not "
+                               "allow non-privileged user namespaces.";
+    constexpr auto nested =
+        "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)";
 
     CHECK(contains(advice(uid_map, {.apparmor_restricts = true}), "kernel.apparmor_restrict_unprivileged_userns=0"));
     CHECK(contains(advice(uid_map, {.apparmor_restricts = true}), "(bwrap: setting up uid map: Permission denied)"));
@@ -93,9 +97,11 @@ TEST_CASE("preflight: each failure names its remedy") {
     CHECK(contains(advice(nested, {.limit_zero = true}), "sysctl -w user.max_user_namespaces"));
     CHECK(contains(advice(nested), "forbids nesting"));
     CHECK(contains(advice(forbidden, {.container = true}), "--security-opt seccomp=unconfined"));
-    CHECK(contains(advice("bwrap: Failed to make / slave: Operation not permitted", {.container = true, .root = true}), "seccomp=unconfined"));
+    CHECK(contains(advice("bwrap: Failed to make / slave: Operation not permitted", {.container = true, .root = true}),
+                   "seccomp=unconfined"));
     CHECK(contains(advice(forbidden), "sysctl -w user.max_user_namespaces"));
-    CHECK(contains(advice("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", {.container = true}), "systempaths=unconfined"));
+    CHECK(contains(advice("bwrap: Can't mount proc on /newroot/proc: Operation not permitted", {.container = true}),
+                   "systempaths=unconfined"));
     CHECK(contains(advice("bwrap: setting up uid map: Operation not permitted", {.root = true}), "CAP_SETFCAP"));
     CHECK(contains(advice("bwrap: Unknown option --size"), "0.8 or newer"));
     CHECK(contains(advice("bwrap: The --size option is not permitted in setuid mode"), "chmod u-s"));
@@ -121,9 +127,11 @@ TEST_CASE("preflight: what a bwrap says reaches the error, and success is rememb
 
 TEST_CASE("preflight: a bwrap that does not know --disable-userns is used without") {
     scratch_dir const dir;
-    auto const own = script(dir, "for a in \"$@\"; do [ \"$a\" = --disable-userns ] && { echo 'bwrap: Unknown option --disable-userns'; exit 1; }; done\n"
+    auto const own = script(dir, "for a in \"$@\"; do [ \"$a\" = --disable-userns ] && { echo 'bwrap: Unknown option "
+                                 "--disable-userns'; exit 1; }; done\n"
                                  "echo 'ipybox: the sandbox works'");
-    CHECK(bubblewrap_preflight(own, {"--a", "--disable-userns", "--b"}, 5s).value() == std::vector<std::string>{"--a", "--b"});
+    CHECK(bubblewrap_preflight(own, {"--a", "--disable-userns", "--b"}, 5s).value() ==
+          std::vector<std::string>{"--a", "--b"});
 }
 
 TEST_CASE("preflight: is bounded in time and in output") {

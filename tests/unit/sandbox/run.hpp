@@ -56,7 +56,8 @@ inline outcome in_child(std::function<int()> const& body) {
     writer.reset();
     outcome seen{-1, {}};
     char chunk[4096];
-    for (ssize_t n; (n = ::read(reader.get(), chunk, sizeof chunk)) > 0;) seen.output.append(chunk, static_cast<std::size_t>(n));
+    for (ssize_t n; (n = ::read(reader.get(), chunk, sizeof chunk)) > 0;)
+        seen.output.append(chunk, static_cast<std::size_t>(n));
     int status = 0;
     ::waitpid(pid, &status, 0);
     seen.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -84,7 +85,8 @@ inline outcome run(ipybox::launch_spec const& spec) {
 /// Gives up the rights of root for those of an ordinary user.
 inline bool become_ordinary_user() {
     constexpr uid_t nobody = 65534;
-    return ::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 && ::setresuid(nobody, nobody, nobody) == 0;
+    return ::setgroups(0, nullptr) == 0 && ::setresgid(nobody, nobody, nobody) == 0 &&
+           ::setresuid(nobody, nobody, nobody) == 0;
 }
 
 } // namespace sandbox_test

@@ -131,6 +131,7 @@ IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& comman
     os::unique_fd writer(ends[1]);
 
     std::vector<char*> argv;
+    argv.reserve(command.size() + 1);
     for (auto const& word : command) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     // Messages are compared with English ones.
