@@ -5,6 +5,7 @@
 #include "support/transport_driver.hpp"
 
 #include <ipybox/os/process.hpp>
+#include <ipybox/transport/impl/tcp_ports.ipp>
 #include <ipybox/transport/zmq_transport.hpp>
 
 #include <sys/stat.h>
@@ -42,13 +43,18 @@ supervisor_options options_in(std::filesystem::path const& dir) {
 struct box {
     explicit box(zmq_options options = {}) : driver(zmq_transport(std::move(options)), options_in(dir.path())) {}
 
+    [[nodiscard]] kernel_launch launch() const {
+        kernel_launch l;
+        l.env = kernel_env(dir.path());
+        l.working_dir = dir.path();
+        return l;
+    }
+
     result<kernel_info> start(cwd_policy after_cell = cwd_policy::keep, std::chrono::milliseconds bound = 30s) {
-        kernel_launch launch;
-        launch.env = kernel_env(dir.path());
-        launch.working_dir = dir.path();
-        launch.after_cell = after_cell;
-        launch.start_bound = bound;
-        return driver.start(std::move(launch));
+        auto l = launch();
+        l.after_cell = after_cell;
+        l.start_bound = bound;
+        return driver.start(std::move(l));
     }
 
     scratch_dir dir;
@@ -62,12 +68,13 @@ struct running_kernel {
         jupyter::connection_info info;
         info.protocol = protocol;
         info.ip = protocol == jupyter::socket_protocol::ipc ? (dir / "k").string() : "127.0.0.1";
-        int const base = protocol == jupyter::socket_protocol::ipc ? 0 : 20000 + static_cast<int>(::getpid()) % 20000;
-        info.shell_port = base + 1;
-        info.iopub_port = base + 2;
-        info.stdin_port = base + 3;
-        info.control_port = base + 4;
-        info.hb_port = base + 5;
+        detail::tcp_ports ports = {1, 2, 3, 4, 5};
+        if (protocol == jupyter::socket_protocol::tcp) ports = detail::free_tcp_ports().value();
+        info.shell_port = ports[0];
+        info.iopub_port = ports[1];
+        info.stdin_port = ports[2];
+        info.control_port = ports[3];
+        info.hb_port = ports[4];
         info.key = "not a secret";
         REQUIRE(jupyter::write_connection_file(file, info));
         launch_spec spec;
@@ -77,12 +84,16 @@ struct running_kernel {
         auto started = os::start_process(spec, {});
         REQUIRE(started);
         process = std::move(*started);
-        // Its last socket is there when it answers; here the first attempt must do.
+    }
+
+    /// Attaches as soon as the kernel is up.
+    result<kernel_info> attach(box& b) const {
         auto const deadline = clock_type::now() + 30s;
-        while (!std::filesystem::exists(info.socket_path(info.iopub_port)) && protocol == jupyter::socket_protocol::ipc &&
-               clock_type::now() < deadline)
-            std::this_thread::sleep_for(5ms);
-        std::this_thread::sleep_for(500ms);
+        for (;;) {
+            auto info = b.start(cwd_policy::keep, 10s);
+            if (info || !(info.error() == errc::kernel_start_failed) || clock_type::now() > deadline) return info;
+            std::this_thread::sleep_for(20ms);
+        }
     }
 
     std::filesystem::path file;
@@ -387,6 +398,41 @@ TEST_CASE("zmq_transport: stop ends a waiting receive", "[zmq]") {
     CHECK(got->error() == errc::not_running);
 }
 
+TEST_CASE("zmq_transport: a kernel ends with its transport", "[zmq]") {
+    box b;
+    REQUIRE(b.start());
+    auto const pid = std::stoi(b.driver.execute("import os; os.getpid()").value);
+    b.driver.transport() = zmq_transport();
+    auto const deadline = clock_type::now() + 5s;
+    while (::kill(pid, 0) == 0 && clock_type::now() < deadline) {
+        b.driver.context().restart();
+        b.driver.context().run_for(20ms);
+    }
+    CHECK(::kill(pid, 0) != 0);
+    CHECK(std::filesystem::is_empty(b.driver.host().private_dir()));
+}
+
+TEST_CASE("zmq_transport can be stopped while it starts", "[zmq]") {
+    auto const after = GENERATE(1ms, 30ms, 120ms, 200ms, 300ms);
+    box b;
+    std::optional<result<kernel_info>> started;
+    auto const start = [](box& in, std::optional<result<kernel_info>>& out) -> asio::awaitable<void> {
+        auto info = co_await in.driver.transport().start(in.driver.shared_host(), in.launch());
+        out.emplace(std::move(info));
+    };
+    asio::co_spawn(b.driver.context(), start(b, started), [](std::exception_ptr) {});
+    b.driver.context().restart();
+    b.driver.context().run_for(after);
+    b.driver.stop();
+    b.driver.context().restart();
+    b.driver.context().run_for(1s);
+    REQUIRE(started);
+    if (!*started) CHECK(started->error() == errc::not_running);
+    CHECK(std::filesystem::is_empty(b.driver.host().private_dir()));
+    REQUIRE(b.start());
+    CHECK(b.driver.execute("6 * 7").value == "42");
+}
+
 TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
     scratch_dir specs;
     auto const spec = [&](std::string const& name, std::string const& argv) {
@@ -514,7 +560,7 @@ TEST_CASE("zmq_transport attaches to a running kernel and leaves it running", "[
     options.connection_file = kernel.file;
     {
         box b(options);
-        auto const info = b.start();
+        auto const info = kernel.attach(b);
         if (!info) FAIL(info.error().text());
         CHECK(info->language == "python");
         CHECK(b.driver.execute("x = 41").status == "ok");
@@ -578,6 +624,10 @@ TEST_CASE("zmq_transport refuses a kernel with another key", "[zmq]") {
     info->key = "another";
     auto const wrong = dir.path() / "wrong.json";
     REQUIRE(jupyter::write_connection_file(wrong, *info));
+    zmq_options right;
+    right.connection_file = kernel.file;
+    box first(right);
+    REQUIRE(kernel.attach(first)); // it is up
     zmq_options options;
     options.connection_file = wrong;
     box b(options);

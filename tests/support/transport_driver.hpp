@@ -69,6 +69,7 @@ class transport_driver {
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
     [[nodiscard]] Transport& transport() noexcept { return transport_; }
     [[nodiscard]] supervisor& host() noexcept { return *host_; }
+    [[nodiscard]] std::shared_ptr<supervisor> const& shared_host() const noexcept { return host_; }
 
     result<kernel_info> start(kernel_launch launch) { return run(context_, transport_.start(host_, std::move(launch))); }
     result<void> send(jupyter::message m) { return run(context_, transport_.send(std::move(m))); }
