@@ -18,6 +18,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.armed = False
+        self.early = False  # came when nothing ran; perhaps for a cell that is still on its way
         self.depth = 0
         self.pending = False
         self.cancelled = False
@@ -42,8 +43,8 @@ class Interrupts:
     def handle(self, number: int, frame: FrameType | None) -> None:
         """The signal handler."""
         if not self.armed:
-            return
-        if self.depth:
+            self.early = True
+        elif self.depth:
             self.pending = True
         else:
             self.deliver()

@@ -21,7 +21,7 @@ from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
 from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
-from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
+from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
 
@@ -75,14 +75,16 @@ class HandlersKernel(IPythonKernel):
 
     async def handle(self, channel: int, frames: list[memoryview]) -> None:
         """Handles one message of the host. Whatever happens, a request is answered."""
-        if channel == STDIN:
-            return  # nobody waits for this input any more
+        if channel != SHELL:
+            return  # late: nobody waits for this input, the cell to be interrupted has ended
         request = self.session.parse(frames)
         self.session.begin(request, frames)
         self.set_parent([], request)
         try:
             try:
                 interrupts.arm()
+                if interrupts.early:
+                    self.check_early_interrupt(request)
                 handler = self.shell_handlers[request["msg_type"]]
                 result = handler(self.replies, [], request)
                 if inspect.isawaitable(result):
@@ -92,6 +94,19 @@ class HandlersKernel(IPythonKernel):
         except (Exception, KeyboardInterrupt) as error:
             interrupts.disarm()
             self.refuse(request, error)
+
+    def check_early_interrupt(self, request: dict[str, Any]) -> None:
+        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
+        interrupts.early = False
+        if not self.link:
+            return
+        while message := self.link.receive():
+            if message[0] == CONTROL:
+                announced = self.session.parse(message[1])
+                if announced["content"].get("msg_id") == request["msg_id"]:
+                    raise KeyboardInterrupt
+            else:
+                self.keep(*message)
 
     def refuse(self, request: dict[str, Any], error: BaseException) -> None:
         """Answers a request that could not be handled."""
@@ -221,8 +236,8 @@ class HandlersKernel(IPythonKernel):
         return value
 
     def keep(self, channel: int, frames: list[memoryview]) -> None:
-        """Puts a request aside that came too early. Input that came too late is dropped."""
-        if channel != STDIN:
+        """Puts a request aside that came too early. What came too late is dropped."""
+        if channel == SHELL:
             self.backlog.append((channel, frames))
 
 

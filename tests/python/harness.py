@@ -264,11 +264,15 @@ class Kernel:
         messages, seen = [], ""
         while text not in seen:
             messages.append(self.receive())
+            assert not messages[-1].type.endswith("_reply"), messages
             if messages[-1].type == "stream":
                 seen += messages[-1].content["text"]
         return messages
 
-    def interrupt(self) -> bool:
+    def interrupt(self, request: str | None = None) -> bool:
+        """Interrupts what runs, or a certain request, which may not have begun yet."""
+        if request:
+            self.send("interrupt_request", {"msg_id": request}, CONTROL)
         return self.host.signal(self.pid, signal.SIGINT)
 
     def wait_closed(self) -> dict[str, Any]:
