@@ -1,0 +1,133 @@
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <future>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::test;
+using Catch::Matchers::Contains;
+
+} // namespace
+
+TEMPLATE_TEST_CASE("the death of the kernel ends the call, with its cause and the output so far", "[kernel][compat]", socketpair_transport, zmq_transport) {
+    struct death {
+        char const* code;
+        exit_status status;
+    };
+    death const deaths[] = {
+        {"import os\nos._exit(3)", {3, std::nullopt}},
+        {"import ctypes\nctypes.string_at(0)", {std::nullopt, SIGSEGV}},
+        {"import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", {std::nullopt, SIGKILL}},
+        {"import os, signal\nos.kill(os.getpid(), signal.SIGABRT)", {std::nullopt, SIGABRT}},
+    };
+    kernel_box<TestType> box;
+    for (auto const& d : deaths) {
+        INFO(d.code);
+        auto const r = box->execute(std::string("import time\nprint('last words', flush=True)\ntime.sleep(0.05)\n") + d.code);
+        REQUIRE_FALSE(r);
+        CHECK(r.error() == errc::kernel_died);
+        CHECK(r.error() == condition::kernel_lost);
+        CHECK(r.error().status() == d.status);
+        REQUIRE(r.error().output());
+        CHECK(r.error().output()->text.substr(0, 10) == "last words");
+        CHECK(box->state() == kernel_state::dead);
+
+        // It stays dead, and says so, until reset.
+        auto const again = box->execute("1");
+        REQUIRE_FALSE(again);
+        CHECK(again.error() == errc::kernel_died);
+        CHECK_THAT(again.error().text(), Contains("reset()"));
+        REQUIRE(box->reset());
+        CHECK(box.run("1 + 1") == "2");
+    }
+}
+
+TEST_CASE("death is noticed at once", "[kernel]") {
+    kernel_box<> box;
+    std::vector<std::chrono::nanoseconds> times;
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(box.run("import os") == "");
+        auto const before = std::chrono::steady_clock::now();
+        REQUIRE(box->execute("os._exit(1)").error() == errc::kernel_died);
+        times.push_back(std::chrono::steady_clock::now() - before);
+        REQUIRE(box->reset());
+    }
+    std::sort(times.begin(), times.end());
+    CHECK(times[2] < 50ms);
+}
+
+TEST_CASE("death while idle is told to the next call", "[kernel]") {
+    kernel_box<> box;
+    REQUIRE(box.run("import os, threading\nthreading.Timer(0.05, os._exit, [9]).start()") == "");
+    auto const deadline = std::chrono::steady_clock::now() + 5s;
+    while (box->state() != kernel_state::dead && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    auto const r = box->execute("1");
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::kernel_died);
+    CHECK(r.error().status().code == 9);
+}
+
+TEST_CASE("with restart_dead_kernel the next call gets a fresh kernel and says so", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.restart_dead_kernel = true; });
+    REQUIRE(box.run("kept = 1") == "");
+    REQUIRE(box->execute("import os\nos._exit(1)").error() == errc::kernel_died);
+    auto const r = box->execute("'kept' in globals()");
+    REQUIRE(r);
+    CHECK(r->text == "False");
+    CHECK(r->kernel_restarted);
+    auto const next = box->execute("1");
+    REQUIRE(next);
+    CHECK_FALSE(next->kernel_restarted);
+}
+
+TEST_CASE("exit() ends the kernel after its reply", "[kernel][compat]") {
+    kernel_box<> box;
+    auto const r = box->execute("print('bye')\nexit()");
+    CHECK(text_of(r) == "bye");
+    auto const deadline = std::chrono::steady_clock::now() + 5s;
+    while (box->state() != kernel_state::dead && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    auto const after = box->execute("1");
+    REQUIRE_FALSE(after);
+    CHECK(after.error().status() == exit_status{0, std::nullopt});
+}
+
+TEST_CASE("a kernel that runs out of memory is a dead kernel", "[kernel]") {
+    kernel_box<> box;
+    auto const r = box->execute("import resource\nresource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))\nprint('limited')\nx = []\n"
+                                "try:\n    while True: x.append(bytearray(16 << 20))\nexcept MemoryError:\n    import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)");
+    REQUIRE_FALSE(r);
+    CHECK(r.error().status().signal == SIGKILL);
+}
+
+TEST_CASE("what a dead kernel leaves behind is ended", "[kernel]") {
+    kernel_box<> box;
+    auto const pids = box.run("import subprocess, os\nchild = subprocess.Popen(['sleep', '1000'])\n"
+                              "apart = subprocess.Popen(['setsid', 'sleep', '1000'])\n"
+                              "daemon = subprocess.check_output(\"setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!'\", shell=True, text=True).strip()\n"
+                              "print(child.pid, apart.pid, daemon)");
+    REQUIRE(box->execute("os._exit(1)").error() == errc::kernel_died);
+    REQUIRE(box->reset()); // the supervisor reports the death when everything is gone
+    std::istringstream numbers(pids);
+    for (int pid = 0; numbers >> pid;) {
+        INFO(pids);
+        CHECK((::kill(pid, 0) != 0 || read_file("/proc/" + std::to_string(pid) + "/cmdline").empty()));
+    }
+}
+
+TEST_CASE("the supervisor's death is an error, and reset brings a new one", "[kernel]") {
+    kernel_box<> box;
+    auto const supervisor = box.run("import os\nprint(os.getppid())");
+    REQUIRE(::kill(std::stoi(supervisor), SIGKILL) == 0);
+    auto const deadline = std::chrono::steady_clock::now() + 5s;
+    while (box->state() != kernel_state::dead && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    auto const r = box->execute("1");
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == condition::kernel_lost);
+    REQUIRE(box->reset());
+    CHECK(box.run("1") == "1");
+}

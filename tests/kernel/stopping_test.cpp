@@ -1,0 +1,245 @@
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::test;
+using Catch::Matchers::Contains;
+using clock_type = std::chrono::steady_clock;
+
+/// Runs code on another thread and waits until it has printed "running".
+template <class Box>
+std::future<result<execution_result>> begin(Box& box, std::string code) {
+    auto const mark = box.options().working_dir / "running";
+    std::filesystem::remove(mark);
+    auto call = std::async(std::launch::async, [&box, code = "open('running', 'w').close()\n" + code] { return box->execute(code); });
+    auto const deadline = clock_type::now() + 30s;
+    while (!std::filesystem::exists(mark) && clock_type::now() < deadline) std::this_thread::yield();
+    REQUIRE(std::filesystem::exists(mark));
+    return call;
+}
+
+/// Code that waits in the ways that code waits.
+char const* const waiting[] = {
+    "import time\nprint('partial')\ntime.sleep(60)",
+    "print('partial')\nwhile True: pass",
+    "import asyncio\nprint('partial')\nawait asyncio.sleep(60)",
+    "import threading\nprint('partial')\nlock = threading.Lock()\nlock.acquire()\nlock.acquire()",
+    "import queue\nprint('partial')\nqueue.Queue().get()",
+    "import subprocess\nprint('partial')\nsubprocess.run(['sleep', '60'])",
+    "print('partial')\n!sleep 60",
+};
+
+} // namespace
+
+TEMPLATE_TEST_CASE("a timeout keeps what was printed and the state", "[kernel][compat]", socketpair_transport, zmq_transport) {
+    kernel_box<TestType> box;
+    REQUIRE(box.run("kept = 7") == "");
+    for (auto const* code : waiting) {
+        INFO(code);
+        auto const before = clock_type::now();
+        auto const r = box->execute(code, {.timeout = 300ms});
+        auto const took = clock_type::now() - before;
+        REQUIRE_FALSE(r);
+        CHECK(r.error() == errc::timed_out);
+        CHECK(r.error() == condition::timeout);
+        REQUIRE(r.error().output());
+        CHECK_THAT(r.error().output()->text, Catch::Matchers::StartsWith("partial"));
+        CHECK_FALSE(r.error().output()->kernel_restarted);
+        CHECK(took >= 300ms);
+        CHECK(took < 1300ms); // no kernel was killed: the grace is a second
+        REQUIRE(box.run("kept") == "7");
+    }
+}
+
+TEMPLATE_TEST_CASE("cancel ends the running code from another thread", "[kernel][compat]", socketpair_transport, zmq_transport) {
+    kernel_box<TestType> box;
+    REQUIRE(box.run("kept = 7") == "");
+    for (auto const* code : waiting) {
+        INFO(code);
+        auto call = begin(box, code);
+        box->cancel();
+        auto const r = call.get();
+        REQUIRE_FALSE(r);
+        CHECK(r.error() == condition::cancelled);
+        REQUIRE(r.error().output());
+        CHECK_FALSE(r.error().output()->kernel_restarted);
+        REQUIRE(box.run("kept") == "7");
+    }
+}
+
+TEMPLATE_TEST_CASE("cancel right behind another execution is obeyed", "[kernel][compat]", socketpair_transport, zmq_transport) {
+    kernel_box<TestType> box; // M4: the original ignores it
+    for (int i = 0; i < 5; ++i) {
+        REQUIRE(box.run("pass") == "");
+        auto call = begin(box, "import time\ntime.sleep(60)");
+        box->cancel();
+        auto const r = call.get();
+        REQUIRE_FALSE(r);
+        CHECK(r.error() == condition::cancelled);
+    }
+}
+
+TEST_CASE("a busy loop behind an await is interrupted", "[kernel][compat]") {
+    // Stock ipykernel cannot: it only cancels the task, which a loop that never yields does not see. Its kernel is replaced.
+    kernel_box<> box;
+    auto const r = box->execute("import asyncio\nprint('partial')\nawait asyncio.sleep(0)\nwhile True: pass", {.timeout = 300ms});
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::timed_out);
+    CHECK_FALSE(r.error().output()->kernel_restarted);
+}
+
+TEST_CASE("cancel before the code has started", "[kernel]") {
+    kernel_box<> box;
+    auto stream = box->stream("print('ran')"); // the kernel is not there yet
+    box->cancel();
+    auto last = stream.next();
+    REQUIRE(last);
+    auto const& r = std::get<result<execution_result>>(*last);
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == condition::cancelled);
+    CHECK_FALSE(stream.next());
+    CHECK(box.run("'usable'") == "'usable'");
+}
+
+TEST_CASE("cancel reaches waiting executions too", "[kernel]") {
+    kernel_box<> box;
+    auto first = begin(box, "import time\ntime.sleep(60)");
+    auto second = box->stream("print('second')");
+    auto third = box->stream("print('third')");
+    box->cancel();
+    CHECK(first.get().error() == condition::cancelled);
+    for (auto* stream : {&second, &third}) {
+        auto const last = stream->next();
+        REQUIRE(last);
+        CHECK(std::get<result<execution_result>>(*last).error() == condition::cancelled);
+    }
+    CHECK(box.run("1") == "1");
+}
+
+TEST_CASE("code that swallows KeyboardInterrupt loses its kernel to a fresh one", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.interrupt_grace = 400ms; });
+    REQUIRE(box.run("kept = 7") == "");
+    auto const stubborn = "import time\nprint('stubborn')\nwhile True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        print('no')\n";
+    auto const before = clock_type::now();
+    auto const r = box->execute(stubborn, {.timeout = 200ms});
+    CHECK(clock_type::now() - before < 1500ms);
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::timed_out);
+    CHECK_THAT(r.error().text(), Contains("fresh"));
+    CHECK(r.error().output()->text == "stubborn\nno\nno");
+    CHECK(r.error().output()->kernel_restarted);
+    CHECK(box.run("'kept' in globals()") == "False");
+}
+
+TEST_CASE("code that holds the GIL in C loses its kernel to a fresh one", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.interrupt_grace = 300ms; });
+    auto call = begin(box, "print('counting')\nsum(range(10**11))");
+    box->cancel();
+    auto const r = call.get();
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == condition::cancelled);
+    CHECK(r.error().output()->kernel_restarted);
+    CHECK(box.run("1 + 1") == "2");
+}
+
+TEST_CASE("a short C loop ends by itself within the grace", "[kernel]") {
+    kernel_box<> box;
+    REQUIRE(box.run("kept = 1") == "");
+    auto const r = box->execute("sum(range(2 * 10**7))\nimport time\ntime.sleep(60)", {.timeout = 100ms});
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::timed_out);
+    CHECK(box.run("kept") == "1");
+}
+
+TEMPLATE_TEST_CASE("interrupt raises KeyboardInterrupt, which the code may handle", "[kernel][compat]", socketpair_transport, zmq_transport) {
+    kernel_box<TestType> box;
+    auto call = begin(box, "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('handled')");
+    REQUIRE(box->interrupt());
+    CHECK(text_of(call.get()) == "handled");
+
+    auto second = begin(box, "import time\ntime.sleep(60)");
+    REQUIRE(box->interrupt());
+    auto const r = second.get();
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::python_error);
+    CHECK(r.error().exception()->ename == "KeyboardInterrupt");
+
+    REQUIRE(box->interrupt()); // nothing runs: nothing happens
+    CHECK(box.run("'idle'") == "'idle'");
+}
+
+TEST_CASE("interrupts at any moment of a print loop tear nothing and double nothing", "[kernel]") {
+    kernel_box<> box;
+    for (int round = 0; round < 30; ++round) {
+        auto const r = box->execute("i = 0\nwhile True:\n    print(i)\n    i += 1", {.timeout = std::chrono::milliseconds(20 + 3 * round)});
+        REQUIRE_FALSE(r);
+        REQUIRE(r.error() == errc::timed_out);
+        auto const& text = r.error().output()->text;
+        std::istringstream lines(text);
+        int expected = 0;
+        int seen = -1;
+        while (lines >> seen) REQUIRE(seen == expected++);
+        REQUIRE(box.run("print('after')") == "after");
+    }
+}
+
+TEST_CASE("reset and stop end what runs", "[kernel]") {
+    kernel_box<> box;
+    REQUIRE(box.run("kept = 7") == "");
+    auto running = begin(box, "import time\ntime.sleep(60)");
+    REQUIRE(box->reset());
+    CHECK(running.get().error() == condition::cancelled);
+    CHECK(box.run("'kept' in globals()") == "False");
+
+    auto again = begin(box, "import time\ntime.sleep(60)");
+    REQUIRE(box->stop());
+    CHECK(again.get().error() == errc::not_running);
+    CHECK(box->state() == kernel_state::stopped);
+    auto const after = box->execute("1");
+    REQUIRE_FALSE(after);
+    CHECK(after.error() == errc::not_running);
+    REQUIRE(box->start());
+    CHECK(box.run("1") == "1");
+}
+
+TEST_CASE("the destructor ends what runs and does not wait for the code", "[kernel]") {
+    auto box = std::make_unique<kernel_box<>>();
+    auto stubborn = (**box).stream("import time\nprint('running', flush=True)\nwhile True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass");
+    REQUIRE(stubborn.next());
+    auto const before = clock_type::now();
+    box.reset();
+    CHECK(clock_type::now() - before < 1s);
+    auto last = stubborn.next();
+    REQUIRE(last);
+    CHECK(std::get<result<execution_result>>(*last).error() == errc::not_running);
+    CHECK_FALSE(stubborn.next());
+}
+
+TEST_CASE("executions made at once are done in their order", "[kernel]") {
+    kernel_box<> box;
+    std::vector<execution_stream> streams;
+    for (int i = 0; i < 20; ++i) streams.push_back(box->stream("order = globals().get('order', []) + [" + std::to_string(i) + "]\nprint(order[-1])"));
+    for (int i = 0; i < 20; ++i) {
+        std::string text;
+        while (auto event = streams[static_cast<std::size_t>(i)].next())
+            if (auto* last = std::get_if<result<execution_result>>(&*event)) text = text_of(*last);
+        CHECK(text == std::to_string(i));
+    }
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t)
+        threads.emplace_back([&box, t] {
+            for (int i = 0; i < 10; ++i) {
+                auto const number = std::to_string(100 * t + i);
+                if (box.run("print(" + number + ")") != number) std::abort();
+            }
+        });
+    for (auto& thread : threads) thread.join();
+    CHECK(box.run("len(order)") == "20");
+}

@@ -1,0 +1,76 @@
+#pragma once
+
+#include "support/python.hpp"
+#include "support/scratch_dir.hpp"
+
+#include <ipybox/ipybox.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+
+/** \file
+ * Executors with real kernels, each in a directory of its own.
+ */
+
+namespace ipybox::test {
+
+/// The text of a result, or what went wrong: makes a failed comparison say why.
+inline std::string text_of(result<execution_result> const& r) {
+    return r ? r->text : "<" + r.error().code().message() + ": " + r.error().text() + ">";
+}
+
+inline std::string read_file(std::filesystem::path const& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+/// Options for a kernel of the test's interpreter that works in `dir`.
+inline executor_options options_in(std::filesystem::path const& dir) {
+    executor_options o;
+    o.working_dir = dir / "work";
+    std::filesystem::create_directories(o.working_dir);
+    o.images_dir = dir / "images";
+    o.spill_dir = dir / "spill";
+    o.python = python();
+    return o;
+}
+
+/// An executor over a transport, without a sandbox unless one is given.
+template <class Transport = socketpair_transport, class Sandbox = no_sandbox>
+class kernel_box {
+  public:
+    using executor_type = basic_executor<Transport, Sandbox, deny_approval>;
+
+    kernel_box() : kernel_box([](executor_options&) {}) {}
+
+    /// `adapt(executor_options&)` changes the options first.
+    template <class Adapt>
+    explicit kernel_box(Adapt adapt) : options_(options_in(dir_.path())) {
+        adapt(options_);
+        executor_ = std::make_unique<executor_type>(options_);
+    }
+
+    executor_type& operator*() { return *executor_; }
+    executor_type* operator->() { return executor_.get(); }
+
+    [[nodiscard]] executor_options const& options() const { return options_; }
+    [[nodiscard]] std::filesystem::path const& dir() const { return dir_.path(); }
+
+    /// The text of a cell.
+    std::string run(std::string code) { return text_of(executor_->execute(std::move(code))); }
+
+    /// Destroys the executor.
+    void drop() { executor_.reset(); }
+
+  private:
+    scratch_dir dir_;
+    executor_options options_;
+    std::unique_ptr<executor_type> executor_;
+};
+
+} // namespace ipybox::test
