@@ -25,7 +25,7 @@ DEFAULTS = {
 def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     """Runs a kernel in this process, which was forked for it. One step after the other; guards belong before the last."""
     gc.enable()
-    process.default_signals()
+    process.forget_signals()
     process.detach(birth.supervisor)
     set_environment(birth.env)
     set_import_path(birth.env)

@@ -78,6 +78,7 @@ def build(candidates: list[Any]) -> HandlersKernel:
 
 def make(candidate: Any) -> HandlersKernel:
     """Builds a kernel and its shell. Nothing is read from or written to a profile directory."""
+    from IPython.core.compilerop import CachingCompiler
     from IPython.core.profiledir import ProfileDir
     from traitlets.config import Config
 
@@ -92,6 +93,7 @@ def make(candidate: Any) -> HandlersKernel:
         user_ns=None,
         log=logging.getLogger("ipykernel"),
     )
+    made.shell.compile = CachingCompiler()  # ipykernel's invents files for its debugger; IPython then shows every recursion
     made.shell.db = Store()
     made.shell.magics_manager.register_lazy("store", "IPython.extensions.storemagic")
     warnings.filterwarnings("ignore", message="To exit: use")

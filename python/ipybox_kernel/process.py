@@ -26,10 +26,15 @@ def detach(supervisor: int) -> None:
     adopt_orphans()
 
 
-def default_signals() -> None:
-    """Undoes what Python and the supervisor changed and an exec would keep or a kernel must not inherit."""
+def forget_signals() -> None:
+    """Undoes what the supervisor does with signals, except that SIGINT stays ignored until somebody can handle it."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def default_signals() -> None:
+    """Undoes what an exec would keep."""
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
 

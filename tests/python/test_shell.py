@@ -1,0 +1,94 @@
+"""Shell commands from cells."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from harness import Kernel
+
+
+def test_output_and_exit_code(any_kernel: Kernel) -> None:
+    result = any_kernel.run("print('a')\n!echo out; echo err >&2; exit 3\nprint('b')")
+    assert result.text() == "a\nout\nb\n" and result.text("stderr") == "err\n"
+    assert any_kernel.run("_exit_code").value == "3"
+    any_kernel.run("!kill -9 $$")
+    assert any_kernel.run("_exit_code").value == "-9"
+
+
+@pytest.mark.parametrize("code", ["x = !echo a; echo b", "x = get_ipython().getoutput('echo a; echo b')", "x = %sx echo a; echo b",
+                                  "x = %system echo a; echo b"])
+def test_output_as_a_value(any_kernel: Kernel, code: str) -> None:
+    result = any_kernel.run(code + "\nprint(list(x), x.n == 'a\\nb', type(x).__name__)")
+    assert result.text() == "['a', 'b'] True SList\n"
+
+
+def test_stderr_belongs_to_the_value(any_kernel: Kernel) -> None:
+    assert any_kernel.run("x = !echo e >&2\nprint(x)").text() == "['e']\n"
+
+
+def test_variables_are_expanded(any_kernel: Kernel) -> None:
+    code = "def f():\n  local = 'world'\n  !echo hello {local} $local $$HOME\n  x = !echo {local.upper()}\n  print(x)\nf()"
+    lines = any_kernel.run(code).text().splitlines()
+    assert lines[0].startswith("hello world world /") and lines[1] == "['WORLD']"
+
+
+@pytest.mark.parametrize("code", ["!find . -maxdepth 0 -exec echo {} \\;", "!echo '{\"a\": 1}'", "!echo a | xargs -I{} echo {}"])
+def test_braces_are_left_alone(any_kernel: Kernel, code: str) -> None:
+    result = any_kernel.run(code)
+    assert result.reply["status"] == "ok" and result.text().strip() in (".", '{"a": 1}', "a")
+
+
+def test_output_streams_while_it_runs(any_kernel: Kernel) -> None:
+    request = any_kernel.start("!echo now; sleep 1000")
+    any_kernel.until("now")
+    any_kernel.interrupt()
+    assert any_kernel.finish(request).error == "KeyboardInterrupt"
+
+
+def test_characters_in_pieces(any_kernel: Kernel) -> None:
+    code = "!printf '\\303'; sleep 0.05; printf '\\251\\n'"
+    assert any_kernel.run(code).text() == "\xe9\n"
+    assert any_kernel.run("%%capture c\n" + code).text() == ""
+    assert any_kernel.run("c.stdout").value == "'\xe9\\n'"
+
+
+def test_it_goes_where_stdout_goes(any_kernel: Kernel) -> None:
+    any_kernel.run("%%capture c\n!echo out; echo err >&2")
+    assert any_kernel.run("c.stdout, c.stderr").value == "('out\\n', 'err\\n')"
+    code = "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as s:\n  !echo inside\ns.getvalue()"
+    assert any_kernel.run(code).value == "'inside\\n'"
+
+
+def test_a_background_process_does_not_hold_the_reply(any_kernel: Kernel) -> None:
+    started = time.monotonic()
+    any_kernel.run("!sleep 1000 & echo started")
+    any_kernel.run("x = !sleep 1000 & echo started")
+    any_kernel.run("%%capture\n!sleep 1000 & echo started")
+    assert time.monotonic() - started < 5
+
+
+def test_much_output(any_kernel: Kernel) -> None:
+    assert any_kernel.run("!seq 200000").text() == "".join(f"{n}\n" for n in range(1, 200001))
+    assert any_kernel.run("x = !seq 200000\nlen(x)").value == "200000"
+
+
+def test_stdin_is_empty(any_kernel: Kernel) -> None:
+    assert any_kernel.run("!cat; echo done").text() == "done\n"
+
+
+def test_it_ignores_nothing_it_should_not(any_kernel: Kernel) -> None:
+    any_kernel.run("x = !grep SigIgn /proc/self/status")
+    assert any_kernel.run("int(x[0].split()[1], 16) & 0b10").value == "0", "SIGINT"
+
+
+def test_interrupting_what_ignores_it(any_kernel: Kernel) -> None:
+    request = any_kernel.start("!trap '' INT; echo started; while :; do sleep 1; done")
+    any_kernel.until("started")
+    any_kernel.interrupt()
+    assert any_kernel.finish(request).error == "KeyboardInterrupt"
+
+
+def test_bash_magics(any_kernel: Kernel) -> None:
+    assert any_kernel.run("%%bash\nfor i in 1 2; do echo $i; done").text() == "1\n2\n"
+    assert any_kernel.run("%%sh\necho sh").text() == "sh\n"

@@ -1,0 +1,133 @@
+"""Errors: complete for the user, without the machinery."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from harness import Kernel, Result
+
+MACHINERY = ("ipybox_kernel", "ipykernel/", "/IPython/", "IPython/core", "interactiveshell", "async_helpers")
+
+CELLS = {
+    "plain": ("def f(): return 1/0\nf()", ["f()", "return 1/0"]),
+    "nested": ("def f(): raise KeyError('x')\ndef g():\n  try: f()\n  except KeyError as e: raise ValueError('y') from e\ng()",
+               ["KeyError", "ValueError: y", "direct cause"]),
+    "context": ("try: 1/0\nexcept ZeroDivisionError: undefined", ["ZeroDivisionError", "During handling", "NameError"]),
+    "await": ("import asyncio\nasync def f():\n  await asyncio.sleep(0)\n  1/0\nawait f()", ["await f()", "1/0"]),
+    "gather": ("import asyncio\nasync def f(): 1/0\nawait asyncio.gather(f())", ["gather", "1/0"]),
+    "timeit": ("%%timeit\n1/0", ["ZeroDivisionError"]),
+    "time": ("%%time\ndef f(): 1/0\nf()", ["in f()", "ZeroDivisionError"]),
+    "line magic": ("%time 1/0", ["ZeroDivisionError"]),
+    "prun": ("%prun 1/0", ["ZeroDivisionError"]),
+    "run_cell": ("get_ipython().run_cell_magic('time', '', 'def f(): 1/0\\nf()')", ["in f()"]),
+    "library": ("import json\njson.loads('{')", ["json.loads", "JSONDecodeError", "decoder.py"]),
+    "callback": ("sorted([2, 1], key=lambda x: 1/0)", ["sorted", "<lambda>"]),
+    "exec": ("exec('1/0')", ["exec", "ZeroDivisionError"]),
+    "exec syntax": ("exec('x = = 1')", ["exec", "SyntaxError"]),
+    "syntax": ("x = = 1", ["Cell In[1], line 1", "SyntaxError: invalid syntax"]),
+    "indentation": ("if True:\nx = 1", ["IndentationError"]),
+    "unknown magic": ("%no_such_magic", []),
+    "failing magic": ("%cd /no/such/place", []),
+    "usage": ("%timeit -n x pass", []),
+    "comprehension": ("[1/0 for _ in [1]]", ["1/0"]),
+    "recursion": ("def f(n): return f(n + 1)\nf(0)", ["RecursionError", "skipping similar frames"]),
+    "input": ("input()", ["StdinNotImplementedError", "input()"]),
+    "shell": ("get_ipython().system_raise_on_error = True\n!exit 3", ["CalledProcessError"]),
+    "display": ("class A:\n  def _repr_html_(self): 1/0\nA()", ["_repr_html_", "1/0"]),
+    "bad str": ("class E(Exception):\n  def __str__(self): 1/0\nraise E", ["E"]),
+    "exit": ("import sys; sys.exit(2)", ["SystemExit: 2"]),
+    "preprocessing": ("get_ipython().input_transformers_cleanup.append(lambda lines: 1/0)\n", []),
+}
+
+
+def shown(result: Result) -> str:
+    errors = "\n".join("\n".join(message.content["traceback"]) for message in result.of("error"))
+    return f"{result.traceback}\n{errors}\n{result.text('stderr')}"
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_user_frames_and_nothing_else(any_kernel: Kernel, name: str) -> None:
+    code, expected = CELLS[name]
+    text = shown(any_kernel.run(code))
+    for part in expected:
+        assert part in text
+    for part in (*MACHINERY, "\x1b"):
+        assert part not in text
+
+
+def test_errors_of_the_machinery_itself(any_kernel: Kernel) -> None:
+    any_kernel.run("get_ipython().input_transformers_cleanup.append(lambda lines: 1/0)")
+    result = any_kernel.run("print(1)")
+    assert result.error == "ZeroDivisionError" and "lambda" in result.traceback
+    assert not any(part in shown(result) for part in MACHINERY)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="exception groups came with 3.11")
+def test_exception_groups(any_kernel: Kernel) -> None:
+    code = """
+        def f(): 1/0
+        def g():
+            try: f()
+            except Exception as e: raise ExceptionGroup('several', [e, ValueError('v')])
+        g()
+    """
+    result = any_kernel.run(code)
+    assert result.error == "ExceptionGroup" and len(result.of("error")) == 1
+    assert "ValueError: v" in result.traceback and "in f" in result.traceback and "in g" in result.traceback
+    assert not any(part in shown(result) for part in MACHINERY)
+
+
+def test_reply_and_message_say_the_same(any_kernel: Kernel) -> None:
+    result = any_kernel.run("1/0", store_history=True)
+    message = result.of("error")[0].content
+    assert {key: result.reply[key] for key in message} == message
+    assert message["ename"] == "ZeroDivisionError" and message["evalue"] == "division by zero"
+    assert message["traceback"][0] == "-" * 75
+
+
+def test_lines_are_those_of_the_cell(any_kernel: Kernel) -> None:
+    any_kernel.run("def f(x):\n  return 1 / x", store_history=True)
+    text = any_kernel.run("# a comment\nf(0)", store_history=True).traceback
+    assert "Cell In[2], line 2" in text and "Cell In[1], line 2, in f(x)" in text and "----> 2 f(0)" in text
+
+
+def test_scripts_and_modules(any_kernel: Kernel, tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text("def f():\n    1/0\nf()\n")
+    (tmp_path / "broken.py").write_text("x = = 1\n")
+    result = any_kernel.run(f"%cd -q {tmp_path}\n%run script.py")
+    assert "script.py" in shown(result) and "in f()" in shown(result)  # as in IPython, the cell itself goes on
+    imported = any_kernel.run("import broken")
+    assert "broken.py" in imported.traceback and "import broken" in imported.traceback
+    assert not any(part in shown(result) + shown(imported) for part in MACHINERY)
+
+
+def test_tb_and_post_mortem(any_kernel: Kernel) -> None:
+    any_kernel.run("def f(): 1/0\nf()")
+    assert "1/0" in shown(any_kernel.run("%tb"))
+    assert any_kernel.run("import sys; sys.last_value, sys.last_traceback.tb_frame.f_code.co_name").value == \
+        "(ZeroDivisionError('division by zero'), '<module>')"
+
+
+def test_a_users_module_may_have_any_name(any_kernel: Kernel) -> None:
+    any_kernel.run("ns = {'__name__': None}\nexec('def f(): 1/0', ns)")
+    assert "ns['f']()" in any_kernel.run("ns['f']()").traceback
+
+
+
+def test_caught_errors_keep_nothing_alive(kernel: Kernel) -> None:
+    code = """
+        import gc, weakref
+        class Big: pass
+        def f():
+            big = Big()
+            refs.append(weakref.ref(big))
+            1/0
+        refs = []
+    """
+    kernel.run(code)
+    kernel.run("f()")
+    assert kernel.run("try: undefined\nexcept NameError: pass\nlen(refs)").value == "1"
+    kernel.run("1/0")
+    assert kernel.run("gc.collect(); refs[0]()").value is None
