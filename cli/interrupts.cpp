@@ -29,7 +29,7 @@ class interrupts::first_outcome {
     std::promise<value> outcome_;
 };
 
-interrupts::interrupts(executor_base& box) : box_(box), started_(std::make_shared<first_outcome>()) {
+interrupts::interrupts() : started_(std::make_shared<first_outcome>()) {
     for (auto const number : {SIGINT, SIGTERM, SIGHUP}) add(number);
     listen();
     thread_ = std::thread([this] { io_.run(); });
@@ -40,8 +40,13 @@ interrupts::~interrupts() {
     thread_.join();
 }
 
-std::optional<result<void>> interrupts::start() {
-    box_.async_start([started = started_](result<void> outcome) { started->set(std::move(outcome)); });
+void interrupts::act_on(executor_base* box) {
+    std::scoped_lock const lock(mutex_);
+    box_ = box;
+}
+
+std::optional<result<void>> interrupts::start(executor_base& box) {
+    box.async_start([started = started_](result<void> outcome) { started->set(std::move(outcome)); });
     return started_->wait();
 }
 
@@ -79,7 +84,8 @@ void interrupts::handle(int number) {
     default: break;
     }
     if (!in_cell_ || ++presses_ > 1) return end(exit_code::interrupted);
-    box_.async_interrupt([](result<void>) {});
+    std::scoped_lock const lock(mutex_);
+    if (box_) box_->async_interrupt([](result<void>) {});
 }
 
 void interrupts::end(exit_code code) {
@@ -87,8 +93,11 @@ void interrupts::end(exit_code code) {
     if (ending()) std::_Exit(static_cast<int>(code));
     ending_ = code;
     started_->set(std::nullopt);
-    box_.async_stop([](result<void>) {});
-    // Who reads our output may have stopped reading: then the main thread never comes back.
+    {
+        std::scoped_lock const lock(mutex_);
+        if (box_) box_->async_stop([](result<void>) {});
+    }
+    // Who reads our output may have stopped reading, or an interpreter may hang: then the main thread does not come back in time.
     last_resort_.expires_after(3s);
     last_resort_.async_wait([code](std::error_code error) {
         if (!error) std::_Exit(static_cast<int>(code));

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -16,19 +17,22 @@ namespace ipybox::cli {
 
 /**
  * \brief What signals do to a run: Ctrl-C interrupts the cell, everything else ends the run.
- * \details A second Ctrl-C in the same cell, one while no cell runs, SIGTERM and SIGHUP stop the executor, so that its operations return. Signals are handled on
- * a thread of this object: they work while the others wait. Signals that were ignored when the program started stay ignored.
- * \par Thread safety One thread runs the cells, as in `run_cells`.
+ * \details A second Ctrl-C in the same cell, one while no cell runs, SIGTERM and SIGHUP stop the executor, so that its operations return. Signals are
+ * handled on a thread of this object, which outlives the executor: they work while the others wait. Signals that were ignored when the program
+ * started stay ignored.
  */
 class interrupts {
   public:
-    explicit interrupts(executor_base& box);
+    interrupts();
     interrupts(interrupts const&) = delete;
     interrupts& operator=(interrupts const&) = delete;
     ~interrupts();
 
+    /// What signals act on from now on; nullptr: nothing.
+    void act_on(executor_base* box);
+
     /// Starts the kernel; nothing when a signal has ended the run meanwhile.
-    [[nodiscard]] std::optional<result<void>> start();
+    [[nodiscard]] std::optional<result<void>> start(executor_base& box);
 
     void cell_begins() noexcept;
     void cell_ends() noexcept;
@@ -47,10 +51,11 @@ class interrupts {
     void handle(int number);
     void end(exit_code code);
 
-    executor_base& box_;
     asio::io_context io_{1};
     asio::signal_set signals_{io_};
     asio::steady_timer last_resort_{io_};
+    std::mutex mutex_;
+    executor_base* box_ = nullptr;
     std::shared_ptr<first_outcome> started_;
     std::atomic<bool> in_cell_ = false;
     std::atomic<int> presses_ = 0;

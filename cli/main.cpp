@@ -61,15 +61,16 @@ exit_code run_program(run_options const& options) {
     else
         output = std::make_unique<terminal_output>(out, err);
 
+    interrupts signals;
     // `run` lets nothing out of the sandbox: the approval stays empty, which rejects.
     if (options.kernel.empty()) {
         executor box(executor_options_of(options), any_approval{}, sandbox_of(options));
-        return run_cells(box, *cells, options, *output, err);
+        return run_cells(box, *cells, options, signals, *output, err);
     }
     basic_executor<zmq_transport, any_sandbox, any_approval> box(executor_options_of(options), any_approval{},
                                                                  sandbox_of(options),
                                                                  zmq_transport({.kernelspec = options.kernel}));
-    return run_cells(box, *cells, options, *output, err);
+    return run_cells(box, *cells, options, signals, *output, err);
 }
 
 exit_code run_program(int argc, char** argv) {

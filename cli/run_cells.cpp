@@ -1,6 +1,5 @@
 #include <ipybox/execution.hpp>
 
-#include <cli/interrupts.hpp>
 #include <cli/run_cells.hpp>
 #include <cli/terminal_input.hpp>
 
@@ -45,11 +44,16 @@ bool can_ask(run_options const& options) { return options.source.file != "-" && 
 
 class run {
   public:
-    run(executor_base& box, run_options const& options, cell_output& output, output_file& messages)
-        : box_(box), options_(options), output_(output), messages_(messages), signals_(box) {}
+    run(executor_base& box, run_options const& options, interrupts& signals, cell_output& output, output_file& messages)
+        : box_(box), options_(options), signals_(signals), output_(output), messages_(messages) {
+        signals_.act_on(&box);
+    }
+    run(run const&) = delete;
+    run& operator=(run const&) = delete;
+    ~run() { signals_.act_on(nullptr); }
 
     exit_code all(std::vector<cell> const& cells) {
-        auto const started = signals_.start();
+        auto const started = signals_.start(box_);
         if (auto const ending = signals_.ending()) return *ending;
         if (!*started) {
             say(started->error().text());
@@ -104,17 +108,17 @@ class run {
 
     executor_base& box_;
     run_options const& options_;
+    interrupts& signals_;
     cell_output& output_;
     output_file& messages_;
     terminal_input input_;
-    interrupts signals_;
 };
 
 } // namespace
 
-exit_code run_cells(executor_base& box, std::vector<cell> const& cells, run_options const& options, cell_output& output,
-                    output_file& messages) {
-    return run(box, options, output, messages).all(cells);
+exit_code run_cells(executor_base& box, std::vector<cell> const& cells, run_options const& options, interrupts& signals,
+                    cell_output& output, output_file& messages) {
+    return run(box, options, signals, output, messages).all(cells);
 }
 
 } // namespace ipybox::cli

@@ -5,6 +5,7 @@
 #include <cli/cell_output.hpp>
 #include <cli/cells.hpp>
 #include <cli/exit_code.hpp>
+#include <cli/interrupts.hpp>
 #include <cli/output_file.hpp>
 #include <cli/run_options.hpp>
 
@@ -12,8 +13,12 @@
 
 namespace ipybox::cli {
 
-/// Runs the cells one after the other in the kernel of `box`. Events go to `output`, all else that is to be said to `messages`.
+/**
+ * \brief Runs the cells one after the other in the kernel of `box`.
+ * \param output gets the events of the cells
+ * \param messages gets all else that is to be said
+ */
 [[nodiscard]] exit_code run_cells(executor_base& box, std::vector<cell> const& cells, run_options const& options,
-                                  cell_output& output, output_file& messages);
+                                  interrupts& signals, cell_output& output, output_file& messages);
 
 } // namespace ipybox::cli

@@ -30,13 +30,19 @@ Examples:
   echo 'print(1 + 1)' | ipybox run - --json
   ipybox run script.sh --kernel bash --sandbox none)";
 
-constexpr double longest_timeout = 1e9; // seconds, 30 years
+/// CLI::Range would let NaN through.
+std::string check_timeout(std::string const& text) {
+    auto seconds = 0.0;
+    auto const longest = 1e9; // 30 years
+    if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0.001 && seconds <= longest) return {};
+    return "'" + text + "' is not a number of seconds, at least 0.001";
+}
 
 void add_run_command(CLI::App& program, run_options& options, double& timeout) {
     auto& run = *program.add_subcommand("run", about_run);
     auto* const file = run.add_option("FILE", options.source.file, "Python file or notebook; `-`: standard input");
     auto* const code = run.add_option("-c", options.source.code, "Run this text instead of a file")->type_name("CODE");
-    file->type_name("")->excludes(code);
+    file->type_name("");
 
     std::map<std::string, sandbox_choice> const sandboxes{{"bubblewrap", sandbox_choice::bubblewrap},
                                                           {"none", sandbox_choice::none}};
@@ -45,15 +51,14 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout) {
         ->transform(CLI::Transformer(sandboxes).description(""));
     run.add_option("--timeout", timeout, "Seconds that one cell may take; no limit without it")
         ->type_name("S")
-        ->check(CLI::Range(0.001, longest_timeout).description(""));
+        ->check(check_timeout);
     run.add_option("--working-dir", options.working_dir, "Where the code runs and may write (default: here)")
         ->type_name("DIR")
         ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
     run.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")
         ->type_name("DIR");
-    run.add_option(
-           "--python", options.python,
-           "Interpreter of the kernel (default: IPYBOX_PYTHON, VIRTUAL_ENV, a .venv here or above, python3 on PATH)")
+    run.add_option("--python", options.python,
+                   "Interpreter of the kernel (default: a virtual environment, else python3)")
         ->type_name("PATH");
     run.add_option("--kernel", options.kernel, "Run another Jupyter kernel, by the name of its kernelspec")
         ->type_name("KERNELSPEC");
@@ -63,7 +68,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout) {
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
     run.footer(run_footer);
     run.callback([file, code] {
-        if (file->empty() && code->empty()) throw CLI::RequiredError("FILE, `-` or -c CODE");
+        if (file->empty() == code->empty()) throw CLI::RequiredError("One of FILE, `-` and -c CODE");
     });
 }
 

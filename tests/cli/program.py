@@ -92,13 +92,14 @@ class Program:
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        usual = {
+            "stdin": subprocess.DEVNULL,
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.PIPE,
+            "preexec_fn": _with_default_signals,
+        }
         return subprocess.Popen(
-            self.arguments(*arguments),
-            cwd=self.directory,
-            env=self.environment(),
-            preexec_fn=_with_default_signals,
-            **{**pipes, **options},
+            self.arguments(*arguments), cwd=self.directory, env=self.environment(), **{**usual, **options}
         )
 
     def on_terminal(self, *arguments: str) -> Terminal:
