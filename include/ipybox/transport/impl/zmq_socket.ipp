@@ -91,7 +91,7 @@ class zmq_socket {
 class zmq_monitor {
   public:
     zmq_monitor(zmq::context_t& context, zmq_socket& watched, std::string const& name, asio::any_io_executor const& executor)
-        : events_(context, zmq::socket_type::pair, executor) {
+        : watched_(watched), events_(context, zmq::socket_type::pair, executor) {
         auto const address = "inproc://" + name;
         int const wanted = ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                            ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
@@ -99,6 +99,12 @@ class zmq_monitor {
         if (::zmq_socket_monitor(watched.native().handle(), address.c_str(), wanted) != 0) throw zmq::error_t();
         events_.native().connect(address);
     }
+
+    zmq_monitor(zmq_monitor const&) = delete;
+    zmq_monitor& operator=(zmq_monitor const&) = delete;
+
+    /// Before the watched socket ends: libzmq would leak what it cannot tell any more.
+    ~zmq_monitor() { (void)::zmq_socket_monitor(watched_.native().handle(), nullptr, 0); }
 
     /// Reads what has been told since the last look.
     void look() {
@@ -125,6 +131,7 @@ class zmq_monitor {
     }
 
   private:
+    zmq_socket& watched_;
     zmq_socket events_;
     std::vector<zmq::message_t> frames_;
     bool up_ = false;
