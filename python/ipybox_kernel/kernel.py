@@ -13,7 +13,7 @@ from collections import deque
 from types import SimpleNamespace
 from typing import Any, Coroutine
 
-from IPython.core.error import StdinNotImplementedError
+from IPython.core.error import StdinNotImplementedError, UsageError
 from ipykernel.ipkernel import IPythonKernel
 
 from ipybox_kernel.interrupt import interrupts
@@ -37,6 +37,8 @@ class HandlersKernel(IPythonKernel):
         self.streams = Streams(self.session, self.iopub_socket)
         self.commands = ShellCommands(self.shell, self.streams)
         self.tracebacks = Tracebacks(self.shell, self.publish_error)
+        self.shell.displayhook.quiet = self.quiet
+        self.shell.enable_gui = enable_gui
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
@@ -184,6 +186,11 @@ class HandlersKernel(IPythonKernel):
             "payload": payload,
         }
 
+    def quiet(self) -> bool:
+        """Whether the cell ends in a semicolon. (IPython looks at the latest cell in its history, which may be another.)"""
+        code = self.get_parent("shell").get("content", {}).get("code", "")
+        return bool(self.shell.displayhook.semicolon_at_end_of_expression(code))
+
     def finish_cell(self) -> None:
         """Puts the working directory right and sends everything that was written."""
         if self.streams.forked:
@@ -314,6 +321,14 @@ class MainLoop:
 
     def stop(self) -> None:
         """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
+
+
+def enable_gui(gui: str | None = None) -> None:
+    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
+    from ipykernel.eventloops import loop_map
+
+    if loop_map.get(gui, "unknown") is not None:
+        raise UsageError(f"There is no event loop for {gui!r} here.")
 
 
 def complete(cell: Coroutine[Any, Any, Any]) -> Any:

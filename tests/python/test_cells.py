@@ -52,6 +52,13 @@ def test_history_is_counted_on_request(any_kernel: Kernel) -> None:
     assert [line for _, _, line in history["history"]] == ["1/0", "'x'"]
 
 
+@pytest.mark.parametrize("store_history", [False, True])
+def test_a_semicolon_hides_the_value_of_its_own_cell(any_kernel: Kernel, store_history: bool) -> None:
+    assert any_kernel.run("1;", store_history=True).value is None
+    assert any_kernel.run("2", store_history=store_history).value == "2"
+    assert any_kernel.run("3;  # comment", store_history=store_history).value is None
+
+
 def test_silent(any_kernel: Kernel) -> None:
     result = any_kernel.run("x = 1\nx", silent=True)
     assert result.reply["status"] == "ok" and not result.of("execute_result")

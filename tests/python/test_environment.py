@@ -1,0 +1,131 @@
+"""Where and as what a kernel runs: directory, environment, import path, random numbers, figures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from harness import PYTHON, Host, Kernel, default_env
+
+
+def test_environment_is_exactly_what_the_host_gave(host: Host) -> None:
+    kernel = host.fork(env={"A": "1", "TERM": "xterm"})
+    code = "import os, subprocess\nprint(dict(sorted(os.environ.items())))\nprint(subprocess.run(['/usr/bin/env'], capture_output=True, text=True).stdout)"
+    first, *rest = kernel.run(code).text().splitlines()
+    backend = "module://matplotlib_inline.backend_inline"
+    assert first == str({"A": "1", "MPLBACKEND": backend, "NO_COLOR": "1", "TERM": "xterm"})
+    assert sorted(filter(None, rest)) == ["A=1", f"MPLBACKEND={backend}", "NO_COLOR=1", "TERM=xterm"]
+    kernel.close()
+
+
+def test_time_zone(host: Host) -> None:
+    kernel = host.fork(env={**default_env(), "TZ": "XYZ-5"})
+    assert kernel.run("import time; time.localtime(0).tm_hour, time.tzname[0]").value == "(5, 'XYZ')"
+    kernel.close()
+
+
+def test_import_path(host: Host, tmp_path: Path) -> None:
+    for name in ("cwd", "extra"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"in_{name}.py").write_text(f"where = '{name}'")
+    (tmp_path / "extra" / "colorsys.py").write_text("mine = True")
+    env = {**default_env(), "PYTHONPATH": f"{tmp_path}/extra::relative"}
+    kernel = host.fork(env=env, cwd=tmp_path / "cwd")
+    assert kernel.run("import sys; print(sys.path[:3])").text() == \
+        str(["", f"{tmp_path}/extra", f"{tmp_path}/cwd/relative"]) + "\n"
+    assert kernel.run("import in_cwd, in_extra, colorsys; print(in_cwd.where, in_extra.where, colorsys.mine)").text() == \
+        "cwd extra True\n"
+    (tmp_path / "cwd" / "written_later.py").write_text("x = 1")
+    assert kernel.run("import written_later; print(written_later.x)").text() == "1\n"
+    assert host.fork(cwd=tmp_path / "cwd").run("import sys; print(sys.path[0] == '', len(sys.path) == len(set(sys.path)))").text() == \
+        "True True\n"
+    kernel.close()
+
+
+def test_interpreter_looks_as_usual(kernel: Kernel) -> None:
+    code = "import sys; print(sys.executable, sys.argv, sys.flags.dev_mode, sys.stdin.read(), 'ipybox_kernel' in str(sys.path))"
+    assert kernel.run(code).text().split()[0] == PYTHON
+
+
+def test_directory(host: Host, tmp_path: Path) -> None:
+    kernel = host.fork(cwd=tmp_path)
+    assert kernel.run("import os; os.getcwd()").value == repr(str(tmp_path))
+    kernel.run("os.chdir('/')")
+    assert kernel.run("os.getcwd()").value == "'/'", "without restore_cwd it stays"
+    kernel.close()
+
+
+@pytest.mark.parametrize("level", ["lean", "handlers"])
+def test_directory_is_restored(request: pytest.FixtureRequest, level: str, tmp_path: Path) -> None:
+    host: Host = request.getfixturevalue("host" if level == "lean" else "handlers_host")
+    kernel = host.fork(cwd=tmp_path, restore_cwd=True)
+    message = f"[ipybox] cwd reset to {tmp_path}\n"
+    assert kernel.run("import os; os.chdir('/')").text() == message
+    assert kernel.run("os.getcwd()").value == repr(str(tmp_path))
+    assert kernel.run("os.mkdir('sub'); os.chdir('sub'); os.rmdir('../sub')").text() == message, "deleted"
+    failed = kernel.run("os.chdir('/'); 1/0")
+    assert failed.error == "ZeroDivisionError" and failed.text() == message
+    assert kernel.run("os.chdir('/'); os.chdir(%r)" % str(tmp_path)).text() == ""
+    assert kernel.run("%cd -q /").text() == message
+    kernel.run(f"import shutil; shutil.rmtree({str(tmp_path)!r})")
+    assert kernel.run("print('no way back')").text().startswith("no way back\n")
+    kernel.close()
+
+
+def test_random_numbers_differ_between_kernels(host: Host) -> None:
+    code = "import random, uuid, tempfile, os; print(random.random(), uuid.uuid4(), os.urandom(4), next(tempfile._get_candidate_names()))"
+    kernels = [host.fork() for _ in range(3)]
+    numbers = [kernel.run(code).text().split() for kernel in kernels]
+    for column in zip(*numbers):
+        assert len(set(column)) == 3
+    for kernel in kernels:
+        kernel.close()
+
+
+def test_numpy_random_numbers_differ_between_kernels() -> None:
+    with Host(modules=["numpy", "numpy.random"]) as host:
+        kernels = [host.fork() for _ in range(3)]
+        if kernels[0].run("import numpy").error:
+            pytest.skip("numpy is not installed")
+        assert kernels[0].run("import sys; 'numpy.random' in sys.modules").value == "True"
+        code = "import numpy as np; print(np.random.rand(), np.random.default_rng().random())"
+        numbers = [kernel.run(code).text().split() for kernel in kernels]
+        assert len({number for pair in numbers for number in pair}) == 6
+        assert kernels[1].run("(np.ones((200, 200)) @ np.ones((200, 200))).sum()").value == "np.float64(8000000.0)"
+
+
+class TestFigures:
+    """matplotlib, inline."""
+
+    @pytest.fixture
+    def plots(self, kernel: Kernel) -> Kernel:
+        if kernel.run("import matplotlib.pyplot as plt").error:
+            pytest.skip("matplotlib is not installed")
+        return kernel
+
+    @pytest.mark.parametrize("code", ["plt.plot([1, 2])\nplt.show()", "plt.plot([1, 2]);", "%matplotlib inline\nplt.plot([1, 2])\nplt.show()"])
+    def test_one_figure(self, plots: Kernel, code: str) -> None:
+        result = plots.run(code)
+        assert not result.of("execute_result")
+        (figure,) = result.of("display_data")
+        assert figure.content["data"]["image/png"].startswith("iVBORw0KG")
+        assert result.reply["status"] == "ok" and not result.text("stderr")
+        assert not plots.run("pass").of("display_data"), "a figure is shown once"
+
+    def test_a_figure_at_the_end_of_a_failing_cell(self, plots: Kernel) -> None:
+        assert len(plots.run("plt.plot([1, 2]); 1/0").of("display_data")) == 1
+
+    def test_there_are_no_windows(self, plots: Kernel) -> None:
+        assert "no event loop" in plots.run("%gui qt").text("stderr")
+
+    def test_nothing_is_left_by_the_import(self, plots: Kernel) -> None:
+        assert plots.run("%who").text().split() == ["plt"]
+
+
+def test_nothing_outside_is_needed(host: Host, tmp_path: Path) -> None:
+    kernel = host.fork(env={}, cwd=tmp_path)
+    assert kernel.run("1+1").value == "2"
+    assert kernel.run("!/bin/echo hi").text() == "hi\n"
+    assert os.listdir(tmp_path) == []
+    kernel.close()
