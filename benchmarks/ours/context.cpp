@@ -1,0 +1,33 @@
+#include <ours/context.hpp>
+
+#include <ipybox/execution/execution_result.hpp>
+
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+std::string first_line(std::string const& text) { return text.substr(0, text.find('\n')); }
+
+} // namespace
+
+ipybox::executor context::started_executor(ipybox::any_approval approval) const {
+    auto box = new_executor(std::move(approval));
+    require(box.start());
+    return box;
+}
+
+void require(ipybox::result<void> const& done) {
+    if (!done) throw std::runtime_error(first_line(done.error().text()));
+}
+
+ipybox::execution_result require(ipybox::result<ipybox::execution_result> done) {
+    if (!done) throw std::runtime_error(first_line(done.error().text()));
+    return std::move(*done);
+}
+
+std::string outcome(ipybox::result<ipybox::execution_result> const& done) {
+    return done ? "ok" : first_line(done.error().text());
+}
+
+} // namespace bench

@@ -1,0 +1,52 @@
+// From nothing to the first result, and back.
+
+#include <ours/child_program.hpp>
+#include <ours/context.hpp>
+
+namespace bench {
+namespace {
+
+void host_process(context& context) {
+    std::vector<double> samples;
+    for (int i = 0; i < 2 * context.repeat; ++i) {
+        auto const begin = clock::now();
+        child_program const program(context.first_result, {context.sandbox_name});
+        (void)program.line();
+        samples.push_back(milliseconds_since(begin));
+    }
+    context.record("process_first_result", "ms", samples, "process start -> first 1+1");
+}
+
+void start_and_stop(context& context) {
+    std::vector<double> start, first, stop;
+    for (int i = 0; i < 2 * context.repeat; ++i) {
+        auto box = context.new_executor();
+        start.push_back(milliseconds([&] { require(box.start()); }));
+        first.push_back(start.back() + milliseconds([&] { require(box.execute("1+1")); }));
+        stop.push_back(milliseconds([&] { require(box.stop()); }));
+    }
+    context.record("start", "ms", start);
+    context.record("start_first_result", "ms", first, "start + first 1+1");
+    context.record("stop", "ms", stop);
+}
+
+void resets(context& context) {
+    auto box = context.started_executor();
+    std::vector<double> reset, first;
+    for (int i = 0; i < 5 * context.repeat; ++i) {
+        reset.push_back(milliseconds([&] { require(box.reset()); }));
+        first.push_back(reset.back() + milliseconds([&] { require(box.execute("1+1")); }));
+    }
+    context.record("reset", "ms", reset);
+    context.record("reset_first_result", "ms", first, "reset + first 1+1");
+}
+
+} // namespace
+
+std::vector<measurement> life_cycle_measurements() {
+    return {{{"process_first_result"}, host_process},
+            {{"start", "start_first_result", "stop"}, start_and_stop},
+            {{"reset", "reset_first_result"}, resets}};
+}
+
+} // namespace bench

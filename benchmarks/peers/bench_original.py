@@ -1,0 +1,532 @@
+"""Measures the Python package ipybox through its public API, as the baseline of other implementations.
+
+Run it with the interpreter of an environment that has `../requirements-original.txt` installed. It prints a table and,
+with `--json`, writes `{metric: {"unit", "samples", "note"}}`. See ../README.md for what each metric means.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import fnmatch
+import importlib.metadata
+import itertools
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+CAP = 15.0  # seconds after which a call counts as hanging
+SETTLE = 0.05  # seconds; execute() leaves work behind that would make the cancel() of the next call a no-op
+CALM = 4.0  # seconds; longer than the window of the gateway's output limits
+ENVIRONMENT = ["ipybox", "mcpygen", "mcp", "ipykernel", "ipython", "jupyter_client", "jupyter_kernel_gateway"]
+
+# Runs in the gateway and in the kernel: accepted connections send small messages at once. Tornado turns Nagle's
+# algorithm back on after each HTTP response, the one that opens a WebSocket included, so that must be refused too.
+NODELAY = """\
+import socket
+
+_accept = socket.socket.accept
+_setsockopt = socket.socket.setsockopt
+
+
+def accept(self):
+    connection, address = _accept(self)
+    if connection.family in (socket.AF_INET, socket.AF_INET6):
+        _setsockopt(connection, socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection, address
+
+
+def setsockopt(self, level, option, value, *rest):
+    if (level, option) == (socket.IPPROTO_TCP, socket.TCP_NODELAY):
+        value = 1
+    return _setsockopt(self, level, option, value, *rest)
+
+
+socket.socket.accept = accept
+socket.socket.setsockopt = setsockopt
+"""
+
+STUBBORN = """\
+import time
+while True:
+    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        pass
+"""
+
+
+@dataclass
+class Metric:
+    unit: str
+    samples: list[float]
+    note: str = ""
+
+
+@dataclass
+class Context:
+    """What a measurement needs to know, and where it leaves its figures."""
+
+    repeat: int
+    nodelay: bool
+    kernel_env: dict[str, str]
+    metrics: dict[str, Metric] = field(default_factory=dict)
+
+    def record(self, name: str, unit: str, samples: list[float], note: str = "") -> None:
+        self.metrics[name] = Metric(unit, samples, note)
+
+    def new_executor(self, **options: Any):
+        from ipybox import CodeExecutor
+
+        return CodeExecutor(kernel_env=self.kernel_env, **options)
+
+    @asynccontextmanager
+    async def executor(self, **options: Any) -> AsyncIterator[Any]:
+        executor = self.new_executor(**options)
+        await executor.start()
+        try:
+            yield executor
+        finally:
+            await asyncio.wait({asyncio.create_task(executor.stop())}, timeout=CAP)
+
+
+Measurement = Callable[[Context], Awaitable[None]]
+MEASUREMENTS: list[tuple[tuple[str, ...], Measurement]] = []
+
+
+def measures(*names: str) -> Callable[[Measurement], Measurement]:
+    def register(measurement: Measurement) -> Measurement:
+        MEASUREMENTS.append((names, measurement))
+        return measurement
+
+    return register
+
+
+async def milliseconds(action: Callable[..., Awaitable[Any]], *arguments: Any) -> float:
+    begin = time.perf_counter()
+    await action(*arguments)
+    return 1000 * (time.perf_counter() - begin)
+
+
+async def capped(awaitable: Awaitable[Any]) -> tuple[float, str]:
+    """Waits for an outcome: milliseconds, and `ok`, `hangs` or the error. What hangs is cancelled."""
+    task = asyncio.ensure_future(awaitable)
+    begin = time.perf_counter()
+    await asyncio.wait({task}, timeout=CAP)
+    elapsed = 1000 * (time.perf_counter() - begin)
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=CAP)
+        return elapsed, "hangs"
+    error = task.exception()
+    return elapsed, "ok" if error is None else f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
+
+
+def child(context: Context, probe: str) -> dict[str, float]:
+    """Runs a probe of this script in a process of its own: its report, and the milliseconds until it came."""
+    command = [sys.executable, str(HERE / Path(__file__).name), "--probe", probe] + ["--nodelay"] * context.nodelay
+    begin = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        report = json.loads(process.stdout.readline())
+        return report | {"elapsed": 1000 * (time.perf_counter() - begin)}
+
+
+# --- life cycle ----------------------------------------------------------------------------------------------------
+
+
+@measures("host_import", "process_first_result")
+async def host_process(context: Context) -> None:
+    runs = [child(context, "first_result") for _ in range(context.repeat)]
+    context.record("host_import", "ms", [run["import"] for run in runs], "import ipybox in a fresh process")
+    context.record("process_first_result", "ms", [run["elapsed"] for run in runs], "process start -> first 1+1")
+
+
+@measures("start", "start_first_result", "stop")
+async def life_cycle(context: Context) -> None:
+    start, first, stop = [], [], []
+    for _ in range(context.repeat):
+        executor = context.new_executor()
+        start.append(await milliseconds(executor.start))
+        first.append(start[-1] + await milliseconds(executor.execute, "1+1"))
+        stop.append(await milliseconds(executor.stop))
+    context.record("start", "ms", start)
+    context.record("start_first_result", "ms", first, "start + first 1+1")
+    context.record("stop", "ms", stop)
+
+
+@measures("reset", "reset_first_result")
+async def reset(context: Context) -> None:
+    async with context.executor() as executor:
+        resets, firsts = [], []
+        for _ in range(context.repeat):
+            resets.append(await milliseconds(executor.reset))
+            firsts.append(resets[-1] + await milliseconds(executor.execute, "1+1"))
+        context.record("reset", "ms", resets)
+        context.record("reset_first_result", "ms", firsts, "reset + first 1+1")
+
+
+@measures("pss_host", "pss_gateway", "pss_kernel", "pss_tree")
+async def memory(context: Context) -> None:
+    runs = [child(context, "memory") for _ in range(max(1, context.repeat // 3))]
+    for name in ["host", "gateway", "kernel", "tree"]:
+        context.record(f"pss_{name}", "MB", [run[name] for run in runs])
+
+
+# --- cells ---------------------------------------------------------------------------------------------------------
+
+
+@measures("execute_pass", "execute_expr", "execute_print", "execute_error")
+async def small_cells(context: Context) -> None:
+    from ipybox import CodeExecutionError
+
+    async def attempt(cell: str) -> None:
+        with suppress(CodeExecutionError):
+            await executor.execute(cell)
+
+    cells = {"execute_pass": "pass", "execute_expr": "1+1", "execute_print": "print(1)", "execute_error": "1/0"}
+    samples: dict[str, list[float]] = {name: [] for name in cells}
+    async with context.executor() as executor:
+        for cell in [*cells.values()] * 5:
+            await attempt(cell)
+        for _ in range(10 * context.repeat):
+            for name, cell in cells.items():
+                samples[name].append(await milliseconds(attempt, cell))
+    for name, cell in cells.items():
+        context.record(name, "ms", samples[name], cell)
+
+
+@measures("output_kept")
+async def output_kept(context: Context) -> None:
+    kept = []
+    async with context.executor() as executor:
+        for number in range(50 * context.repeat):
+            kept.append(float((await executor.execute(f"print({number})")).text == str(number)))
+    note = f"{kept.count(0.0)} of {len(kept)} calls of print(i) returned without their output"
+    context.record("output_kept", "share", kept, note)
+
+
+@measures("first_chunk")
+async def first_chunk(context: Context) -> None:
+    async def first(executor: Any) -> float:
+        begin = time.perf_counter()
+        elapsed = 0.0
+        async for _ in executor.stream("import time\nprint('x')\ntime.sleep(1)", chunks=True):
+            elapsed = elapsed or 1000 * (time.perf_counter() - begin)
+        return elapsed
+
+    async with context.executor() as executor:
+        await first(executor)
+        samples = [await first(executor) for _ in range(context.repeat)]
+    context.record("first_chunk", "ms", samples, "print, then one second of sleep")
+
+
+@measures("print_10k", "print_10k_received")
+async def many_prints(context: Context) -> None:
+    times, lines = [], []
+    async with context.executor() as executor:
+        for _ in range(context.repeat):
+            begin = time.perf_counter()
+            result = await executor.execute("for i in range(10_000): print('line', i)")
+            times.append(1000 * (time.perf_counter() - begin))
+            lines.append(float(len((result.text or "").splitlines())))
+    context.record("print_10k", "ms", times)
+    context.record("print_10k_received", "lines", lines, "sent: 10000")
+
+
+@measures("print_flushed", "print_flushed_received")
+async def flushed_prints(context: Context) -> None:
+    times, lines = [], []
+    async with context.executor() as executor:
+        for _ in range(max(1, context.repeat // 3)):
+            await asyncio.sleep(CALM)
+            begin = time.perf_counter()
+            result = await executor.execute("for i in range(5_000): print('line', i, flush=True)")
+            times.append(1000 * (time.perf_counter() - begin))
+            lines.append(float(len((result.text or "").splitlines())))
+    context.record("print_flushed", "ms", times)
+    context.record("print_flushed_received", "lines", lines, "sent: 5000")
+
+
+@measures("image_1mb")
+async def image(context: Context) -> None:
+    cell = "display({'image/png': data}, raw=True)"
+    async with context.executor() as executor:
+        await executor.execute("import base64, os\ndata = base64.b64encode(os.urandom(1_000_000)).decode()")
+        samples, images = [], 0
+        for _ in range(max(1, context.repeat // 3)):
+            await asyncio.sleep(CALM)
+            begin = time.perf_counter()
+            images += len((await executor.execute(cell)).images)
+            samples.append(1000 * (time.perf_counter() - begin))
+    context.record("image_1mb", "ms", samples, f"{images} of {len(samples)} images arrived")
+
+
+async def large_print(context: Context, name: str, size: int) -> None:
+    """One print of `size` characters, each in a calm moment so that no earlier output counts against it."""
+    times, received, notes = [], [], set()
+    for _ in range(max(1, context.repeat // 2)):
+        async with context.executor() as executor:
+            await executor.execute("pass")
+            task = asyncio.create_task(executor.execute(f"print('x' * {size})"))
+            elapsed, outcome = await capped(task)
+            times.append(elapsed)
+            text = (task.result().text or "") if outcome == "ok" else ""
+            received.append(float(text.count("x")) if set(text) == {"x"} else 0.0)
+            if received[-1] != size:
+                notes.add(outcome if outcome != "ok" else f"lost; returns {' '.join(text.split())[:60]!r}")
+            if outcome != "ok":
+                _, after = await capped(executor.execute("1+1"))
+                notes.add(f"next cell: {after}")
+    note = "; ".join(sorted(notes))
+    context.record(name, "ms", times, note)
+    context.record(f"{name}_received", "bytes", received, f"sent: {size}")
+
+
+@measures("print_1mb", "print_1mb_received")
+async def print_1mb(context: Context) -> None:
+    await large_print(context, "print_1mb", 1_000_000)
+
+
+@measures("print_10mb", "print_10mb_received")
+async def print_10mb(context: Context) -> None:
+    await large_print(context, "print_10mb", 10_000_000)
+
+
+@measures("print_20mb", "print_20mb_received")
+async def print_20mb(context: Context) -> None:
+    await large_print(context, "print_20mb", 20_000_000)
+
+
+@measures("shell", "shell_capture")
+async def shell(context: Context) -> None:
+    async with context.executor(approve_shell_cmds=False) as executor:
+        for name, cell in {"shell": "!true", "shell_capture": "x = !echo hi"}.items():
+            await executor.execute(cell)
+            samples = [await milliseconds(executor.execute, cell) for _ in range(3 * context.repeat)]
+            context.record(name, "ms", samples, cell)
+
+
+# --- interruption --------------------------------------------------------------------------------------------------
+
+
+@measures("cancel_sleep", "cancel_loop", "cancel_await")
+async def cancel(context: Context) -> None:
+    cells = {
+        "cancel_sleep": "import time; time.sleep(60)",
+        "cancel_loop": "while True: pass",
+        "cancel_await": "import asyncio; await asyncio.sleep(60)",
+    }
+    async with context.executor() as executor:
+        for name, cell in cells.items():
+            samples = []
+            for _ in range(context.repeat):
+                task = asyncio.create_task(executor.execute(cell))
+                await asyncio.sleep(0.3)
+                executor.cancel()
+                samples.append((await capped(task))[0])
+                await executor.execute("pass")
+                await asyncio.sleep(SETTLE)
+            context.record(name, "ms", samples, "cancel() -> execute() returns")
+
+
+@measures("cancel_after_execute")
+async def cancel_after_execute(context: Context) -> None:
+    """Cancels a call that began as soon as the one before it had returned."""
+    obeyed = []
+    async with context.executor() as executor:
+        for _ in range(max(1, context.repeat // 2)):
+            await executor.execute("pass")
+            task = asyncio.create_task(executor.execute("import time; time.sleep(3)"))
+            await asyncio.sleep(0.3)
+            begin = time.perf_counter()
+            executor.cancel()
+            await asyncio.wait({task})
+            obeyed.append(float(time.perf_counter() - begin < 2))
+    context.record("cancel_after_execute", "share", obeyed, "cancel() calls obeyed when one execute() follows another")
+
+
+@measures("cancel_await_stops")
+async def cancel_await(context: Context) -> None:
+    """When a cancelled `await` cell really stops, whatever its call reports."""
+    cell = """\
+import asyncio, pathlib, time
+try:
+    await asyncio.sleep(8)
+finally:
+    pathlib.Path("stopped").write_text(str(time.time()))
+"""
+    stopped = Path("stopped")
+    samples = []
+    async with context.executor() as executor:
+        for _ in range(max(1, context.repeat // 3)):
+            stopped.unlink(missing_ok=True)
+            task = asyncio.create_task(executor.execute(cell))
+            await asyncio.sleep(0.3)
+            begin = time.time()
+            executor.cancel()
+            await capped(task)
+            while not stopped.exists():
+                await asyncio.sleep(0.05)
+            await asyncio.sleep(SETTLE)
+            samples.append(1000 * (float(stopped.read_text()) - begin))
+            await executor.execute("pass")
+            await asyncio.sleep(SETTLE)
+    context.record("cancel_await_stops", "ms", samples, "cancel() -> cell, in a sleep of 8 s, ends")
+
+
+@measures("cancel_stubborn")
+async def cancel_stubborn(context: Context) -> None:
+    """A cell that swallows KeyboardInterrupt: how long until the executor runs the next cell."""
+    samples, outcomes = [], set()
+    for _ in range(max(1, context.repeat // 5)):
+        async with context.executor() as executor:
+            task = asyncio.create_task(executor.execute(STUBBORN))
+            await asyncio.sleep(0.3)
+            executor.cancel()
+            elapsed, outcome = await capped(task)
+            after, outcome_after = await capped(executor.execute("1+1"))
+            samples.append(elapsed + after)
+            outcomes.add(f"cancelled call: {outcome}; next cell: {outcome_after}")
+    context.record("cancel_stubborn", "ms", samples, "; ".join(sorted(outcomes)))
+
+
+@measures("timeout_excess")
+async def timeout(context: Context) -> None:
+    budget = 0.5
+    samples = []
+    async with context.executor() as executor:
+        for _ in range(context.repeat):
+            elapsed, outcome = await capped(executor.execute("import time; time.sleep(60)", timeout=budget))
+            assert outcome.startswith("TimeoutError"), outcome
+            samples.append(elapsed - 1000 * budget)
+    context.record("timeout_excess", "ms", samples, f"beyond a budget of {budget} s")
+
+
+@measures("kernel_death")
+async def kernel_death(context: Context) -> None:
+    samples, outcomes = [], set()
+    for _ in range(max(1, context.repeat // 5)):
+        async with context.executor() as executor:
+            elapsed, outcome = await capped(executor.execute("import os; os._exit(1)"))
+            samples.append(elapsed)
+            outcomes.add(outcome)
+    context.record("kernel_death", "ms", samples, "; ".join(sorted(outcomes)))
+
+
+# --- probes, each in a process of its own --------------------------------------------------------------------------
+
+
+async def probe_first_result(context: Context) -> None:
+    begin = time.perf_counter()
+    import ipybox  # noqa: F401
+
+    imported = 1000 * (time.perf_counter() - begin)
+    async with context.executor() as executor:
+        await executor.execute("1+1")
+        print(json.dumps({"import": imported}), flush=True)
+
+
+async def probe_memory(context: Context) -> None:
+    import psutil
+
+    async with context.executor() as executor:
+        await executor.execute("1+1")
+        host = psutil.Process()
+        sizes = {"host": pss(host), "gateway": 0.0, "kernel": 0.0}
+        for process in host.children(recursive=True):
+            role = "kernel" if "ipykernel_launcher" in process.cmdline() else "gateway"
+            sizes[role] += pss(process)
+        print(json.dumps(sizes | {"tree": sum(sizes.values())}), flush=True)
+
+
+def pss(process: Any) -> float:
+    return process.memory_full_info().pss / 1e6
+
+
+PROBES = {"first_result": probe_first_result, "memory": probe_memory}
+
+
+# --- command line --------------------------------------------------------------------------------------------------
+
+
+def nodelay_environment(folder: Path) -> dict[str, str]:
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(NODELAY)
+    return {"PYTHONPATH": str(folder)}
+
+
+def show(name: str, metric: Metric) -> None:
+    known = metric.samples
+    figures = [f"{f(known):12.2f}" if known else f"{'-':>12}" for f in (statistics.median, min, max)]
+    print(f"{name:26} {metric.unit:8}", *figures, f"{len(known):5}  {metric.note}", flush=True)
+
+
+async def measure(context: Context, patterns: list[str]) -> None:
+    print(f"{'metric':26} {'unit':8} {'median':>12} {'min':>12} {'max':>12} {'n':>5}  note", flush=True)
+    for names, measurement in MEASUREMENTS:
+        if not any(fnmatch.fnmatch(name, pattern) for name in names for pattern in patterns):
+            continue
+        before = set(context.metrics)
+        try:
+            await measurement(context)
+        except Exception as error:
+            for name in [name for name in names if name not in context.metrics]:
+                context.record(name, "", [], f"failed: {type(error).__name__}: {error}"[:200])
+        for name in context.metrics:
+            if name not in before:
+                show(name, context.metrics[name])
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here")
+    parser.add_argument(
+        "--repeat", type=int, default=10, metavar="N", help="repetitions of slow operations (default: 10)"
+    )
+    parser.add_argument("--only", default="*", metavar="NAME,...", help="metrics to measure; wildcards allowed")
+    parser.add_argument("--nodelay", action="store_true", help="force TCP_NODELAY on the gateway's connections")
+    parser.add_argument("--list", action="store_true", help="list the metrics and stop")
+    parser.add_argument("--probe", choices=PROBES, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = parse_arguments()
+    if options.list:
+        print(*itertools.chain.from_iterable(names for names, _ in MEASUREMENTS), sep="\n")
+        return
+
+    warnings.simplefilter("ignore")
+    output = options.json.resolve() if options.json else None
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        kernel_env = nodelay_environment(Path(folder, "nodelay")) if options.nodelay else {}
+        context = Context(options.repeat, options.nodelay, kernel_env)
+        if options.probe:
+            asyncio.run(PROBES[options.probe](context))
+            return
+
+        versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ENVIRONMENT)
+        note = f"Python {platform.python_version()}, {versions}{', nodelay' * options.nodelay}"
+        print(note)
+        context.record("environment", "", [], note)
+        asyncio.run(measure(context, options.only.split(",")))
+        if output:
+            output.write_text(json.dumps({name: asdict(metric) for name, metric in context.metrics.items()}) + "\n")
+
+
+if __name__ == "__main__":
+    main()
