@@ -83,3 +83,10 @@ function(ipybox_add_compile_failures folder)
       LABELS compile TIMEOUT 300 RUN_SERIAL TRUE PASS_REGULAR_EXPRESSION "${sentence}")
   endforeach()
 endfunction()
+
+# Every header compiles alone. The preset header-only builds the target before, then there is nothing left to do.
+function(ipybox_add_headers_alone)
+  add_test(NAME headers_alone
+    COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target all_verify_interface_header_sets)
+  set_tests_properties(headers_alone PROPERTIES LABELS fast RUN_SERIAL TRUE TIMEOUT 900)
+endfunction()
