@@ -1,0 +1,119 @@
+#include "support/catch.hpp"
+#include "support/transport_driver.hpp"
+
+#include <ipybox/transport/transport.hpp>
+
+#include <asio/experimental/channel.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <memory>
+#include <utility>
+
+namespace {
+
+//[exemplar
+/// A kernel that answers every cell with its own code.
+class echo_transport {
+  public:
+    static constexpr auto completes_with = ipybox::completion_rule::reply;
+    static constexpr auto duty = ipybox::supervisor_options::role::spawns_only;
+
+    asio::awaitable<ipybox::result<ipybox::kernel_info>> start(std::shared_ptr<ipybox::supervisor>, ipybox::kernel_launch) {
+        auto const executor = co_await asio::this_coro::executor;
+        answers_ = std::make_unique<queue>(executor, 16);
+        ipybox::kernel_info info;
+        info.implementation = "echo";
+        co_return info;
+    }
+
+    asio::awaitable<ipybox::result<void>> send(ipybox::jupyter::message m) {
+        if (!answers_) co_return ipybox::failure(ipybox::errc::not_running);
+        ipybox::jupyter::message output(ipybox::jupyter::channel::iopub, "stream", {{"name", "stdout"}, {"text", m.content["code"]}});
+        ipybox::jupyter::message reply(ipybox::jupyter::channel::shell, "execute_reply", {{"status", "ok"}});
+        output.parent_id = reply.parent_id = m.id;
+        answers_->try_send(asio::error_code(), std::move(output));
+        answers_->try_send(asio::error_code(), std::move(reply));
+        co_return ipybox::result<void>();
+    }
+
+    asio::awaitable<ipybox::result<ipybox::jupyter::message>> receive() {
+        if (!answers_) co_return ipybox::failure(ipybox::errc::not_running);
+        asio::error_code closed;
+        auto m = co_await answers_->async_receive(asio::redirect_error(asio::use_awaitable, closed));
+        if (closed) co_return ipybox::failure(ipybox::errc::not_running);
+        co_return m;
+    }
+
+    asio::awaitable<ipybox::result<void>> interrupt() { co_return ipybox::result<void>(); }
+
+    asio::awaitable<void> stop() {
+        if (answers_) answers_->close();
+        co_return;
+    }
+
+  private:
+    using queue = asio::experimental::channel<void(asio::error_code, ipybox::jupyter::message)>;
+    std::unique_ptr<queue> answers_;
+};
+static_assert(ipybox::transport<echo_transport>);
+//]
+
+// --- what is no transport
+
+struct nothing {};
+static_assert(!ipybox::transport<nothing>);
+
+struct no_rule : echo_transport {
+  private:
+    using echo_transport::completes_with;
+};
+static_assert(!ipybox::transport<no_rule>);
+
+struct plain_send : echo_transport {
+    ipybox::result<void> send(ipybox::jupyter::message);
+};
+static_assert(!ipybox::transport<plain_send>);
+
+struct bytes : echo_transport {
+    asio::awaitable<ipybox::result<std::string>> receive();
+};
+static_assert(!ipybox::transport<bytes>);
+
+struct pinned : echo_transport {
+    pinned() = default;
+    pinned(pinned&&) = delete;
+};
+static_assert(!ipybox::transport<pinned>);
+
+// --- a type of somebody else
+
+struct foreign {};
+
+} // namespace
+
+template <>
+struct ipybox::transport_traits<foreign> {
+    static asio::awaitable<result<kernel_info>> start(foreign&, std::shared_ptr<supervisor>, kernel_launch);
+    static asio::awaitable<result<void>> send(foreign&, jupyter::message);
+    static asio::awaitable<result<jupyter::message>> receive(foreign&);
+    static asio::awaitable<result<void>> interrupt(foreign&);
+    static asio::awaitable<void> stop(foreign&);
+    static constexpr completion_rule completes_with() { return completion_rule::reply; }
+    static constexpr supervisor_options::role duty() { return supervisor_options::role::spawns_only; }
+};
+static_assert(ipybox::transport<foreign>);
+
+TEST_CASE("transport: the exemplar of the concept's page") {
+    ipybox::test::transport_driver<echo_transport> driver(echo_transport(), {});
+    CHECK(driver.receive().error() == ipybox::errc::not_running);
+    auto const info = driver.start({});
+    REQUIRE(info);
+    CHECK(info->implementation == "echo");
+    auto const cell = driver.execute("print('x')");
+    CHECK(cell.out == "print('x')");
+    CHECK(cell.status == "ok");
+    driver.stop();
+    CHECK(driver.receive().error() == ipybox::errc::not_running);
+}
