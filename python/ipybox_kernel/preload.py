@@ -18,6 +18,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Iterator
 
+from ipybox_kernel.child import DEFAULTS
+
 if TYPE_CHECKING:
     from ipybox_kernel.kernel import HandlersKernel
 
@@ -40,6 +42,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     with without(NOT_NEEDED):
         classes = import_kernel()
         built = build([classes[level]] if level in classes else list(classes.values()))
+    os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in modules:
         preload_module(module)
     gc.freeze()

@@ -10,7 +10,7 @@ import os
 import struct
 import sys
 import termios
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from ipybox_kernel import wire
 from ipybox_kernel.interrupt import interrupts
@@ -42,7 +42,7 @@ class Channel(io.BufferedIOBase):
 
     def write(self, data: Any) -> int:
         """Sends valid UTF-8. TextIOWrapper has forgotten it by now: it must all be gone before anything is raised."""
-        with interrupts, self.streams.lock:
+        with interrupts:
             if self.streams.forked:
                 write_all(self.number, data)
             else:
@@ -63,38 +63,62 @@ class Channel(io.BufferedIOBase):
 class Out(io.TextIOWrapper):
     """``sys.stdout`` or ``sys.stderr``.
 
-    There is no BufferedWriter below: after an exception it would write its bytes again. The first write after a flush
-    arranges for the next one and gives way to the method in C until then.
+    TextIOWrapper keeps what is pending, and gives it all away under the lock of the streams. It must not do so by
+    itself when much is pending: before CPython 3.12.5 that loses text of other threads. And there is no BufferedWriter
+    below, which would write its bytes again after an exception.
     """
 
     def __init__(self, name: str, number: int, streams: Streams) -> None:
         self.channel = Channel(name, number, streams)
         super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
-        self._CHUNK_SIZE = CHUNK
+        self._CHUNK_SIZE = 1 << 30
         self.streams = streams
         self.capture: Capture | None = None
         self.dirty = False
         self._binary = Binary(self)
-        self._write = super().write
-        self.write = self._first_write  # type: ignore[method-assign]
+        self.write, self._close_room = self._writer()  # type: ignore[method-assign]
 
-    def _first_write(self, text: str) -> int:
-        with interrupts:
-            self.streams.switch_to(self)
-            self.dirty = True
-            self.write = self._write  # type: ignore[method-assign]
-            return self._write(text)
+    def _writer(self) -> tuple[Callable[[str], int], Callable[[], None]]:
+        """``write``, as a closure for speed, and what makes its next call a slow one."""
+        put, send, room = super().write, super().flush, 0
+
+        def write(text: str) -> int:
+            nonlocal room
+            if (size := len(text)) > room:
+                return write_slowly(text)
+            room -= size
+            return put(text)
+
+        def write_slowly(text: str) -> int:
+            nonlocal room
+            with interrupts, self.streams.lock:
+                if self.dirty:
+                    send()
+                else:
+                    self.streams.switch_to(self)
+                    self.dirty = True
+                room = CHUNK - len(text)
+                count = put(text)
+                if room < 0:
+                    send()
+            return count
+
+        def close_room() -> None:
+            nonlocal room
+            room = 0
+
+        return write, close_room
 
     def flush(self) -> None:
         """Sends what is pending here and in the pipe."""
-        with interrupts:
+        with interrupts, self.streams.lock:
             self.flush_text()
             if self.capture:
                 self.capture.drain()
 
     def flush_text(self) -> None:
-        if not self.streams.forked:
-            self.write = self._first_write  # type: ignore[method-assign]
+        """Sends what is pending here; for those who hold the lock."""
+        self._close_room()
         self.dirty = False
         super().flush()
 
@@ -115,7 +139,8 @@ class Out(io.TextIOWrapper):
         if self.capture:
             os.close(self.capture.fd)
             self.capture = None
-        self.write = self._write  # type: ignore[method-assign]
+        self.write = super().write  # type: ignore[method-assign]
+        self._CHUNK_SIZE = 8192
         self.reconfigure(line_buffering=True)
 
 
