@@ -1,15 +1,18 @@
-// prints: plots/
+// prints: /ipybox-plots/
 // prints: a table of 3 rows
 
 #include <ipybox/execution.hpp>
 #include <ipybox/executor.hpp>
 
+#include <filesystem>
 #include <iostream>
 
 int main() {
     //! [preload]
+    auto const folder = std::filesystem::temp_directory_path() / "ipybox-plots";
+
     // Preloaded modules are imported once, before kernels are forked: `import matplotlib.pyplot` then costs the code nothing.
-    ipybox::executor box({.images_dir = "plots", .preload = {"matplotlib.pyplot"}});
+    ipybox::executor box({.images_dir = folder, .preload = {"matplotlib.pyplot"}});
     //! [preload]
     if (auto started = box.start(); !started) {
         std::cerr << started.error() << '\n';

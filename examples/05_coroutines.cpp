@@ -9,6 +9,7 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
+#include <asio/this_coro.hpp>
 
 #include <iostream>
 
@@ -29,7 +30,16 @@ asio::awaitable<void> look(ipybox::executor& bob) {
 }
 //! [coroutine]
 
-asio::awaitable<void> both(ipybox::executor& alice, ipybox::executor& bob, bool& done) {
+//! [shared]
+asio::awaitable<void> both(bool& done) {
+    // What the executors do runs on the application's own context. They end with this coroutine, and `run` returns.
+    auto const io = co_await asio::this_coro::executor;
+
+    // One sandbox and one preloaded interpreter for both: the second kernel is forked within milliseconds and shares its memory.
+    ipybox::runtime shared;
+    ipybox::executor alice(io, {}, {}, shared);
+    ipybox::executor bob(io, {}, {}, shared);
+
     if (auto started = co_await alice.async_start(); !started) {
         std::cerr << started.error() << '\n';
         co_return;
@@ -38,19 +48,12 @@ asio::awaitable<void> both(ipybox::executor& alice, ipybox::executor& bob, bool&
     co_await look(bob);
     done = true;
 }
+//! [shared]
 
 int main() {
-    //! [shared]
-    // One sandbox and one preloaded interpreter for both: the second kernel is forked within milliseconds and shares its memory.
-    // What they do runs on the application's own context; the library adds no thread for them.
     asio::io_context io;
-    ipybox::runtime shared;
-    ipybox::executor alice(io.get_executor(), {}, {}, shared);
-    ipybox::executor bob(io.get_executor(), {}, {}, shared);
-    //! [shared]
-
     auto done = false;
-    asio::co_spawn(io, both(alice, bob, done), asio::detached);
+    asio::co_spawn(io, both(done), asio::detached);
     io.run();
     return done ? 0 : 1;
 }
