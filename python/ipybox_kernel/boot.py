@@ -1,48 +1,49 @@
-"""The text that starts the supervisor: ``PYTHON -E -c BOOT N``. It gets the package from the host and hands over to it."""
+"""The text that starts the supervisor, ``PYTHON -E -c BOOT N``: gets the package from the host and hands over."""
 
 import sys
 
 sys.path.remove("")  # nothing may be imported from the working directory
 
 import fcntl
-import importlib.machinery
 import json
 import os
 import socket
 import struct
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
 
 
 class Sources:
     """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines."""
 
-    def __init__(self, texts):
+    def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, module = name.partition(".")
         if package != "ipybox_kernel" or (module and module not in self.texts):
             return None
-        spec = importlib.machinery.ModuleSpec(name, self, is_package=not module)
+        spec = ModuleSpec(name, self, is_package=not module)  # type: ignore[arg-type]  # importlib.abc is dear
         spec.origin, spec.has_location = self.filename(name), bool(module)
         return spec
 
-    def create_module(self, spec):
-        return None
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An ordinary one."""
 
-    def exec_module(self, module):
+    def exec_module(self, module: ModuleType) -> None:
         exec(self.get_code(module.__name__), module.__dict__)
 
-    def get_code(self, name):
-        return compile(self.get_source(name), self.filename(name), "exec", dont_inherit=True)
+    def get_code(self, name: str) -> CodeType:
+        return compile(self.get_source(name), self.filename(name), "exec")
 
-    def get_source(self, name):
+    def get_source(self, name: str) -> str:
         return self.texts.get(name.partition(".")[2], "")
 
-    def filename(self, name):
+    def filename(self, name: str) -> str:
         return f"<ipybox_kernel>/{name.partition('.')[2] or '__init__'}.py"
 
 
-def control_socket(number):
+def control_socket(number: int) -> socket.socket:
     """Moves the control descriptor out of the way of 0 to 2, and gives these something harmless."""
     control = socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10))
     null = os.open(os.devnull, os.O_RDWR)
@@ -54,7 +55,7 @@ def control_socket(number):
     return control
 
 
-def greeting(control):
+def greeting(control: socket.socket) -> tuple[dict[str, object], dict[str, str]]:
     """The host's first message and the texts it came with."""
     data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
     if not data:

@@ -23,7 +23,7 @@ DEFAULTS = {
 
 
 def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
-    """Runs a kernel in this process, which was forked for it. One step after the other; guards belong before the last."""
+    """Runs a kernel in this process, which was forked for it, one step after the other. Guards go before the last."""
     gc.enable()
     process.forget_signals()
     process.detach(birth.supervisor)

@@ -57,7 +57,7 @@ class Interrupts:
         self.cancel()
 
     def cancel(self) -> None:
-        """Cancels the task of an ``await`` cell. Once is enough: what swallows it gets KeyboardInterrupt the next time."""
+        """Cancels the task of an ``await`` cell, once: what swallows that gets KeyboardInterrupt the next time."""
         if self.task is not None and self.loop is not None:
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)

@@ -10,11 +10,12 @@ import os
 import sys
 import threading
 from collections import deque
+from collections.abc import Coroutine
 from types import SimpleNamespace
-from typing import Any, Coroutine
+from typing import Any
 
-from IPython.core.error import StdinNotImplementedError, UsageError
 from ipykernel.ipkernel import IPythonKernel
+from IPython.core.error import StdinNotImplementedError, UsageError
 
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.session import Sink
@@ -134,7 +135,7 @@ class HandlersKernel(IPythonKernel):
     async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         """Runs a cell between busy and idle, as Jupyter has it."""
         content = parent["content"]
-        content.update(code=content["code"], stop_on_error=False)  # fails here without code; and there is no queue to stop
+        content.update(code=content["code"], stop_on_error=False)  # without code ipykernel would not even reply
         self.publish_status("busy")
         await super().execute_request(stream, ident, parent)
         self.publish_status("idle")
@@ -187,7 +188,7 @@ class HandlersKernel(IPythonKernel):
         }
 
     def quiet(self) -> bool:
-        """Whether the cell ends in a semicolon. (IPython looks at the latest cell in its history, which may be another.)"""
+        """Whether the cell ends in a semicolon. (IPython looks at the end of its history: another cell, perhaps.)"""
         code = self.get_parent("shell").get("content", {}).get("code", "")
         return bool(self.shell.displayhook.semicolon_at_end_of_expression(code))
 
@@ -249,7 +250,7 @@ class HandlersKernel(IPythonKernel):
 
 
 class LeanKernel(HandlersKernel):
-    """Our own ``execute_request`` and ``do_execute``: a cell is transformed once, driven directly and can be stopped."""
+    """Our own way to run a cell: it is transformed once, driven directly, and can be stopped wherever it is."""
 
     level = "lean"
 

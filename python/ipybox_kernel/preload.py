@@ -14,11 +14,10 @@ import tempfile
 import threading
 import traceback
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterator
-
-from ipybox_kernel.child import DEFAULTS
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ipybox_kernel.kernel import HandlersKernel
@@ -42,6 +41,8 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     with without(NOT_NEEDED):
         classes = import_kernel()
         built = build([classes[level]] if level in classes else list(classes.values()))
+    from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
+
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in modules:
         preload_module(module)
@@ -96,7 +97,7 @@ def make(candidate: Any) -> HandlersKernel:
         user_ns=None,
         log=logging.getLogger("ipykernel"),
     )
-    made.shell.compile = CachingCompiler()  # ipykernel's invents files for its debugger; IPython then shows every recursion
+    made.shell.compile = CachingCompiler()  # ipykernel's invents files, for its debugger; IPython trips over them
     made.shell.db = Store()
     made.shell.magics_manager.register_lazy("store", "IPython.extensions.storemagic")
     warnings.filterwarnings("ignore", message="To exit: use")
@@ -121,7 +122,7 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, cell) for cell in WARM_UP), gc.freeze]
+    return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
@@ -130,7 +131,7 @@ def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     built.session.connect(recorder)
     loop = asyncio.new_event_loop()
     with pristine(built.shell), stage(built):
-        loop.run_until_complete(built.handle(0, request("execute_request", code=code, silent=False, store_history=False)))
+        loop.run_until_complete(built.handle(0, cell(code)))
     loop.close()
     return recorder.messages
 
@@ -146,9 +147,10 @@ class Recorder:
         self.messages.append({**json.loads(frames[0]), "content": json.loads(frames[3])})
 
 
-def request(msg_type: str, **content: Any) -> list[memoryview]:
-    """The frames of a request."""
-    header = {"msg_id": "rehearsal", "msg_type": msg_type, "session": "", "username": "", "version": "5.4"}
+def cell(code: str) -> list[memoryview]:
+    """The frames of a request to run a cell."""
+    header = {"msg_id": "rehearsal", "msg_type": "execute_request"}
+    content = {"code": code, "silent": False, "store_history": False}
     return [memoryview(json.dumps(part).encode()) for part in (header, {}, {}, content)]
 
 

@@ -24,11 +24,13 @@ class Sink:
 class LeanSession(Session):
     """Builds the messages of the kernel and gives them to whatever link it is connected to."""
 
-    link: Any = None
-    numbers = itertools.count()
-    request: dict[str, Any] = {}  # header of the request that is being handled
-    request_json: bytes = b"{}"
-    last_error: dict[str, Any] | None = None
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.link: Any = None
+        self.numbers = itertools.count()
+        self.request: dict[str, Any] = {}  # header of the request that is being handled
+        self.request_json = b"{}"
+        self.last_error: dict[str, Any] | None = None
 
     def connect(self, link: Any) -> None:
         """Starts a session of its own over a link."""
@@ -89,7 +91,9 @@ class LeanSession(Session):
     ) -> dict[str, Any] | None:
         """Sends a message through a Sink. Anything else is somebody's own socket and goes the ordinary way."""
         if not isinstance(stream, Sink):
-            return super().send(stream, msg_or_type, content, parent, ident, buffers, track, header, metadata)
+            return super().send(  # type: ignore[no-any-return]
+                stream, msg_or_type, content, parent, ident, buffers, track, header, metadata
+            )
         if isinstance(msg_or_type, str):
             message = self.msg(msg_or_type, content, parent, header, metadata)
         else:
@@ -108,4 +112,4 @@ class LeanSession(Session):
             wire.to_json(body),
             *frames,
         ])
-        return message  # type: ignore[no-any-return]
+        return message

@@ -10,7 +10,8 @@ import struct
 import subprocess
 import sys
 import termios
-from typing import IO, Any, Callable
+from collections.abc import Callable
+from typing import IO, Any
 
 from IPython.utils.text import LSString, SList
 
@@ -48,7 +49,7 @@ class ShellCommands:
         return SList(text.splitlines()) if split else LSString(text)
 
     @staticmethod
-    def _target(stream: Any, own: Any) -> Write | IO[str]:
+    def _target(stream: Any, own: Any) -> Any:
         """Our own stream as it is: the command inherits it. Any other (``%%capture``) has to be written to."""
         return own if stream is own else stream.write
 
@@ -59,7 +60,6 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
     A target is an open file, which the command inherits, or a function that gets its text; stderr may be None for
     "where stdout goes". This is the one place where a command starts.
     """
-    targets = [stdout] if stderr is None else [stdout, stderr]
     out, err = (subprocess.PIPE if callable(target) else target for target in (stdout, stderr or stdout))
     process = subprocess.Popen(
         [SHELL, "-c", command],

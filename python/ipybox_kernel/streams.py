@@ -10,7 +10,8 @@ import os
 import struct
 import sys
 import termios
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ipybox_kernel import wire
 from ipybox_kernel.interrupt import interrupts
@@ -123,7 +124,7 @@ class Out(io.TextIOWrapper):
         super().flush()
 
     @property
-    def buffer(self) -> Any:  # type: ignore[override]
+    def buffer(self) -> Any:
         """For bytes; the real buffer wants valid UTF-8."""
         return self._binary
 

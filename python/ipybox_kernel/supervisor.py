@@ -12,8 +12,9 @@ import struct
 import sys
 import traceback
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable, NoReturn
+from typing import Any, NoReturn
 
 from ipybox_kernel import process
 
@@ -48,7 +49,7 @@ class Supervisor:
         self.control = control
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
-        self.chores: deque[Callable[[], None]] = deque()  # done while no request waits
+        self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)

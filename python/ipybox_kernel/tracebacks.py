@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Callable
+from typing import Any
 
 from IPython.core.error import UsageError
 

@@ -8,7 +8,8 @@ import socket
 import struct
 import threading
 from binascii import b2a_base64
-from typing import Any, Sequence, Union
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from jupyter_client.jsonutil import json_clean, json_default
 
@@ -19,7 +20,7 @@ MAX_MESSAGE = 256 << 20
 MAX_FRAMES = 255
 RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 
-Frame = Union[bytes, memoryview]
+Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=json_default).encode
@@ -37,7 +38,9 @@ def to_json(value: Any) -> bytes:
 def split_raw(content: Content, metadata: Content, buffers: Sequence[Frame]) -> tuple[Content, Content, list[Frame]]:
     """Moves the long MIME values of a display message out of its content into buffers."""
     data = content.get("data")
-    long = {kind: value for kind, value in data.items() if is_long(value)} if isinstance(data, dict) else {}
+    if not isinstance(data, dict):
+        return content, metadata, list(buffers)
+    long = {kind: value for kind, value in data.items() if is_long(value)}
     if not long:
         return content, metadata, list(buffers)
     frames, places = list(buffers), []

@@ -29,12 +29,12 @@ def test_import_path(host: Host, tmp_path: Path) -> None:
     for name in ("cwd", "extra"):
         (tmp_path / name).mkdir()
         (tmp_path / name / f"in_{name}.py").write_text(f"where = '{name}'")
-    (tmp_path / "extra" / "colorsys.py").write_text("mine = True")
+    (tmp_path / "extra" / "mailbox.py").write_text("mine = True")
     env = {**default_env(), "PYTHONPATH": f"{tmp_path}/extra::relative"}
     kernel = host.fork(env=env, cwd=tmp_path / "cwd")
     assert kernel.run("import sys; print(sys.path[:3])").text() == \
         str(["", f"{tmp_path}/extra", f"{tmp_path}/cwd/relative"]) + "\n"
-    assert kernel.run("import in_cwd, in_extra, colorsys; print(in_cwd.where, in_extra.where, colorsys.mine)").text() == \
+    assert kernel.run("import in_cwd, in_extra, mailbox; print(in_cwd.where, in_extra.where, mailbox.mine)").text() == \
         "cwd extra True\n"
     (tmp_path / "cwd" / "written_later.py").write_text("x = 1")
     assert kernel.run("import written_later; print(written_later.x)").text() == "1\n"

@@ -104,6 +104,14 @@ def test_preloaded_modules_are_there_in_every_kernel() -> None:
         assert "no_such_module" in host.stderr()
 
 
+def test_preloaded_matplotlib_draws_inline() -> None:
+    with Host(modules=["matplotlib.pyplot"]) as host:
+        result = host.fork().run("import matplotlib; print(matplotlib.get_backend())")
+        if "ModuleNotFoundError" in result.error:
+            pytest.skip("matplotlib is not installed")
+        assert "inline" in result.text()
+
+
 def test_what_was_kept_out_while_preloading_can_be_imported(kernel: Kernel) -> None:
     assert kernel.run("import debugpy, jedi").reply["status"] == "ok"
 
