@@ -281,8 +281,17 @@ TEST_CASE("zmq_transport interrupts by message where the kernelspec says so", "[
         REQUIRE(m);
         if (m->type == "stream") break;
     }
-    REQUIRE(b.driver.interrupt());
+    // Two at once, and somebody who receives beside them.
+    int answered = 0;
+    auto const interrupt = [](zmq_transport& t, int& count) -> asio::awaitable<void> {
+        auto const done = co_await t.interrupt();
+        if (done) ++count;
+    };
+    for (int i = 0; i < 2; ++i)
+        asio::co_spawn(b.driver.context(), interrupt(b.driver.transport(), answered), [](std::exception_ptr) {});
     CHECK(b.driver.finish(id).status == "error");
+    CHECK(b.driver.execute("'alive'").value == "'alive'");
+    CHECK(answered == 2);
 }
 
 TEST_CASE("zmq_transport reports how a kernel died, after all it said", "[zmq][compat]") {

@@ -14,8 +14,10 @@
 #include <array>
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 
 namespace ipybox::detail {
@@ -23,7 +25,7 @@ namespace ipybox::detail {
 /**
  * \brief The sockets to one kernel: messages in and out, and the end of the kernel.
  * \details The link has requests of its own (`ask`, `poke`). What the kernel says to them carries ids with a prefix of the link as parents, and never leaves
- * the link. One coroutine may wait in `receive` and one in `ask` or `connected`; each has a timer that is cancelled when something changed.
+ * the link. Any number of coroutines may wait; all look again when something has changed.
  */
 class zmq_link : public std::enable_shared_from_this<zmq_link> {
   public:
@@ -32,8 +34,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     using channel = jupyter::channel;
 
     zmq_link(asio::any_io_executor executor, jupyter::connection_info info, bool own_process)
-        : executor_(executor), info_(std::move(info)), signer_(info_.key), own_process_(own_process), reader_(executor),
-          caller_(executor) {}
+        : executor_(executor), info_(std::move(info)), signer_(info_.key), own_process_(own_process) {}
 
     /// Connects shell alone, and goes on trying until somebody listens.
     [[nodiscard]] result<void> open_probe();
@@ -66,6 +67,35 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     void close() noexcept;
 
   private:
+    using replies = std::map<std::string, std::optional<message>, std::less<>>;
+
+    /// Makes the link keep the reply to a request as long as somebody waits for it.
+    class expected_reply {
+      public:
+        expected_reply(replies& all, std::string id) : all_(all), id_(std::move(id)) { all_.try_emplace(id_); }
+        expected_reply(expected_reply const&) = delete;
+        expected_reply& operator=(expected_reply const&) = delete;
+        ~expected_reply() { all_.erase(id_); }
+
+      private:
+        replies& all_;
+        std::string id_;
+    };
+
+    /// A timer that `notify` cancels.
+    struct waiter {
+        waiter(std::set<asio::steady_timer*>& waiting, asio::any_io_executor const& executor, clock::time_point when)
+            : all(waiting), timer(executor, when) {
+            all.insert(&timer);
+        }
+        waiter(waiter const&) = delete;
+        waiter& operator=(waiter const&) = delete;
+        ~waiter() { all.erase(&timer); }
+
+        std::set<asio::steady_timer*>& all;
+        asio::steady_timer timer;
+    };
+
     static constexpr int day = 24 * 60 * 60 * 1000;
     static constexpr std::size_t held_limit = 64;
     static constexpr std::size_t channels = 4;
@@ -81,7 +111,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     [[nodiscard]] error death() const;
     void arm();
     void notify();
-    asio::awaitable<void> sleep(asio::steady_timer& timer, clock::time_point deadline);
+    asio::awaitable<void> change(clock::time_point deadline);
 
     asio::any_io_executor executor_;
     jupyter::connection_info info_;
@@ -100,15 +130,13 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     std::vector<std::string_view> views_;
     std::size_t turn_ = 0; // which channel is looked at first
 
-    std::string awaited_;          // id of the request in `ask`
-    std::optional<message> reply_; // and its reply
-    std::deque<message> held_;     // taken from control by `ask_control`, for `receive`
+    replies asked_; // that are waited for, by the ids of their requests
+    std::deque<message> held_; // taken from control by `ask_control`, for `receive`
     std::optional<exit_status> exit_;
     std::optional<clock::time_point> dying_; // when the first sign of the end was seen, plus grace
     bool heard_iopub_ = false;
     bool closed_ = false;
-    asio::steady_timer reader_;
-    asio::steady_timer caller_;
+    std::set<asio::steady_timer*> waiting_;
 };
 
 IPYBOX_DECL std::unique_ptr<zmq_socket> zmq_link::connect(channel c, std::string const& identity, int retry_ms, bool monitored) {
@@ -177,8 +205,7 @@ IPYBOX_DECL void zmq_link::process_ended(exit_status status) {
 }
 
 IPYBOX_DECL void zmq_link::notify() {
-    reader_.cancel();
-    caller_.cancel();
+    for (auto* const timer : waiting_) timer->cancel();
 }
 
 IPYBOX_DECL void zmq_link::arm() {
@@ -191,11 +218,12 @@ IPYBOX_DECL void zmq_link::arm() {
     if (iopub_monitor_) iopub_monitor_->arm(wake);
 }
 
-IPYBOX_DECL asio::awaitable<void> zmq_link::sleep(asio::steady_timer& timer, clock::time_point deadline) {
+/// Waits until something may have changed.
+IPYBOX_DECL asio::awaitable<void> zmq_link::change(clock::time_point deadline) {
     arm();
-    timer.expires_at(deadline);
+    waiter own(waiting_, executor_, deadline);
     asio::error_code cancelled;
-    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    co_await own.timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
 }
 
 /// Takes the next message of a channel that is not the link's own business.
@@ -224,10 +252,10 @@ IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take_any() {
 /// Whether a message belongs to a request of the link's own; keeps it when it is the reply that is waited for.
 IPYBOX_DECL bool zmq_link::keep_own(message& m) {
     if (!std::string_view(m.parent_id).starts_with(own_prefix_)) return false;
-    if (m.on != channel::iopub && m.parent_id == awaited_ && m.type.ends_with("_reply")) {
-        awaited_.clear();
-        reply_ = std::move(m);
-        caller_.cancel();
+    auto const asked = m.on != channel::iopub && m.type.ends_with("_reply") ? asked_.find(m.parent_id) : asked_.end();
+    if (asked != asked_.end()) {
+        asked->second = std::move(m);
+        notify();
     }
     return true;
 }
@@ -275,7 +303,7 @@ IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::receive() {
         bool const last = over(); // before the look: what comes in between is not missed
         if (auto m = take_any()) co_return std::move(*m);
         if (last) co_return failure(death());
-        co_await sleep(reader_, dying_.value_or(clock::time_point::max()));
+        co_await change(dying_.value_or(clock::time_point::max()));
     }
 }
 
@@ -312,25 +340,24 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_link::connected(clock::time_point 
         if (shell_monitor_->up() && iopub_monitor_->up()) co_return result<void>();
         if (clock::now() >= deadline)
             co_return failure(errc::kernel_unresponsive, "no connection to " + info_.address(channel::shell) + " within the bound");
-        co_await sleep(caller_, deadline);
+        co_await change(deadline);
     }
 }
 
 IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::ask(message request, clock::time_point deadline) {
     auto const self = shared_from_this();
-    request.id = own_id();
-    awaited_ = request.id;
-    reply_.reset();
+    auto const id = request.id = own_id();
+    expected_reply const expected(asked_, id);
     if (auto sent = send(std::move(request)); !sent) co_return failure(sent);
     for (;;) {
         bool const last = over();
         while (auto m = take_any())
             if (!*m) co_return failure(*m);
-        if (reply_) co_return result<message>(std::move(*std::exchange(reply_, std::nullopt)));
+        if (auto& reply = asked_[id]) co_return result<message>(std::move(*reply));
         if (auto good = state(); !good) co_return failure(good);
         if (last) co_return failure(death());
         if (clock::now() >= deadline) co_return failure(errc::kernel_unresponsive, "the kernel did not answer within the bound");
-        co_await sleep(caller_, std::min(deadline, dying_.value_or(deadline)));
+        co_await change(std::min(deadline, dying_.value_or(deadline)));
     }
 }
 
@@ -341,16 +368,15 @@ IPYBOX_DECL asio::awaitable<result<bool>> zmq_link::hears_iopub(clock::time_poin
             if (!*m) co_return failure(*m);
         if (auto good = state(); !good) co_return failure(good);
         if (heard_iopub_ || clock::now() >= deadline) co_return heard_iopub_;
-        co_await sleep(caller_, deadline);
+        co_await change(deadline);
     }
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_control(std::string type, clock::time_point deadline) {
     auto const self = shared_from_this();
     message request(channel::control, std::move(type), jupyter::json::object());
-    request.id = own_id();
-    awaited_ = request.id;
-    reply_.reset();
+    auto const id = request.id = own_id();
+    expected_reply const expected(asked_, id);
     if (auto sent = send(std::move(request)); !sent) co_return sent;
     for (;;) {
         while (held_.size() < held_limit) {
@@ -358,14 +384,11 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_control(std::string type
             if (!m) break;
             if (*m) held_.push_back(std::move(**m));
         }
-        if (reply_) {
-            reply_.reset();
-            co_return result<void>();
-        }
+        if (asked_[id]) co_return result<void>();
         if (auto good = state(); !good) co_return good;
         if (clock::now() >= deadline)
             co_return failure(errc::kernel_unresponsive, "the kernel did not answer on its control channel");
-        co_await sleep(caller_, deadline);
+        co_await change(deadline);
     }
 }
 
