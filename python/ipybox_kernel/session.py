@@ -66,8 +66,13 @@ class LeanSession(Session):
     ) -> dict[str, Any]:
         """A message that can still be changed before it is sent."""
         if header is None:
-            header = {"msg_id": f"{self.session}_{next(self.numbers)}", "msg_type": msg_type, "session": self.session,
-                      "username": "kernel", "version": PROTOCOL_VERSION}
+            header = {
+                "msg_id": f"{self.session}_{next(self.numbers)}",
+                "msg_type": msg_type,
+                "session": self.session,
+                "username": "kernel",
+                "version": PROTOCOL_VERSION,
+            }
         return {
             "header": header,
             "msg_id": header["msg_id"],
@@ -105,11 +110,14 @@ class LeanSession(Session):
         body, notes, frames = wire.split_raw(
             message["content"], message["metadata"], [memoryview(buffer).cast("B") for buffer in buffers or ()]
         )
-        self.link.send(stream.channel, [
-            wire.to_json(message["header"]),
-            self.request_json if parent_header is self.request else wire.to_json(parent_header),
-            wire.to_json(notes) if notes else b"{}",
-            wire.to_json(body),
-            *frames,
-        ])
+        self.link.send(
+            stream.channel,
+            [
+                wire.to_json(message["header"]),
+                self.request_json if parent_header is self.request else wire.to_json(parent_header),
+                wire.to_json(notes) if notes else b"{}",
+                wire.to_json(body),
+                *frames,
+            ],
+        )
         return message

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import codecs
-import fcntl
 import os
 import select
-import struct
 import subprocess
 import sys
-import termios
 from collections.abc import Callable
 from typing import IO, Any
 
 from IPython.utils.text import LSString, SList
+
+from ipybox_kernel.pipe import available, text_decoder
 
 SHELL = "/bin/sh"
 READ = 65536
@@ -85,7 +83,7 @@ class Pump:
     def __init__(self, fd: int, write: Write) -> None:
         self.fd = fd
         self.write = write
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.decoder = text_decoder()
 
     def forward(self, size: int = READ) -> bool:
         """Forwards one piece; false at the end of file."""
@@ -96,9 +94,8 @@ class Pump:
         return bool(data)
 
     def forward_available(self) -> None:
-        available = struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0\0\0\0"))[0]
-        if available:
-            self.forward(available)
+        if size := available(self.fd):
+            self.forward(size)
 
 
 def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import codecs
 import ctypes
 import fcntl
 import io
 import os
-import struct
 import sys
-import termios
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from ipybox_kernel import wire
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.pipe import available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
-CHUNK = 65536
+CHUNK = 128 << 10  # characters that may be pending
 MAX_TEXT = 1 << 20  # bytes of text in one message
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
@@ -98,11 +96,12 @@ class Out(io.TextIOWrapper):
                 else:
                     self.streams.switch_to(self)
                     self.dirty = True
-                room = CHUNK - len(text)
-                count = put(text)
-                if room < 0:
-                    send()
-            return count
+                room = max(0, CHUNK - len(text))
+                for start in range(0, len(text), CHUNK):  # in parts: fresh memory for copies of it all is slow
+                    put(text[start : start + CHUNK])
+                    if not room:
+                        send()
+            return len(text)
 
         def close_room() -> None:
             nonlocal room
@@ -150,7 +149,7 @@ class Binary(io.BufferedIOBase):
 
     def __init__(self, out: Out) -> None:
         self.out = out
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.decoder = text_decoder()
 
     def writable(self) -> bool:
         return True
@@ -173,7 +172,7 @@ class Capture:
     def __init__(self, out: Out, streams: Streams) -> None:
         self.channel = out.channel
         self.streams = streams
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.decoder = text_decoder()
         self.fd, end = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self.fd, False)
         try:
@@ -185,12 +184,9 @@ class Capture:
 
     def drain(self) -> None:
         """Sends what is in the pipe now, however much is written to it meanwhile."""
-        remaining = self.available()
+        remaining = available(self.fd)
         while remaining > 0 and (size := self.pump()):
             remaining -= size
-
-    def available(self) -> int:
-        return int(struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0\0\0\0"))[0])
 
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size."""
@@ -286,9 +282,3 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-
-
-def write_all(fd: int, data: Any) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -263,8 +263,16 @@ def checked_env(env: Any) -> dict[str, str]:
 def main(control: socket.socket, hello: dict[str, Any]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
     supervisor = Supervisor(control)
-    ready = {"event": "ready", "protocol": PROTOCOL, "pid": supervisor.pid, "executable": sys.executable,
-             "python": sys.version.split()[0], "ipykernel": None, "ipython": None, "level": "none"}
+    ready = {
+        "event": "ready",
+        "protocol": PROTOCOL,
+        "pid": supervisor.pid,
+        "executable": sys.executable,
+        "python": sys.version.split()[0],
+        "ipykernel": None,
+        "ipython": None,
+        "level": "none",
+    }
     if hello.get("protocol") != PROTOCOL:
         supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
     if not hello.get("preload", True):

@@ -238,8 +238,15 @@ class Kernel:
 
     def start(self, code: str, **options: Any) -> str:
         """Sends a cell and returns the id of the request."""
-        content = {"code": code, "silent": False, "store_history": False, "user_expressions": {},
-                   "allow_stdin": False, "stop_on_error": True, **options}
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": False,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+            **options,
+        }
         return self.send("execute_request", content)
 
     def finish(self, request: str, timeout: float = TIMEOUT) -> Result:

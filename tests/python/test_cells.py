@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import pytest
+
 from harness import PYTHON, STDIN, Host, Kernel
 
 
@@ -48,7 +49,9 @@ def test_history_is_counted_on_request(any_kernel: Kernel) -> None:
     assert any_kernel.run("Out[2], _2, In[1], _i1", store_history=True).value == "('x', 'x', '1/0', '1/0')"
     any_kernel.run("'not counted'")
     assert any_kernel.run("pass", store_history=True).reply["execution_count"] == 4
-    history = any_kernel.ask("history_request", hist_access_type="range", output=False, raw=True, session=0, start=1, stop=3)
+    history = any_kernel.ask(
+        "history_request", hist_access_type="range", output=False, raw=True, session=0, start=1, stop=3
+    )
     assert [line for _, _, line in history["history"]] == ["1/0", "'x'"]
 
 
@@ -81,15 +84,19 @@ def test_await(any_kernel: Kernel) -> None:
 
 
 def test_background_tasks_go_on_between_cells(any_kernel: Kernel) -> None:
-    any_kernel.run("import asyncio\nasync def later():\n  await asyncio.sleep(0.01)\n  print('later')\n"
-                   "task = asyncio.create_task(later())")
+    any_kernel.run(
+        "import asyncio\nasync def later():\n  await asyncio.sleep(0.01)\n  print('later')\n"
+        "task = asyncio.create_task(later())"
+    )
     any_kernel.until("later")
     assert any_kernel.run("task.done()").value == "True"
 
 
 def test_threads_print_after_their_cell(any_kernel: Kernel) -> None:
-    any_kernel.run("import threading, time\ngo = threading.Event()\n"
-                   "threading.Thread(target=lambda: (go.wait(), time.sleep(0.02), print('thread'))).start()")
+    any_kernel.run(
+        "import threading, time\ngo = threading.Event()\n"
+        "threading.Thread(target=lambda: (go.wait(), time.sleep(0.02), print('thread'))).start()"
+    )
     any_kernel.run("go.set()")
     any_kernel.until("thread")
 
@@ -108,17 +115,25 @@ def test_exit(any_kernel: Kernel, code: str) -> None:
 
 
 def test_exit_runs_what_was_registered(kernel: Kernel, tmp_path: object) -> None:
-    kernel.run(f"import atexit; f = open('{tmp_path}/f', 'w'); f.write('buffered'); g = open('{tmp_path}/g', 'w')\n"
-               "atexit.register(lambda: g.write('at exit'))\nexit()")
+    kernel.run(
+        f"import atexit; f = open('{tmp_path}/f', 'w'); f.write('buffered'); g = open('{tmp_path}/g', 'w')\n"
+        "atexit.register(lambda: g.write('at exit'))\nexit()"
+    )
     assert kernel.wait_closed()["code"] == 0
     assert (tmp_path / "f").read_text() == "buffered" and (tmp_path / "g").read_text() == "at exit"  # type: ignore[operator]
 
 
 def test_display(any_kernel: Kernel) -> None:
-    result = any_kernel.run("h = display('one', display_id=True)\nh.update('two')\nfrom IPython.display import clear_output\n"
-                            "clear_output(wait=True)\nprint('after')")
+    result = any_kernel.run(
+        "h = display('one', display_id=True)\nh.update('two')\nfrom IPython.display import clear_output\n"
+        "clear_output(wait=True)\nprint('after')"
+    )
     assert [m.type for m in result.messages if m.type not in ("status", "execute_input")] == [
-        "display_data", "update_display_data", "clear_output", "stream"]
+        "display_data",
+        "update_display_data",
+        "clear_output",
+        "stream",
+    ]
     first, second = result.of("display_data")[0].content, result.of("update_display_data")[0].content
     assert first["transient"] == second["transient"] and second["data"]["text/plain"] == "'two'"
     assert result.of("clear_output")[0].content == {"wait": True}
@@ -159,7 +174,11 @@ def test_requests_that_are_not_cells(any_kernel: Kernel) -> None:
     any_kernel.run("abcdef = 'text'")
     assert any_kernel.ask("complete_request", code="abcd", cursor_pos=4)["matches"] == ["abcdef"]
     inspected = any_kernel.ask("inspect_request", code="abcdef", cursor_pos=3, detail_level=0)
-    assert inspected["found"] and "str" in inspected["data"]["text/plain"] and "\x1b" not in inspected["data"]["text/plain"]
+    assert (
+        inspected["found"]
+        and "str" in inspected["data"]["text/plain"]
+        and "\x1b" not in inspected["data"]["text/plain"]
+    )
     assert any_kernel.ask("is_complete_request", code="if x:")["status"] == "incomplete"
     assert any_kernel.ask("comm_info_request")["comms"] == {}
     info = any_kernel.ask("kernel_info_request")
@@ -184,8 +203,7 @@ def test_requests_that_wait_are_handled_in_order(kernel: Kernel) -> None:
 
 
 def test_what_cells_do_to_the_loop_does_no_harm(any_kernel: Kernel) -> None:
-    any_kernel.run("import asyncio; asyncio.get_running_loop().stop()" if False else
-                   "import asyncio\nasync def stop(): asyncio.get_running_loop().stop()\nawait stop()")
+    any_kernel.run("import asyncio\nasync def stop(): asyncio.get_running_loop().stop()\nawait stop()")
     any_kernel.run("async def leave(): raise SystemExit(3)\nt = asyncio.create_task(leave())")
     assert any_kernel.run("print('alive')").text() == "alive\n"
 
@@ -201,14 +219,21 @@ def test_nothing_of_ours_is_in_the_namespace(any_kernel: Kernel) -> None:
     names = subprocess.run([PYTHON, "-c", f"{stock}s.run_cell({show!r})"], capture_output=True, text=True).stdout
     assert any_kernel.run(show).text() == names
     assert any_kernel.run("%who").text() == "Interactive namespace is empty.\n"
-    assert any_kernel.run("import sys; print([n for n in vars(sys) if n.startswith('last_')], Out, In)").text() == "[] {} ['']\n"
+    assert (
+        any_kernel.run("import sys; print([n for n in vars(sys) if n.startswith('last_')], Out, In)").text()
+        == "[] {} ['']\n"
+    )
 
 
 def test_main_module(kernel: Kernel) -> None:
-    assert kernel.run("import __main__; x = 1; print(__main__.x, __name__, __main__.__dict__ is globals())").text() == \
-        "1 __main__ True\n"
+    assert (
+        kernel.run("import __main__; x = 1; print(__main__.x, __name__, __main__.__dict__ is globals())").text()
+        == "1 __main__ True\n"
+    )
 
 
 def test_the_loop_can_be_left_between_two_cells(kernel: Kernel) -> None:
-    assert kernel.run("import inspect; print([f.function for f in inspect.stack() if f.function == 'serve'])").text() == \
-        "['serve']\n"
+    assert (
+        kernel.run("import inspect; print([f.function for f in inspect.stack() if f.function == 'serve'])").text()
+        == "['serve']\n"
+    )

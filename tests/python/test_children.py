@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+
 from harness import Kernel, wait_until
 
 
@@ -26,7 +27,11 @@ def test_process(any_kernel: Kernel) -> None:
     text = result.text()
     assert text.startswith("before\n") and text.endswith("after [0, 0, 0]\n")
     assert all(text.count(f"child {n}\n") == 1 for n in range(3)) and text.count("raw ") == 3
-    assert sorted(line for line in result.text("stderr").splitlines() if "error" in line) == ["error 0", "error 1", "error 2"]
+    assert sorted(line for line in result.text("stderr").splitlines() if "error" in line) == [
+        "error 0",
+        "error 1",
+        "error 2",
+    ]
 
 
 def test_pools(any_kernel: Kernel) -> None:

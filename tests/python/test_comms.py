@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from harness import Kernel
 
 TARGET = """
@@ -73,8 +74,13 @@ def test_ipywidgets(any_kernel: Kernel) -> None:
     result = any_kernel.run("s = w.IntSlider(value=3)\nseen = []\ns.observe(lambda c: seen.append(c.new), 'value')\ns")
     comm_id = any_kernel.run("print(s.comm.comm_id)").text().strip()
     assert comm_id in [message.content["comm_id"] for message in result.of("comm_open")]
-    assert result.of("execute_result")[0].content["data"]["application/vnd.jupyter.widget-view+json"]["model_id"] == comm_id
-    any_kernel.send("comm_msg", {"comm_id": comm_id, "data": {"method": "update", "state": {"value": 7}, "buffer_paths": []}})
+    assert (
+        result.of("execute_result")[0].content["data"]["application/vnd.jupyter.widget-view+json"]["model_id"]
+        == comm_id
+    )
+    any_kernel.send(
+        "comm_msg", {"comm_id": comm_id, "data": {"method": "update", "state": {"value": 7}, "buffer_paths": []}}
+    )
     assert any_kernel.run("print(s.value, seen)").text() == "7 [7]\n"
     output = any_kernel.run("o = w.Output()\nwith o: print('into the widget')\nprint('after')")
     assert output.text().endswith("after\n")

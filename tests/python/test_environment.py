@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from harness import PYTHON, Host, Kernel, default_env
 
 
@@ -32,14 +33,22 @@ def test_import_path(host: Host, tmp_path: Path) -> None:
     (tmp_path / "extra" / "mailbox.py").write_text("mine = True")
     env = {**default_env(), "PYTHONPATH": f"{tmp_path}/extra::relative"}
     kernel = host.fork(env=env, cwd=tmp_path / "cwd")
-    assert kernel.run("import sys; print(sys.path[:3])").text() == \
-        str(["", f"{tmp_path}/extra", f"{tmp_path}/cwd/relative"]) + "\n"
-    assert kernel.run("import in_cwd, in_extra, mailbox; print(in_cwd.where, in_extra.where, mailbox.mine)").text() == \
-        "cwd extra True\n"
+    assert (
+        kernel.run("import sys; print(sys.path[:3])").text()
+        == str(["", f"{tmp_path}/extra", f"{tmp_path}/cwd/relative"]) + "\n"
+    )
+    assert (
+        kernel.run("import in_cwd, in_extra, mailbox; print(in_cwd.where, in_extra.where, mailbox.mine)").text()
+        == "cwd extra True\n"
+    )
     (tmp_path / "cwd" / "written_later.py").write_text("x = 1")
     assert kernel.run("import written_later; print(written_later.x)").text() == "1\n"
-    assert host.fork(cwd=tmp_path / "cwd").run("import sys; print(sys.path[0] == '', len(sys.path) == len(set(sys.path)))").text() == \
-        "True True\n"
+    assert (
+        host.fork(cwd=tmp_path / "cwd")
+        .run("import sys; print(sys.path[0] == '', len(sys.path) == len(set(sys.path)))")
+        .text()
+        == "True True\n"
+    )
     kernel.close()
 
 
@@ -104,7 +113,10 @@ class TestFigures:
             pytest.skip("matplotlib is not installed")
         return kernel
 
-    @pytest.mark.parametrize("code", ["plt.plot([1, 2])\nplt.show()", "plt.plot([1, 2]);", "%matplotlib inline\nplt.plot([1, 2])\nplt.show()"])
+    @pytest.mark.parametrize(
+        "code",
+        ["plt.plot([1, 2])\nplt.show()", "plt.plot([1, 2]);", "%matplotlib inline\nplt.plot([1, 2])\nplt.show()"],
+    )
     def test_one_figure(self, plots: Kernel, code: str) -> None:
         result = plots.run(code)
         assert not result.of("execute_result")

@@ -6,6 +6,7 @@ import select
 import time
 
 import pytest
+
 from harness import Host, Kernel, Result
 
 BLOCKED = {

@@ -8,6 +8,7 @@ import socket
 from pathlib import Path
 
 import pytest
+
 from harness import Closed, Host, Kernel, default_env, wait_until
 
 LEAVE_BEHIND = """

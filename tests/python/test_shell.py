@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+
 from harness import Kernel
 
 
@@ -16,8 +17,15 @@ def test_output_and_exit_code(any_kernel: Kernel) -> None:
     assert any_kernel.run("_exit_code").value == "-9"
 
 
-@pytest.mark.parametrize("code", ["x = !echo a; echo b", "x = get_ipython().getoutput('echo a; echo b')", "x = %sx echo a; echo b",
-                                  "x = %system echo a; echo b"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = !echo a; echo b",
+        "x = get_ipython().getoutput('echo a; echo b')",
+        "x = %sx echo a; echo b",
+        "x = %system echo a; echo b",
+    ],
+)
 def test_output_as_a_value(any_kernel: Kernel, code: str) -> None:
     result = any_kernel.run(code + "\nprint(list(x), x.n == 'a\\nb', type(x).__name__)")
     assert result.text() == "['a', 'b'] True SList\n"
@@ -28,12 +36,16 @@ def test_stderr_belongs_to_the_value(any_kernel: Kernel) -> None:
 
 
 def test_variables_are_expanded(any_kernel: Kernel) -> None:
-    code = "def f():\n  local = 'world'\n  !echo hello {local} $local $$HOME\n  x = !echo {local.upper()}\n  print(x)\nf()"
+    code = (
+        "def f():\n  local = 'world'\n  !echo hello {local} $local $$HOME\n  x = !echo {local.upper()}\n  print(x)\nf()"
+    )
     lines = any_kernel.run(code).text().splitlines()
     assert lines[0].startswith("hello world world /") and lines[1] == "['WORLD']"
 
 
-@pytest.mark.parametrize("code", ["!find . -maxdepth 0 -exec echo {} \\;", "!echo '{\"a\": 1}'", "!echo a | xargs -I{} echo {}"])
+@pytest.mark.parametrize(
+    "code", ["!find . -maxdepth 0 -exec echo {} \\;", "!echo '{\"a\": 1}'", "!echo a | xargs -I{} echo {}"]
+)
 def test_braces_are_left_alone(any_kernel: Kernel, code: str) -> None:
     result = any_kernel.run(code)
     assert result.reply["status"] == "ok" and result.text().strip() in (".", '{"a": 1}', "a")

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from harness import TIMEOUT, Closed, Host, Kernel, sources
 
 
@@ -100,7 +101,9 @@ def test_control_socket_on_stdout() -> None:
 def test_preloaded_modules_are_there_in_every_kernel() -> None:
     with Host(modules=["colorsys", "no_such_module"]) as host:
         kernel = host.fork()
-        assert kernel.run("import sys; print('colorsys' in sys.modules, 'colorsys' in globals())").text() == "True False\n"
+        assert (
+            kernel.run("import sys; print('colorsys' in sys.modules, 'colorsys' in globals())").text() == "True False\n"
+        )
         assert "no_such_module" in host.stderr()
 
 

@@ -8,6 +8,7 @@ import select
 import time
 
 import pytest
+
 from harness import Host, Kernel, Message
 
 MIB = 1 << 20
@@ -59,7 +60,7 @@ def test_ten_megabytes_through_a_descriptor(kernel: Kernel) -> None:
 def test_characters_are_never_split(kernel: Kernel) -> None:
     text = "a\xe9\u20ac\U0001f600"
     code = f"""
-        text = {ascii(text)}
+        text = {text!a}
         print(text * 700_000, end='')
         import os
         for byte in text.encode(): os.write(1, bytes([byte]))
@@ -246,7 +247,14 @@ def test_threads_and_descriptors_do_not_grow(kernel: Kernel) -> None:
     def count() -> tuple[int, int]:
         return len(os.listdir(f"/proc/{kernel.pid}/task")), len(os.listdir(f"/proc/{kernel.pid}/fd"))
 
-    cells = ["print(1)", "1/0", "await __import__('asyncio').sleep(0)", "!true", "x = !true", "import os; os.system('x')"]
+    cells = [
+        "print(1)",
+        "1/0",
+        "await __import__('asyncio').sleep(0)",
+        "!true",
+        "x = !true",
+        "import os; os.system('x')",
+    ]
     for code in cells:
         kernel.run(code)
     before = count()

@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from harness import Kernel, Result
 
 MACHINERY = ("ipybox_kernel", "ipykernel/", "/IPython/", "IPython/core", "interactiveshell", "async_helpers")
 
 CELLS = {
     "plain": ("def f(): return 1/0\nf()", ["f()", "return 1/0"]),
-    "nested": ("def f(): raise KeyError('x')\ndef g():\n  try: f()\n  except KeyError as e: raise ValueError('y') from e\ng()",
-               ["KeyError", "ValueError: y", "direct cause"]),
+    "nested": (
+        "def f(): raise KeyError('x')\ndef g():\n  try: f()\n  except KeyError as e: raise ValueError('y') from e\ng()",
+        ["KeyError", "ValueError: y", "direct cause"],
+    ),
     "context": ("try: 1/0\nexcept ZeroDivisionError: undefined", ["ZeroDivisionError", "During handling", "NameError"]),
     "await": ("import asyncio\nasync def f():\n  await asyncio.sleep(0)\n  1/0\nawait f()", ["await f()", "1/0"]),
     "gather": ("import asyncio\nasync def f(): 1/0\nawait asyncio.gather(f())", ["gather", "1/0"]),
@@ -106,14 +109,15 @@ def test_scripts_and_modules(any_kernel: Kernel, tmp_path: Path) -> None:
 def test_tb_and_post_mortem(any_kernel: Kernel) -> None:
     any_kernel.run("def f(): 1/0\nf()")
     assert "1/0" in shown(any_kernel.run("%tb"))
-    assert any_kernel.run("import sys; sys.last_value, sys.last_traceback.tb_frame.f_code.co_name").value == \
-        "(ZeroDivisionError('division by zero'), '<module>')"
+    assert (
+        any_kernel.run("import sys; sys.last_value, sys.last_traceback.tb_frame.f_code.co_name").value
+        == "(ZeroDivisionError('division by zero'), '<module>')"
+    )
 
 
 def test_a_users_module_may_have_any_name(any_kernel: Kernel) -> None:
     any_kernel.run("ns = {'__name__': None}\nexec('def f(): 1/0', ns)")
     assert "ns['f']()" in any_kernel.run("ns['f']()").traceback
-
 
 
 def test_caught_errors_keep_nothing_alive(kernel: Kernel) -> None:

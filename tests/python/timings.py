@@ -6,7 +6,7 @@ import socket
 import statistics
 import sys
 import time
-from typing import Callable
+from collections.abc import Callable
 
 from harness import SHELL, Host, Kernel, parse
 
@@ -47,8 +47,15 @@ def drain(kernel: Kernel, code: str) -> None:
 
 
 def cells(kernel: Kernel) -> None:
-    for code, count in (("pass", 300), ("1+1", 300), ("print(1)", 300), ("1/0", 60), ("!true", 40), ("x = !echo hi", 40),
-                        ("await __import__('asyncio').sleep(0)", 100)):
+    for code, count in (
+        ("pass", 300),
+        ("1+1", 300),
+        ("print(1)", 300),
+        ("1/0", 60),
+        ("!true", 40),
+        ("x = !echo hi", 40),
+        ("await __import__('asyncio').sleep(0)", 100),
+    ):
         kernel.run(code)
         show(code, [clock(lambda: drain(kernel, code)) for _ in range(count)])
     for name, code in (
