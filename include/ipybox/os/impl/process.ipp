@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string_view>
@@ -38,7 +39,7 @@ struct child_plan {
 // The child shares our memory but not the sanitizers' idea of threads.
 __attribute__((no_sanitize("address", "thread", "undefined"))) inline int run_child(void* argument) {
     auto& plan = *static_cast<child_plan*>(argument);
-    auto const give_up = [&plan](char const* step) {
+    auto const give_up = [&plan](char const* step) __attribute__((no_sanitize("address", "thread", "undefined"))) {
         plan.failed_step = step;
         plan.failure = errno;
         ::_exit(127);
@@ -57,7 +58,8 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline int run_ch
         if (moved < 0) give_up("dup");
         plan.descriptors[i].source = moved;
     }
-    int const null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    // Not close-on-exec: where the application has closed 0 or 1, this is it.
+    int const null = ::open("/dev/null", O_RDWR);
     if (null < 0) give_up("open /dev/null");
     for (int number = 0; number < 2; ++number)
         if (::dup2(null, number) < 0) give_up("dup2");
@@ -87,13 +89,19 @@ inline std::vector<char*> pointers(std::vector<std::string> const& strings) {
 
 inline std::vector<pid_t> children_of(pid_t pid) {
     std::vector<pid_t> children;
-    auto const name = std::to_string(pid);
-    std::ifstream list("/proc/" + name + "/task/" + name + "/children");
-    for (pid_t child = 0; list >> child;) children.push_back(child);
+    std::error_code gone;
+    // Each thread has children of its own.
+    std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task", gone);
+    for (; !gone && threads != std::filesystem::directory_iterator(); threads.increment(gone)) {
+        std::ifstream list(threads->path() / "children");
+        for (pid_t child = 0; list >> child;) children.push_back(child);
+    }
     return children;
 }
 
+/// Kills what is below a process. That one is stopped first: it may start children anew as they die.
 inline void kill_below(pid_t pid) {
+    (void)::kill(pid, SIGSTOP);
     for (pid_t const child : children_of(pid)) {
         kill_below(child);
         (void)::kill(child, SIGKILL);
@@ -149,6 +157,8 @@ IPYBOX_DECL void process::signal(int number) const noexcept {
 
 IPYBOX_DECL void process::kill_tree() const noexcept {
     if (!pidfd_ || status_) return;
+    // Once somebody else has reaped it, its number may be another one's.
+    if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), 0, nullptr, 0) != 0 && errno == ESRCH) return;
     detail::kill_below(pid_);
     signal(SIGKILL);
 }

@@ -1,0 +1,24 @@
+#include "support/catch.hpp"
+
+#include <ipybox/core/exit_status.hpp>
+
+#include <csignal>
+
+using ipybox::exit_status;
+using ipybox::to_string;
+
+TEST_CASE("exit_status: in words") {
+    CHECK(to_string(exit_status{0, {}}) == "exit code 0");
+    CHECK(to_string(exit_status{127, {}}) == "exit code 127");
+    CHECK(to_string(exit_status{{}, SIGKILL}) == "signal 9 (SIGKILL)");
+    CHECK(to_string(exit_status{{}, SIGSEGV}) == "signal 11 (SIGSEGV)");
+    CHECK(to_string(exit_status{}) == "unknown cause");
+}
+
+TEST_CASE("exit_status: signals without a name") {
+    CHECK(to_string(exit_status{{}, 64}) == "signal 64");
+    CHECK(to_string(exit_status{{}, 9999}) == "signal 9999");
+    CHECK(to_string(exit_status{{}, -1}) == "signal -1");
+}
+
+TEST_CASE("exit_status: a signal says more than a code") { CHECK(to_string(exit_status{0, SIGTERM}) == "signal 15 (SIGTERM)"); }
