@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <typeinfo>
 #include <utility>
 
 namespace ipybox::detail {
@@ -26,9 +27,11 @@ struct home {
 
 [[nodiscard]] inline home home_on(asio::any_io_executor const& application) {
     auto const strand = asio::make_strand(application);
+    using context_executor = asio::io_context::executor_type;
     auto const is_here = [strand, application] {
         // A thread that runs the whole context is as bad as the strand; of other executors only the strand can be known.
-        auto const* context = application.target<asio::io_context::executor_type>();
+        // Asio 1.22 casts to whatever type is asked for.
+        auto const* context = application.target_type() == typeid(context_executor) ? application.target<context_executor>() : nullptr;
         return strand.running_in_this_thread() || (context && context->running_in_this_thread());
     };
     return {strand, is_here, nullptr};

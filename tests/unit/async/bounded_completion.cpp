@@ -1,0 +1,90 @@
+#include "support/catch.hpp"
+
+#include <ipybox/async/bounded_completion.hpp>
+
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using bounded = detail::bounded_completion<std::string>;
+
+struct fixture {
+    asio::io_context context;
+    std::string got;
+    int calls = 0;
+    int late_calls = 0;
+
+    std::shared_ptr<bounded> make(std::chrono::milliseconds bound) {
+        auto const done = [this](result<std::string> r) {
+            got = r ? *r : r.error().text();
+            ++calls;
+        };
+        auto const late = [this] {
+            ++late_calls;
+            return error(errc::kernel_unresponsive, "late");
+        };
+        return bounded::make(context.get_executor(), bound, {done, context.get_executor()}, late);
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "bounded_completion: an answer in time ends the wait") {
+    auto const done = make(std::chrono::hours(1));
+    CHECK_FALSE(done->answered());
+    asio::post(context, [&] {
+        (*done)("value");
+        CHECK(done->answered());
+        (*done)("again"); // is dropped
+    });
+    context.run(); // returns: no timer is left
+    CHECK(got == "value");
+    CHECK(calls == 1);
+    CHECK(late_calls == 0);
+}
+
+TEST_CASE_METHOD(fixture, "bounded_completion: nobody answers") {
+    auto const done = make(10ms);
+    context.run();
+    CHECK(got == "late");
+    CHECK(done->answered());
+    (*done)("too late");
+    context.restart();
+    context.run();
+    CHECK(calls == 1);
+    CHECK(late_calls == 1);
+}
+
+TEST_CASE_METHOD(fixture, "bounded_completion: completes although everybody else has let go of it") {
+    make(10ms);
+    context.run();
+    CHECK(got == "late");
+}
+
+TEST_CASE_METHOD(fixture, "bounded_completion: an answer and the bound at the same time") {
+    auto const done = make(0ms);
+    (*done)("first");
+    context.run();
+    CHECK(got == "first");
+    CHECK(calls == 1);
+}
+
+TEST_CASE_METHOD(fixture, "bounded_completion: an answer when the timer has already expired") {
+    auto const done = make(0ms);
+    std::string order;
+    asio::post(context, [&] {
+        // The expired timer's handler stands behind this one, no longer to be cancelled.
+        auto const until = std::chrono::steady_clock::now() + 5ms;
+        while (std::chrono::steady_clock::now() < until) {}
+        (*done)("first");
+    });
+    context.run();
+    CHECK(calls == 1);
+}
