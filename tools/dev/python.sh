@@ -111,7 +111,7 @@ need_compat_venv() {
     local python
     python=$(find_python "$1") || { say "no Python $1 on this machine: not tested"; return; }
     [[ "$("$python" -V)" != "$(.venv/bin/python -V)" ]] || return 0
-    make_venv ".venvs/py${1/./}" "$python" python/requirements-kernel.txt python/requirements-test.txt
+    make_venv ".venvs/py${1/./}" "$python" python/requirements.txt python/requirements-kernel.txt python/requirements-test.txt
 }
 
 # The further interpreters of the tests, as a CMake list.
