@@ -94,7 +94,7 @@ class HandlersKernel(IPythonKernel):
                     await result
             finally:
                 interrupts.disarm()
-        except (Exception, KeyboardInterrupt) as error:
+        except BaseException as error:
             interrupts.disarm()
             self.refuse(request, error)
 
@@ -208,8 +208,11 @@ class HandlersKernel(IPythonKernel):
                 return
         except FileNotFoundError:
             pass
-        os.chdir(self.home)
-        self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+        try:
+            os.chdir(self.home)
+            self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+        except OSError as error:
+            self.streams.out.write(f"[ipybox] cwd cannot be reset to {self.home}: {error.strerror}\n")
 
     # Input
 

@@ -33,13 +33,14 @@ def test_stdout_and_stderr_keep_their_order(kernel: Kernel) -> None:
 
 
 def test_descriptor_level_output_keeps_its_order(kernel: Kernel) -> None:
+    """Exactly when Python's own output is flushed, else as far as a millisecond can tell."""
     code = """
         import os, ctypes, subprocess
         print('a', flush=True)
         os.write(1, b'b ')
-        print('c')
+        print('c', flush=True)
         os.system('echo d')
-        print('e')
+        print('e', flush=True)
         subprocess.run(['echo', 'f'])
         print('g', flush=True)
         ctypes.CDLL(None).puts(b'h')
