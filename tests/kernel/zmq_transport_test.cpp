@@ -1,9 +1,3 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-#include "support/python.hpp"
-#include "support/scratch_dir.hpp"
-#include "support/transport_driver.hpp"
-
 #include <ipybox/os/process.hpp>
 #include <ipybox/transport/impl/tcp_ports.ipp>
 #include <ipybox/transport/zmq_transport.hpp>
@@ -16,6 +10,12 @@
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/python.hpp"
+#include "support/scratch_dir.hpp"
+#include "support/transport_driver.hpp"
 
 namespace {
 
@@ -63,7 +63,8 @@ struct box {
 
 /// A kernel that somebody else runs: ipykernel with a connection file.
 struct running_kernel {
-    explicit running_kernel(std::filesystem::path const& dir, jupyter::socket_protocol protocol = jupyter::socket_protocol::ipc)
+    explicit running_kernel(std::filesystem::path const& dir,
+                            jupyter::socket_protocol protocol = jupyter::socket_protocol::ipc)
         : file(dir / "kernel.json") {
         jupyter::connection_info info;
         info.protocol = protocol;
@@ -145,9 +146,11 @@ TEST_CASE("zmq_transport prepares a Python kernel without leaving names", "[zmq]
     box b;
     REQUIRE(b.start());
     CHECK(b.driver.execute("[n for n in dir() if 'ipybox' in n]").value == "[]");
-    CHECK(b.driver.execute("len(In)").value == "3"); // '', the cell before and this one: the prelude is not in the history
-    CHECK(b.driver.execute("import os; os.environ['TERM'], os.environ['NO_COLOR'], 'FORCE_COLOR' in os.environ").value ==
-          "('dumb', '1', False)");
+    CHECK(b.driver.execute("len(In)").value ==
+          "3"); // '', the cell before and this one: the prelude is not in the history
+    CHECK(
+        b.driver.execute("import os; os.environ['TERM'], os.environ['NO_COLOR'], 'FORCE_COLOR' in os.environ").value ==
+        "('dumb', '1', False)");
 
     auto const id = b.driver.submit("import time; print('first'); time.sleep(2); print('last')");
     auto const begin = clock_type::now();
@@ -214,9 +217,10 @@ TEST_CASE("zmq_transport answers input requests", "[zmq]") {
 }
 
 TEST_CASE("zmq_transport interrupts cells", "[zmq][compat]") {
-    auto const code = GENERATE("import time; print('go', flush=True); time.sleep(60)", "print('go', flush=True)\nwhile True: pass",
-                               "import asyncio; print('go', flush=True); await asyncio.sleep(60)",
-                               "import subprocess; print('go', flush=True); subprocess.run(['sleep', '60'])");
+    auto const code =
+        GENERATE("import time; print('go', flush=True); time.sleep(60)", "print('go', flush=True)\nwhile True: pass",
+                 "import asyncio; print('go', flush=True); await asyncio.sleep(60)",
+                 "import subprocess; print('go', flush=True); subprocess.run(['sleep', '60'])");
     CAPTURE(code);
     box b;
     REQUIRE(b.start());
@@ -268,7 +272,7 @@ TEST_CASE("zmq_transport keeps the messages of its own requests to itself", "[zm
 TEST_CASE("zmq_transport interrupts by message where the kernelspec says so", "[zmq]") {
     scratch_dir specs;
     specs.write("polite/kernel.json",
-               R"({"argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "language": "python",
+                R"({"argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "language": "python",
                    "display_name": "polite", "interrupt_mode": "message"})");
     zmq_options options;
     options.kernelspec = "polite";
@@ -300,7 +304,8 @@ TEST_CASE("zmq_transport reports how a kernel died, after all it said", "[zmq][c
     options.protocol = protocol;
     box b(options);
     REQUIRE(b.start());
-    auto const id = b.driver.submit("import os, sys, time\nfor i in range(2000): print(i)\nsys.stdout.flush(); time.sleep(0.1)\nos._exit(7)");
+    auto const id = b.driver.submit(
+        "import os, sys, time\nfor i in range(2000): print(i)\nsys.stdout.flush(); time.sleep(0.1)\nos._exit(7)");
     // Nobody looks before the kernel is gone and its connections are closed.
     bool const late = GENERATE(false, true);
     if (late) std::this_thread::sleep_for(1s);
@@ -366,11 +371,12 @@ TEST_CASE("zmq_transport stops a kernel, its children and its files", "[zmq]") {
     box b;
     REQUIRE(b.start());
     auto const pid = std::stoi(b.driver.execute("import os; os.getpid()").value);
-    auto const child = std::stoi(b.driver.execute("import subprocess; p = subprocess.Popen(['sleep', '100']); p.pid").value);
+    auto const child =
+        std::stoi(b.driver.execute("import subprocess; p = subprocess.Popen(['sleep', '100']); p.pid").value);
     auto const& dir = b.driver.host().private_dir();
     CHECK_FALSE(std::filesystem::is_empty(dir));
     for (auto const& entry : std::filesystem::directory_iterator(dir)) {
-        struct stat info {};
+        struct stat info{};
         REQUIRE(::stat(entry.path().c_str(), &info) == 0);
         if (entry.path().extension() == ".json") CHECK((info.st_mode & 0777) == 0600);
     }
@@ -442,8 +448,7 @@ TEST_CASE("zmq_transport can be stopped while it starts", "[zmq]") {
 TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
     scratch_dir specs;
     auto const spec = [&](std::string const& name, std::string const& argv) {
-        specs.write(name + "/kernel.json",
-                   R"({"display_name": "x", "language": "x", "argv": )" + argv + "}");
+        specs.write(name + "/kernel.json", R"({"display_name": "x", "language": "x", "argv": )" + argv + "}");
     };
     spec("ends", R"(["sh", "-c", "echo something is wrong >&2; exit 3"])");
     spec("missing", R"(["no-such-program-here"])");
@@ -539,7 +544,7 @@ TEST_CASE("zmq_transport runs a kernel that is not Python", "[zmq][bash]") {
     }
     scratch_dir specs;
     specs.write("bash/kernel.json", R"({"argv": [")" + test::python().string() +
-                                                      R"(", "-m", "bash_kernel", "-f", "{connection_file}"],
+                                        R"(", "-m", "bash_kernel", "-f", "{connection_file}"],
         "display_name": "Bash", "language": "bash", "env": {"PS1": "$"}})");
     zmq_options options;
     options.kernelspec = "bash";

@@ -38,7 +38,8 @@ T run(asio::io_context& context, asio::awaitable<T> work, std::chrono::milliseco
     return std::move(*value);
 }
 
-inline void run(asio::io_context& context, asio::awaitable<void> work, std::chrono::milliseconds bound = std::chrono::seconds(60)) {
+inline void run(asio::io_context& context, asio::awaitable<void> work,
+                std::chrono::milliseconds bound = std::chrono::seconds(60)) {
     auto const to_value = [](asio::awaitable<void> w) -> asio::awaitable<bool> {
         co_await std::move(w);
         co_return true;
@@ -71,7 +72,9 @@ class transport_driver {
     [[nodiscard]] supervisor& host() noexcept { return *host_; }
     [[nodiscard]] std::shared_ptr<supervisor> const& shared_host() const noexcept { return host_; }
 
-    result<kernel_info> start(kernel_launch launch) { return run(context_, transport_.start(host_, std::move(launch))); }
+    result<kernel_info> start(kernel_launch launch) {
+        return run(context_, transport_.start(host_, std::move(launch)));
+    }
     result<void> send(jupyter::message m) { return run(context_, transport_.send(std::move(m))); }
     result<jupyter::message> receive() { return run(context_, transport_.receive()); }
     result<void> interrupt() { return run(context_, transport_.interrupt()); }
@@ -79,9 +82,9 @@ class transport_driver {
 
     /// Sends a cell; the id of the request.
     std::string submit(std::string code, bool allow_stdin = false) {
-        jupyter::json content = {{"code", std::move(code)}, {"silent", false},          {"store_history", true},
-                                 {"user_expressions", jupyter::json::object()},         {"allow_stdin", allow_stdin},
-                                 {"stop_on_error", false}};
+        jupyter::json content = {{"code", std::move(code)},    {"silent", false},
+                                 {"store_history", true},      {"user_expressions", jupyter::json::object()},
+                                 {"allow_stdin", allow_stdin}, {"stop_on_error", false}};
         jupyter::message request(jupyter::channel::shell, "execute_request", std::move(content));
         request.id = jupyter::new_message_id();
         auto const id = request.id;

@@ -39,7 +39,8 @@ struct kernelspec {
  * \param env the variables that say so
  * \param python the interpreter, not resolved: the prefix of a virtual environment is known by its path
  */
-[[nodiscard]] std::vector<std::filesystem::path> kernelspec_dirs(environment const& env, std::filesystem::path const& python);
+[[nodiscard]] std::vector<std::filesystem::path> kernelspec_dirs(environment const& env,
+                                                                 std::filesystem::path const& python);
 
 /// Parses a kernel.json. \par Errors errc::protocol_error — no JSON object, no argv, a member of the wrong type
 [[nodiscard]] result<kernelspec> parse_kernelspec(std::string_view text);
@@ -56,7 +57,8 @@ struct kernelspec {
  * \brief The command line: fields filled in, `python` and `python3` replaced by the interpreter.
  * \details Fields are `{connection_file}`, `{resource_dir}` and `{prefix}`; others stay as they are.
  */
-[[nodiscard]] std::vector<std::string> kernel_command(kernelspec const& spec, std::filesystem::path const& connection_file,
+[[nodiscard]] std::vector<std::string> kernel_command(kernelspec const& spec,
+                                                      std::filesystem::path const& connection_file,
                                                       std::filesystem::path const& python);
 
 /// The environment with the kernelspec's own variables, `$NAME` and `${NAME}` in them filled in; unknown ones stay as they are.

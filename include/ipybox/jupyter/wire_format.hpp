@@ -23,8 +23,8 @@ inline constexpr std::string_view wire_delimiter = "<IDS|MSG>";
 
 /// What is accepted from the other side, which need not mean well.
 struct wire_limits {
-    std::size_t identities = 16;         ///< frames before the delimiter
-    std::size_t frames = 4096;           ///< all frames
+    std::size_t identities = 16;                ///< frames before the delimiter
+    std::size_t frames = 4096;                  ///< all frames
     std::size_t bytes = std::size_t{256} << 20; ///< all frames together
 };
 

@@ -1,13 +1,13 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/jupyter/connection_info.hpp>
 
 #include <sys/stat.h>
 
 #include <fstream>
 #include <string>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/scratch_dir.hpp"
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
@@ -16,9 +16,9 @@ using test::contains;
 namespace {
 
 json valid() {
-    return {{"transport", "tcp"},   {"ip", "127.0.0.1"},   {"shell_port", 5001},
-            {"iopub_port", 5002},   {"stdin_port", 5003},  {"control_port", 5004},
-            {"hb_port", 5005},      {"key", "a-b-c"},      {"signature_scheme", "hmac-sha256"},
+    return {{"transport", "tcp"},  {"ip", "127.0.0.1"},  {"shell_port", 5001},
+            {"iopub_port", 5002},  {"stdin_port", 5003}, {"control_port", 5004},
+            {"hb_port", 5005},     {"key", "a-b-c"},     {"signature_scheme", "hmac-sha256"},
             {"kernel_name", "ir"}, {"something else", 1}};
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("connection_info: a file for its owner, written and read") {
     info.curve_secretkey = "s";
     auto const file = dir.path() / "kernel.json";
     REQUIRE(write_connection_file(file, info));
-    struct stat status {};
+    struct stat status{};
     REQUIRE(::stat(file.c_str(), &status) == 0);
     CHECK((status.st_mode & 07777) == 0600);
 

@@ -1,11 +1,11 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/jupyter/kernelspec.hpp>
 
 #include <algorithm>
 #include <filesystem>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/scratch_dir.hpp"
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
@@ -14,14 +14,15 @@ using paths = std::vector<std::filesystem::path>;
 
 TEST_CASE("kernelspec: where is looked") {
     environment env = {{"JUPYTER_PATH", "/a::/b/"}, {"HOME", "/home/ada"}};
-    CHECK(kernelspec_dirs(env, "/opt/py/bin/python") == paths{"/a/kernels", "/b/kernels", "/home/ada/.local/share/jupyter/kernels",
-                                                            "/opt/py/share/jupyter/kernels", "/usr/local/share/jupyter/kernels",
-                                                            "/usr/share/jupyter/kernels"});
+    CHECK(kernelspec_dirs(env, "/opt/py/bin/python") ==
+          paths{"/a/kernels", "/b/kernels", "/home/ada/.local/share/jupyter/kernels", "/opt/py/share/jupyter/kernels",
+                "/usr/local/share/jupyter/kernels", "/usr/share/jupyter/kernels"});
     env["XDG_DATA_HOME"] = "/data";
     CHECK(kernelspec_dirs(env, "/opt/py/bin/python")[2] == "/data/jupyter/kernels");
     env["JUPYTER_DATA_DIR"] = "/jupyter";
     CHECK(kernelspec_dirs(env, "/opt/py/bin/python")[2] == "/jupyter/kernels");
-    CHECK(kernelspec_dirs({}, "/usr/bin/python3") == paths{"/usr/share/jupyter/kernels", "/usr/local/share/jupyter/kernels"});
+    CHECK(kernelspec_dirs({}, "/usr/bin/python3") ==
+          paths{"/usr/share/jupyter/kernels", "/usr/local/share/jupyter/kernels"});
     CHECK(kernelspec_dirs({}, "") == paths{"/usr/local/share/jupyter/kernels", "/usr/share/jupyter/kernels"});
 }
 
@@ -35,7 +36,8 @@ TEST_CASE("kernelspec: a virtual environment comes before the user") {
 }
 
 TEST_CASE("kernelspec: kernel.json") {
-    auto const spec = parse_kernelspec(R"({"argv": ["ark", "--connection", "{connection_file}"], "display_name": "Ark R", "language": "R",
+    auto const spec = parse_kernelspec(
+        R"({"argv": ["ark", "--connection", "{connection_file}"], "display_name": "Ark R", "language": "R",
         "interrupt_mode": "message", "env": {"RUST_LOG": "error"}, "metadata": {"debugger": true}})");
     REQUIRE(spec);
     CHECK(spec->argv == std::vector<std::string>{"ark", "--connection", "{connection_file}"});
@@ -45,8 +47,8 @@ TEST_CASE("kernelspec: kernel.json") {
     CHECK(parse_kernelspec(R"({"argv": ["x"]})")->interrupts == interrupt_mode::signal);
     CHECK(parse_kernelspec(R"({"argv": ["x"], "interrupt_mode": "Signal", "env": null})"));
 
-    for (auto const* bad : {"", "[]", "{}", R"({"argv": []})", R"({"argv": "x"})", R"({"argv": [1]})", R"({"argv": [""]})",
-                            R"({"argv": ["x"], "env": []})", R"({"argv": ["x"], "env": {"A": 1}})",
+    for (auto const* bad : {"", "[]", "{}", R"({"argv": []})", R"({"argv": "x"})", R"({"argv": [1]})",
+                            R"({"argv": [""]})", R"({"argv": ["x"], "env": []})", R"({"argv": ["x"], "env": {"A": 1}})",
                             R"({"argv": ["x"], "interrupt_mode": "ask"})", R"({"argv": ["x"], "interrupt_mode": 1})"}) {
         CAPTURE(bad);
         auto const refused = parse_kernelspec(bad);
@@ -81,7 +83,8 @@ TEST_CASE("kernelspec: found by name, the first directory wins") {
     REQUIRE_FALSE(unknown);
     CHECK(unknown.error() == errc::kernelspec_not_found);
     CHECK(unknown.error() == condition::cannot_start);
-    for (auto const* part : {"'julia'", " bash", " ir", " python3", "/none"}) CHECK(contains(unknown.error().text(), part));
+    for (auto const* part : {"'julia'", " bash", " ir", " python3", "/none"})
+        CHECK(contains(unknown.error().text(), part));
     CHECK_FALSE(contains(unknown.error().text(), " empty"));
 }
 
@@ -105,9 +108,11 @@ TEST_CASE("kernelspec: python3 needs no registration") {
 TEST_CASE("kernelspec: the command line") {
     kernelspec spec;
     spec.resource_dir = "/kernels/x";
-    spec.argv = {"python3", "-f={connection_file}", "{resource_dir}/boot", "{prefix}", "{unknown}", "{", "{connection_file", "}{connection_file}{"};
+    spec.argv = {"python3", "-f={connection_file}", "{resource_dir}/boot", "{prefix}", "{unknown}",
+                 "{",       "{connection_file",     "}{connection_file}{"};
     CHECK(kernel_command(spec, "/c", "/opt/py/bin/python") ==
-          std::vector<std::string>{"/opt/py/bin/python", "-f=/c", "/kernels/x/boot", "/opt/py", "{unknown}", "{", "{connection_file", "}/c{"});
+          std::vector<std::string>{"/opt/py/bin/python", "-f=/c", "/kernels/x/boot", "/opt/py", "{unknown}", "{",
+                                   "{connection_file", "}/c{"});
     spec.argv = {"/usr/bin/python3"};
     CHECK(kernel_command(spec, "/c", "/opt/py/bin/python") == std::vector<std::string>{"/usr/bin/python3"});
 
@@ -122,7 +127,16 @@ TEST_CASE("kernelspec: the command line") {
 
 TEST_CASE("kernelspec: the environment") {
     kernelspec spec;
-    spec.env = {{"A", "${HOME}/x"}, {"B", "$HOME$"}, {"C", "$$HOME ${NONE} ${ $NONE"}, {"HOME", "$HOME/inner"}, {"D", "$HOMER"}};
+    spec.env = {{"A", "${HOME}/x"},
+                {"B", "$HOME$"},
+                {"C", "$$HOME ${NONE} ${ $NONE"},
+                {"HOME", "$HOME/inner"},
+                {"D", "$HOMER"}};
     auto const env = kernel_environment(spec, {{"HOME", "/h"}, {"PATH", "/bin"}});
-    CHECK(env == environment{{"A", "/h/x"}, {"B", "/h$"}, {"C", "$HOME ${NONE} ${ $NONE"}, {"HOME", "/h/inner"}, {"D", "$HOMER"}, {"PATH", "/bin"}});
+    CHECK(env == environment{{"A", "/h/x"},
+                             {"B", "/h$"},
+                             {"C", "$HOME ${NONE} ${ $NONE"},
+                             {"HOME", "/h/inner"},
+                             {"D", "$HOMER"},
+                             {"PATH", "/bin"}});
 }

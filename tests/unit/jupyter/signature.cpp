@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/jupyter/signature.hpp>
+
+#include "support/catch.hpp"
 
 using ipybox::jupyter::signed_frames;
 using ipybox::jupyter::signer;

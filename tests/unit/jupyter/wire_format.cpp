@@ -1,11 +1,11 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-
 #include <ipybox/jupyter/wire_format.hpp>
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
@@ -16,8 +16,10 @@ namespace {
 std::vector<std::string_view> views(std::vector<std::string> const& frames) { return {frames.begin(), frames.end()}; }
 
 /// The frames of a valid message, signed.
-std::vector<std::string> valid(signer& s, std::vector<std::string> json_frames = {R"({"msg_id":"1","msg_type":"status"})", "{}", "{}", "{}"}) {
-    std::vector<std::string> frames = {"<IDS|MSG>", s.sign({json_frames[0], json_frames[1], json_frames[2], json_frames[3]})};
+std::vector<std::string> valid(signer& s, std::vector<std::string> json_frames = {
+                                              R"({"msg_id":"1","msg_type":"status"})", "{}", "{}", "{}"}) {
+    std::vector<std::string> frames = {"<IDS|MSG>",
+                                       s.sign({json_frames[0], json_frames[1], json_frames[2], json_frames[3]})};
     frames.insert(frames.end(), json_frames.begin(), json_frames.end());
     return frames;
 }
@@ -90,7 +92,8 @@ TEST_CASE("wire_format: every malformed message is refused with its reason") {
 
     auto const whole = valid(s);
     for (std::size_t count = 1; count < whole.size(); ++count)
-        CHECK(contains(refused({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(count)}, s), "fewer frames"));
+        CHECK(
+            contains(refused({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(count)}, s), "fewer frames"));
 
     auto wrong = whole;
     wrong[1] = std::string(64, '0');

@@ -1,6 +1,3 @@
-#include "support/catch.hpp"
-#include "support/transport_driver.hpp"
-
 #include <ipybox/transport/transport.hpp>
 
 #include <asio/experimental/channel.hpp>
@@ -11,16 +8,20 @@
 #include <memory>
 #include <utility>
 
+#include "support/catch.hpp"
+#include "support/transport_driver.hpp"
+
 namespace {
 
-//[exemplar
+//! [exemplar]
 /// A kernel that answers every cell with its own code.
 class echo_transport {
   public:
     static constexpr auto completes_with = ipybox::completion_rule::reply;
     static constexpr auto duty = ipybox::supervisor_options::role::spawns_only;
 
-    asio::awaitable<ipybox::result<ipybox::kernel_info>> start(std::shared_ptr<ipybox::supervisor>, ipybox::kernel_launch) {
+    asio::awaitable<ipybox::result<ipybox::kernel_info>> start(std::shared_ptr<ipybox::supervisor>,
+                                                               ipybox::kernel_launch) {
         auto const executor = co_await asio::this_coro::executor;
         answers_ = std::make_unique<queue>(executor, 16);
         ipybox::kernel_info info;
@@ -30,7 +31,8 @@ class echo_transport {
 
     asio::awaitable<ipybox::result<void>> send(ipybox::jupyter::message m) {
         if (!answers_) co_return ipybox::failure(ipybox::errc::not_running);
-        ipybox::jupyter::message output(ipybox::jupyter::channel::iopub, "stream", {{"name", "stdout"}, {"text", m.content["code"]}});
+        ipybox::jupyter::message output(ipybox::jupyter::channel::iopub, "stream",
+                                        {{"name", "stdout"}, {"text", m.content["code"]}});
         ipybox::jupyter::message reply(ipybox::jupyter::channel::shell, "execute_reply", {{"status", "ok"}});
         output.parent_id = reply.parent_id = m.id;
         answers_->try_send(asio::error_code(), std::move(output));
@@ -58,7 +60,7 @@ class echo_transport {
     std::unique_ptr<queue> answers_;
 };
 static_assert(ipybox::transport<echo_transport>);
-//]
+//! [exemplar]
 
 // --- what is no transport
 

@@ -30,8 +30,8 @@ inline result<std::string> text_member(json const& object, char const* name, cha
 /// What may stand in the host part of a ZeroMQ address: names, IPv4, IPv6 with a zone.
 inline bool is_host(std::string_view ip) {
     auto const fits = [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == ':' || c == '-' ||
-               c == '_' || c == '%';
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == ':' ||
+               c == '-' || c == '_' || c == '%';
     };
     return !ip.empty() && std::all_of(ip.begin(), ip.end(), fits);
 }
@@ -48,7 +48,9 @@ IPYBOX_DECL int connection_info::port(channel c) const noexcept {
     return 0;
 }
 
-IPYBOX_DECL std::filesystem::path connection_info::socket_path(int port) const { return ip + "-" + std::to_string(port); }
+IPYBOX_DECL std::filesystem::path connection_info::socket_path(int port) const {
+    return ip + "-" + std::to_string(port);
+}
 
 IPYBOX_DECL std::string connection_info::address(channel c) const {
     if (protocol == socket_protocol::ipc) return "ipc://" + socket_path(port(c)).string();
@@ -63,7 +65,8 @@ IPYBOX_DECL result<connection_info> parse_connection_info(std::string_view text)
     connection_info info;
     auto const transport = detail::text_member(object, "transport", "tcp");
     if (!transport) return failure(transport.error());
-    if (*transport != "tcp" && *transport != "ipc") return detail::bad_connection("its transport is neither tcp nor ipc");
+    if (*transport != "tcp" && *transport != "ipc")
+        return detail::bad_connection("its transport is neither tcp nor ipc");
     info.protocol = *transport == "ipc" ? socket_protocol::ipc : socket_protocol::tcp;
 
     auto const scheme = detail::text_member(object, "signature_scheme", "hmac-sha256");
@@ -93,15 +96,19 @@ IPYBOX_DECL result<connection_info> parse_connection_info(std::string_view text)
         auto const found = object.find(name);
         // The heartbeat is not used here: a file without it will do.
         if (found == object.end() && target == &info.hb_port) continue;
-        if (found == object.end() || !found->is_number_integer()) return detail::bad_connection(std::string(name) + " is no number");
-        auto const in_range = found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 && found->get<std::uint64_t>() <= 65535;
+        if (found == object.end() || !found->is_number_integer())
+            return detail::bad_connection(std::string(name) + " is no number");
+        auto const in_range =
+            found->is_number_unsigned() && found->get<std::uint64_t>() >= 1 && found->get<std::uint64_t>() <= 65535;
         if (!in_range) return detail::bad_connection(std::string(name) + " is not between 1 and 65535");
         *target = found->get<int>();
     }
 
-    if (info.protocol == socket_protocol::tcp && !detail::is_host(info.ip)) return detail::bad_connection("its ip is no host");
+    if (info.protocol == socket_protocol::tcp && !detail::is_host(info.ip))
+        return detail::bad_connection("its ip is no host");
     if (info.protocol == socket_protocol::ipc) {
-        if (info.ip.empty() || info.ip.find('\0') != std::string::npos) return detail::bad_connection("its ip is no path");
+        if (info.ip.empty() || info.ip.find('\0') != std::string::npos)
+            return detail::bad_connection("its ip is no path");
         for (auto const& [name, port] : ports)
             if (info.socket_path(*port).string().size() > connection_info::ipc_path_limit)
                 return detail::bad_connection("its ip makes paths of more than 107 bytes");

@@ -17,7 +17,8 @@ namespace detail {
 
 inline std::string lower(std::string_view text) {
     std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(out.begin(), out.end(), out.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return out;
 }
 
@@ -27,7 +28,9 @@ inline bool is_kernel_name(std::string_view name) {
     return !name.empty() && name != "." && name != ".." && std::all_of(name.begin(), name.end(), fits);
 }
 
-inline std::filesystem::path prefix_of(std::filesystem::path const& python) { return python.parent_path().parent_path(); }
+inline std::filesystem::path prefix_of(std::filesystem::path const& python) {
+    return python.parent_path().parent_path();
+}
 
 inline std::string variable(environment const& env, char const* name) {
     auto const found = env.find(name);
@@ -81,7 +84,8 @@ inline std::string fill_fields(std::string_view text, std::map<std::string, std:
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
         auto const close = text[at] == '{' ? text.find('}', at) : std::string_view::npos;
-        auto const known = close == std::string_view::npos ? fields.end() : fields.find(text.substr(at + 1, close - at - 1));
+        auto const known =
+            close == std::string_view::npos ? fields.end() : fields.find(text.substr(at + 1, close - at - 1));
         if (known == fields.end()) {
             out.push_back(text[at++]);
             continue;
@@ -94,7 +98,8 @@ inline std::string fill_fields(std::string_view text, std::map<std::string, std:
 
 } // namespace detail
 
-IPYBOX_DECL std::vector<std::filesystem::path> kernelspec_dirs(environment const& env, std::filesystem::path const& python) {
+IPYBOX_DECL std::vector<std::filesystem::path> kernelspec_dirs(environment const& env,
+                                                               std::filesystem::path const& python) {
     std::vector<std::filesystem::path> data;
     auto const extra = detail::variable(env, "JUPYTER_PATH");
     for (std::size_t at = 0; at < extra.size();) {
@@ -134,7 +139,9 @@ IPYBOX_DECL std::vector<std::filesystem::path> kernelspec_dirs(environment const
 }
 
 IPYBOX_DECL result<kernelspec> parse_kernelspec(std::string_view text) {
-    auto const bad = [](char const* what) { return failure(errc::protocol_error, std::string("kernel.json: ") + what); };
+    auto const bad = [](char const* what) {
+        return failure(errc::protocol_error, std::string("kernel.json: ") + what);
+    };
     auto const object = json::parse(text, nullptr, false);
     if (!object.is_object()) return bad("it is no JSON object");
 
@@ -166,9 +173,10 @@ IPYBOX_DECL result<kernelspec> parse_kernelspec(std::string_view text) {
 
 IPYBOX_DECL result<kernelspec> find_kernelspec(std::string_view name, std::vector<std::filesystem::path> const& dirs) {
     if (!detail::is_kernel_name(name))
-        return failure(errc::invalid_argument, "'" + std::string(name) +
-                                                   "' cannot be the name of a kernelspec: it has other characters than letters, "
-                                                   "digits, '.', '_' and '-'");
+        return failure(errc::invalid_argument,
+                       "'" + std::string(name) +
+                           "' cannot be the name of a kernelspec: it has other characters than letters, "
+                           "digits, '.', '_' and '-'");
     auto const wanted = detail::lower(name);
     std::set<std::string> names;
     for (auto const& dir : dirs) {
@@ -203,7 +211,8 @@ IPYBOX_DECL result<kernelspec> find_kernelspec(std::string_view name, std::vecto
     return failure(errc::kernelspec_not_found, std::move(text));
 }
 
-IPYBOX_DECL std::vector<std::string> kernel_command(kernelspec const& spec, std::filesystem::path const& connection_file,
+IPYBOX_DECL std::vector<std::string> kernel_command(kernelspec const& spec,
+                                                    std::filesystem::path const& connection_file,
                                                     std::filesystem::path const& python) {
     auto argv = spec.argv;
     auto& program = argv.front();

@@ -44,10 +44,12 @@ IPYBOX_DECL std::string signer::sign(signed_frames const& frames) {
     // Without a key it starts over with the one it has.
     bool good = ::EVP_MAC_init(context, nullptr, 0, nullptr) == 1;
     for (auto const frame : frames)
-        good = good && ::EVP_MAC_update(context, reinterpret_cast<unsigned char const*>(frame.data()), frame.size()) == 1;
+        good =
+            good && ::EVP_MAC_update(context, reinterpret_cast<unsigned char const*>(frame.data()), frame.size()) == 1;
     std::array<unsigned char, 32> digest{};
     std::size_t size = 0;
-    if (!good || ::EVP_MAC_final(context, digest.data(), &size, digest.size()) != 1 || size != digest.size()) std::abort();
+    if (!good || ::EVP_MAC_final(context, digest.data(), &size, digest.size()) != 1 || size != digest.size())
+        std::abort();
 
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;
@@ -63,7 +65,8 @@ IPYBOX_DECL bool signer::verify(std::string_view signature, signed_frames const&
     if (!state_) return true;
     auto const expected = sign(frames);
     // The length of a signature is no secret.
-    return signature.size() == expected.size() && ::CRYPTO_memcmp(signature.data(), expected.data(), expected.size()) == 0;
+    return signature.size() == expected.size() &&
+           ::CRYPTO_memcmp(signature.data(), expected.data(), expected.size()) == 0;
 }
 
 } // namespace ipybox::jupyter

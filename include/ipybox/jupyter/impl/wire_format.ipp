@@ -13,7 +13,8 @@ IPYBOX_DECL std::vector<std::string> to_wire(message& m, signer& with) {
     std::vector<std::string> frames;
     frames.reserve(6 + m.buffers.size());
     frames.emplace_back(wire_delimiter);
-    frames.push_back(with.sign({json_frames.header, json_frames.parent_header, json_frames.metadata, json_frames.content}));
+    frames.push_back(
+        with.sign({json_frames.header, json_frames.parent_header, json_frames.metadata, json_frames.content}));
     frames.push_back(std::move(json_frames.header));
     frames.push_back(std::move(json_frames.parent_header));
     frames.push_back(std::move(json_frames.metadata));
@@ -42,7 +43,8 @@ IPYBOX_DECL result<message> from_wire(channel on, std::span<std::string_view con
     if (rest.size() < 5) return failure(errc::protocol_error, "a Jupyter message has fewer frames than it must have");
 
     signed_frames const parts = {rest[1], rest[2], rest[3], rest[4]};
-    if (!with.verify(rest[0], parts)) return failure(errc::protocol_error, "the signature of a Jupyter message is wrong");
+    if (!with.verify(rest[0], parts))
+        return failure(errc::protocol_error, "the signature of a Jupyter message is wrong");
 
     auto m = from_frames(on, parts[0], parts[1], parts[2], parts[3]);
     if (!m) return m;

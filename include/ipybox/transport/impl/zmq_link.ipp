@@ -100,7 +100,8 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     static constexpr std::size_t held_limit = 64;
     static constexpr std::size_t channels = 4;
 
-    [[nodiscard]] std::unique_ptr<zmq_socket> connect(channel c, std::string const& identity, int retry_ms, bool monitored);
+    [[nodiscard]] std::unique_ptr<zmq_socket> connect(channel c, std::string const& identity, int retry_ms,
+                                                      bool monitored);
     [[nodiscard]] zmq_socket* socket(channel c) { return sockets_[static_cast<std::size_t>(c)].get(); }
     [[nodiscard]] std::string own_id() { return own_prefix_ + std::to_string(++own_count_); }
     [[nodiscard]] std::optional<result<message>> take(channel c);
@@ -122,7 +123,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     std::string own_prefix_ = jupyter::new_message_id() + "-";
     std::size_t own_count_ = 0;
 
-    zmq::context_t context_{1}; // before the sockets: it ends after them
+    zmq::context_t context_{1};                                 // before the sockets: it ends after them
     std::array<std::unique_ptr<zmq_socket>, channels> sockets_; // by jupyter::channel
     std::unique_ptr<zmq_monitor> shell_monitor_;
     std::unique_ptr<zmq_monitor> iopub_monitor_;
@@ -130,7 +131,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     std::vector<std::string_view> views_;
     std::size_t turn_ = 0; // which channel is looked at first
 
-    replies asked_; // that are waited for, by the ids of their requests
+    replies asked_;            // that are waited for, by the ids of their requests
     std::deque<message> held_; // taken from control by `ask_control`, for `receive`
     std::optional<exit_status> exit_;
     std::optional<clock::time_point> dying_; // when the first sign of the end was seen, plus grace
@@ -139,7 +140,8 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     std::set<asio::steady_timer*> waiting_;
 };
 
-IPYBOX_DECL std::unique_ptr<zmq_socket> zmq_link::connect(channel c, std::string const& identity, int retry_ms, bool monitored) {
+IPYBOX_DECL std::unique_ptr<zmq_socket> zmq_link::connect(channel c, std::string const& identity, int retry_ms,
+                                                          bool monitored) {
     auto const type = c == channel::iopub ? zmq::socket_type::sub : zmq::socket_type::dealer;
     auto made = std::make_unique<zmq_socket>(context_, type, executor_);
     auto& native = made->native();
@@ -160,7 +162,8 @@ IPYBOX_DECL std::unique_ptr<zmq_socket> zmq_link::connect(channel c, std::string
     }
     if (monitored) {
         auto& monitor = c == channel::iopub ? iopub_monitor_ : shell_monitor_;
-        monitor = std::make_unique<zmq_monitor>(context_, *made, "monitor-" + std::to_string(static_cast<int>(c)), executor_);
+        monitor =
+            std::make_unique<zmq_monitor>(context_, *made, "monitor-" + std::to_string(static_cast<int>(c)), executor_);
     }
     native.connect(info_.address(c));
     return made;
@@ -182,7 +185,8 @@ IPYBOX_DECL result<void> zmq_link::open() {
         // and was not yet read, so the interval is out of reach instead.
         for (auto const c : {channel::iopub, channel::shell, channel::stdin_, channel::control}) {
             // Kernels address requests for input by the identity that the shell request came from.
-            sockets_[static_cast<std::size_t>(c)] = connect(c, session_, day, c == channel::iopub || c == channel::shell);
+            sockets_[static_cast<std::size_t>(c)] =
+                connect(c, session_, day, c == channel::iopub || c == channel::shell);
         }
         return {};
     } catch (std::exception const& e) {
@@ -335,11 +339,13 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_link::connected(clock::time_point 
         for (auto const c : {channel::shell, channel::iopub}) {
             auto const& monitor = c == channel::shell ? shell_monitor_ : iopub_monitor_;
             if (monitor->refused())
-                co_return failure(errc::kernel_start_failed, "no kernel answers at " + info_.address(c) + ": the connection was refused");
+                co_return failure(errc::kernel_start_failed,
+                                  "no kernel answers at " + info_.address(c) + ": the connection was refused");
         }
         if (shell_monitor_->up() && iopub_monitor_->up()) co_return result<void>();
         if (clock::now() >= deadline)
-            co_return failure(errc::kernel_unresponsive, "no connection to " + info_.address(channel::shell) + " within the bound");
+            co_return failure(errc::kernel_unresponsive,
+                              "no connection to " + info_.address(channel::shell) + " within the bound");
         co_await change(deadline);
     }
 }
@@ -356,7 +362,8 @@ IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::ask(message requ
         if (auto& reply = asked_[id]) co_return result<message>(std::move(*reply));
         if (auto good = state(); !good) co_return failure(good);
         if (last) co_return failure(death());
-        if (clock::now() >= deadline) co_return failure(errc::kernel_unresponsive, "the kernel did not answer within the bound");
+        if (clock::now() >= deadline)
+            co_return failure(errc::kernel_unresponsive, "the kernel did not answer within the bound");
         co_await change(std::min(deadline, dying_.value_or(deadline)));
     }
 }

@@ -5,7 +5,6 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/error_code.hpp>
 #include <asio/posix/stream_descriptor.hpp>
-
 #include <zmq.hpp>
 
 #include <cstdint>
@@ -64,9 +63,7 @@ class zmq_socket {
                 if (!socket_.send(zmq::buffer(frames[i]), more | zmq::send_flags::dontwait)) return false;
             }
             return true;
-        } catch (zmq::error_t const&) {
-            return false;
-        }
+        } catch (zmq::error_t const&) { return false; }
     }
 
     /// Calls `wake` once, as soon as something has changed since the last look.
@@ -90,7 +87,8 @@ class zmq_socket {
 /// What became of the connection of a socket, told by libzmq's own thread over a socket pair inside the process.
 class zmq_monitor {
   public:
-    zmq_monitor(zmq::context_t& context, zmq_socket& watched, std::string const& name, asio::any_io_executor const& executor)
+    zmq_monitor(zmq::context_t& context, zmq_socket& watched, std::string const& name,
+                asio::any_io_executor const& executor)
         : watched_(watched), events_(context, zmq::socket_type::pair, executor) {
         auto const address = "inproc://" + name;
         int const wanted = ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |

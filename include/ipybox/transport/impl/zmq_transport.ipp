@@ -26,7 +26,8 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     using message = jupyter::message;
     using channel = jupyter::channel;
 
-    zmq_kernel(asio::any_io_executor executor, zmq_options const& options) : executor_(std::move(executor)), options_(options) {}
+    zmq_kernel(asio::any_io_executor executor, zmq_options const& options)
+        : executor_(std::move(executor)), options_(options) {}
     zmq_kernel(zmq_kernel const&) = delete;
     zmq_kernel& operator=(zmq_kernel const&) = delete;
     ~zmq_kernel();
@@ -40,7 +41,8 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     [[nodiscard]] std::shared_ptr<zmq_link> const& link() const noexcept { return link_; }
 
   private:
-    asio::awaitable<result<kernel_info>> start_once(supervisor& host, kernel_launch const& launch, clock::time_point deadline);
+    asio::awaitable<result<kernel_info>> start_once(supervisor& host, kernel_launch const& launch,
+                                                    clock::time_point deadline);
     asio::awaitable<result<kernel_info>> greet(clock::time_point deadline);
     asio::awaitable<result<void>> set_up(cwd_policy after_cell, clock::time_point deadline);
     asio::awaitable<result<void>> settle(clock::time_point deadline);
@@ -83,7 +85,8 @@ inline asio::awaitable<void> kill_process(supervised_process process) {
 }
 
 /// The status of a process that ends in time.
-inline asio::awaitable<std::optional<exit_status>> end_of(supervised_process process, zmq_link::clock::time_point deadline) {
+inline asio::awaitable<std::optional<exit_status>> end_of(supervised_process process,
+                                                          zmq_link::clock::time_point deadline) {
     auto const executor = co_await asio::this_coro::executor;
     auto const ending = std::make_shared<zmq_ending>(executor);
     asio::co_spawn(executor, tell_ending(ending, std::move(process)), asio::detached);
@@ -96,13 +99,14 @@ inline asio::awaitable<std::optional<exit_status>> end_of(supervised_process pro
 }
 
 /// Whether ports on 127.0.0.1 inside the sandbox are ours, or it cannot be told.
-inline asio::awaitable<bool> shares_network(supervisor& host, kernel_launch const& launch, zmq_link::clock::time_point deadline) {
+inline asio::awaitable<bool> shares_network(supervisor& host, kernel_launch const& launch,
+                                            zmq_link::clock::time_point deadline) {
     std::error_code failed;
     auto const ours = std::filesystem::read_symlink("/proc/self/ns/net", failed);
     if (failed) co_return true;
     static constexpr int differs = 1;
-    std::vector<std::string> argv = {"/bin/sh", "-c", "n=$(readlink /proc/self/ns/net) || exit 2; test \"$n\" = \"$1\"", "sh",
-                                     ours.string()};
+    std::vector<std::string> argv = {"/bin/sh", "-c", "n=$(readlink /proc/self/ns/net) || exit 2; test \"$n\" = \"$1\"",
+                                     "sh", ours.string()};
     auto probe = co_await host.spawn(std::move(argv), launch);
     if (!probe) co_return true;
     auto const status = co_await end_of(*probe, deadline);
@@ -129,7 +133,8 @@ inline std::string prelude_code(cwd_policy after_cell) {
     std::string code;
     for (auto const& module : runtime_modules)
         if (module.name == "prelude") code = module.text;
-    code += after_cell == cwd_policy::restore ? "\n_ipybox_prelude(restore_cwd=True)\n" : "\n_ipybox_prelude(restore_cwd=False)\n";
+    code += after_cell == cwd_policy::restore ? "\n_ipybox_prelude(restore_cwd=True)\n"
+                                              : "\n_ipybox_prelude(restore_cwd=False)\n";
     return code + "del _ipybox_prelude\n";
 }
 
@@ -171,7 +176,8 @@ IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
         int number = 0;
         for (auto* const port : ports) *port = ++number;
         if (info_.socket_path(info_.hb_port).string().size() > jupyter::connection_info::ipc_path_limit)
-            return failure(errc::kernel_start_failed, "the paths of Unix sockets in " + host.private_dir().string() + " are too long");
+            return failure(errc::kernel_start_failed,
+                           "the paths of Unix sockets in " + host.private_dir().string() + " are too long");
     } else {
         auto const chosen = free_tcp_ports();
         if (!chosen) return failure(chosen.error());
@@ -183,7 +189,8 @@ IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
     return {};
 }
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_ptr<supervisor> host, kernel_launch launch) {
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_ptr<supervisor> host,
+                                                                   kernel_launch launch) {
     auto const self = shared_from_this();
     auto const deadline = clock::now() + launch.start_bound;
     environment env;
@@ -202,22 +209,24 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_p
     bool reachable = true;
     if (tcp) reachable = co_await shares_network(*host, launch, deadline);
     if (!reachable)
-        co_return failure(errc::kernel_start_failed, "the sandbox has a network of its own, where the TCP ports of a kernel cannot be "
-                                                     "reached: use zmq_transport with protocol ipc, or a sandbox that shares the network");
+        co_return failure(errc::kernel_start_failed,
+                          "the sandbox has a network of its own, where the TCP ports of a kernel cannot be "
+                          "reached: use zmq_transport with protocol ipc, or a sandbox that shares the network");
 
     // Free ports are only free until somebody else takes them.
     for (int attempts_left = tcp ? 3 : 1;;) {
         auto info = co_await start_once(*host, launch, deadline);
         if (info || stopped_) co_return info;
         bool const again = --attempts_left > 0 && info.error() == errc::kernel_start_failed &&
-                           !are_free_tcp_ports({info_.shell_port, info_.iopub_port, info_.stdin_port, info_.control_port, info_.hb_port});
+                           !are_free_tcp_ports({info_.shell_port, info_.iopub_port, info_.stdin_port,
+                                                info_.control_port, info_.hb_port});
         if (!again) co_return info;
         co_await end();
     }
 }
 
 IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervisor& host, kernel_launch const& launch,
-                                                                       clock::time_point deadline) {
+                                                                        clock::time_point deadline) {
     if (auto prepared = prepare(host); !prepared) co_return failure(prepared);
     auto argv = jupyter::kernel_command(spec_, file_, host.options().python);
     auto process = co_await host.spawn(std::move(argv), launch);
@@ -254,9 +263,10 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::attach(std::chrono:
         known = failure(settled);
     }
     if (known.error() == errc::kernel_unresponsive)
-        co_return failure(errc::kernel_unresponsive, "the kernel of " + options_.connection_file.string() + " did not answer within " +
-                                                         std::to_string(bound.count()) +
-                                                         " ms: it is busy, or it has another key than its connection file");
+        co_return failure(errc::kernel_unresponsive,
+                          "the kernel of " + options_.connection_file.string() + " did not answer within " +
+                              std::to_string(bound.count()) +
+                              " ms: it is busy, or it has another key than its connection file");
     co_return known;
 }
 
@@ -279,8 +289,8 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::set_up(cwd_policy after_ce
     auto const reply = co_await link_->ask(std::move(request), deadline);
     if (!reply) co_return failure(reply.error());
     if (jupyter::field(reply->content, "status") == "ok") co_return result<void>();
-    co_return failure(errc::kernel_start_failed, "setting up the kernel '" + spec_.name + "' failed: " +
-                                                     jupyter::field(reply->content, "ename") + ": " +
+    co_return failure(errc::kernel_start_failed, "setting up the kernel '" + spec_.name +
+                                                     "' failed: " + jupyter::field(reply->content, "ename") + ": " +
                                                      jupyter::field(reply->content, "evalue"));
 }
 
@@ -306,18 +316,21 @@ IPYBOX_DECL error zmq_kernel::explain(error cause, supervisor const& host, kerne
     if (cause == errc::kernel_died) {
         auto const status = cause.status();
         // Exactly what `python -m` and the launcher itself say.
-        if (said.find("No module named ipykernel") != std::string::npos || said.find("No module named 'ipykernel'") != std::string::npos) {
+        if (said.find("No module named ipykernel") != std::string::npos ||
+            said.find("No module named 'ipykernel'") != std::string::npos) {
             auto const python = host.options().python.string();
             return error(errc::ipykernel_missing, "the kernel '" + spec_.name + "' needs ipykernel: " + python +
                                                       " -m pip install ipykernel" + details)
                 .with_status(status);
         }
-        return error(errc::kernel_start_failed, "the kernel '" + spec_.name + "' ended while starting (" + to_string(status) + ")" + details)
+        return error(errc::kernel_start_failed,
+                     "the kernel '" + spec_.name + "' ended while starting (" + to_string(status) + ")" + details)
             .with_status(status);
     }
     if (cause == errc::kernel_unresponsive)
         return error(errc::kernel_unresponsive, "the kernel '" + spec_.name + "' was not ready within " +
-                                                    std::to_string(launch.start_bound.count()) + " ms: " + cause.text() + details);
+                                                    std::to_string(launch.start_bound.count()) +
+                                                    " ms: " + cause.text() + details);
     return cause;
 }
 
@@ -359,7 +372,8 @@ IPYBOX_DECL zmq_transport::zmq_transport(zmq_transport&&) noexcept = default;
 IPYBOX_DECL zmq_transport& zmq_transport::operator=(zmq_transport&&) noexcept = default;
 IPYBOX_DECL zmq_transport::~zmq_transport() = default;
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::shared_ptr<supervisor> host, kernel_launch launch) {
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::shared_ptr<supervisor> host,
+                                                                      kernel_launch launch) {
     co_await stop();
     auto const executor = co_await asio::this_coro::executor;
     auto const kernel = std::make_shared<detail::zmq_kernel>(executor, options_);
