@@ -11,12 +11,15 @@
 #include <asio/io_context.hpp>
 #include <asio/this_coro.hpp>
 
+#include <chrono>
 #include <iostream>
 
 //! [coroutine]
 // Without another completion token operations are awaited. They return results and throw nothing.
 asio::awaitable<void> count(ipybox::executor& alice) {
-    auto result = co_await alice.async_execute("total = sum(range(1, 1_000_001)); print(total)");
+    // Options get a name: a braced temporary inside a co_await expression is destroyed twice by GCC 12.
+    ipybox::execute_options const patient{.timeout = std::chrono::seconds(20)};
+    auto result = co_await alice.async_execute("total = sum(range(1, 1_000_001)); print(total)", patient);
     if (result)
         std::cout << "alice counts to 1000000: " << result->text << '\n';
     else

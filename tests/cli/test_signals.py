@@ -279,3 +279,11 @@ def test_json_on_a_terminal_asks_too(program: Program, on_terminal: Terminals) -
     terminal.type("yes\n")
     terminal.expect(r'"event":"chunk","cell":0,"stream":"stdout","text":"yes\\n"')
     assert terminal.wait() == 0
+
+
+def test_questions_come_after_what_was_printed(program: Program, on_terminal: Terminals) -> None:
+    terminal = on_terminal("-c", "for i in range(50):\n    print('printed', i, end=' ')\n    input(f'asked {i} ')")
+    for i in range(50):
+        terminal.expect(f"^(\r\n)*printed {i} asked {i} ")
+        terminal.type("\n")
+    assert terminal.wait() == 0
