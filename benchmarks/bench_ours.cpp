@@ -1,19 +1,20 @@
 // Measures the library through its public API: the metrics of bench_original.py, under the same names.
 
-#include <ours/context.hpp>
-
 #include <ipybox/sandbox/no_sandbox.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <ours/context.hpp>
+
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <iomanip>
 #include <iostream>
-
-#include <fnmatch.h>
-#include <unistd.h>
+#include <iterator>
 
 namespace {
 
@@ -35,9 +36,7 @@ arguments parse(int argc, char** argv) {
     app.add_flag("--list", given.list, "list the metrics and stop");
     try {
         app.parse(argc, argv);
-    } catch (CLI::ParseError const& error) {
-        std::exit(app.exit(error));
-    }
+    } catch (CLI::ParseError const& error) { std::exit(app.exit(error)); }
     return given;
 }
 
@@ -48,13 +47,6 @@ std::vector<bench::measurement> all_measurements() {
         std::ranges::move(part(), std::back_inserter(all));
     }
     return all;
-}
-
-bool matches(std::vector<std::string> const& names, std::vector<std::string> const& patterns) {
-    return std::ranges::any_of(names, [&](auto const& name) {
-        return std::ranges::any_of(patterns,
-                                   [&](auto const& p) { return ::fnmatch(p.c_str(), name.c_str(), 0) == 0; });
-    });
 }
 
 /// A measurement that fails leaves its metrics without samples, and the reason.
@@ -72,7 +64,8 @@ void show(std::string const& name, bench::metric const& metric) {
     auto sorted = metric.samples;
     std::ranges::sort(sorted);
     std::cout << std::left << std::setw(26) << name;
-    if (!sorted.empty()) std::cout << sorted[sorted.size() / 2] << ' ' << metric.unit << " (n=" << sorted.size() << ") ";
+    if (!sorted.empty())
+        std::cout << sorted[sorted.size() / 2] << ' ' << metric.unit << " (n=" << sorted.size() << ") ";
     std::cout << ' ' << metric.note << std::endl;
 }
 
@@ -114,12 +107,13 @@ int main(int argc, char** argv) {
         .sandbox_name = given.sandbox,
         .sandbox = ipybox::bubblewrap_sandbox{},
         .first_result = std::filesystem::read_symlink("/proc/self/exe").replace_filename("first_result"),
+        .patterns = given.only,
     };
     if (given.sandbox == "none") context.sandbox = ipybox::no_sandbox{};
 
     scratch_directory const here;
     for (auto const& measurement : all_measurements()) {
-        if (!matches(measurement.names, given.only)) continue;
+        if (std::ranges::none_of(measurement.names, [&](auto const& name) { return context.wants(name); })) continue;
         if (!given.list) run(measurement, context);
         for (auto const& name : measurement.names) {
             if (given.list) std::cout << name << '\n';

@@ -25,7 +25,8 @@ int main(int argc, char** argv) {
     ipybox::runtime const shared({}, sandbox_named(argc > 1 ? argv[1] : "bubblewrap"));
     std::vector<ipybox::executor> boxes;
     for (int i = 0; i < kernels; ++i) {
-        auto const result = boxes.emplace_back(ipybox::executor_options{}, ipybox::any_approval{}, shared).execute("1+1");
+        auto const result =
+            boxes.emplace_back(ipybox::executor_options{}, ipybox::any_approval{}, shared).execute("1+1");
         if (!result) {
             std::cerr << result.error() << '\n';
             return 1;

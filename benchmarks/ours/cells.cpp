@@ -1,8 +1,8 @@
 // Small cells in a warm kernel.
 
-#include <ours/context.hpp>
-
 #include <ipybox/approval/auto_approval.hpp>
+
+#include <ours/context.hpp>
 
 namespace bench {
 namespace {

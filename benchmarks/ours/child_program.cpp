@@ -1,13 +1,13 @@
 #include <ours/child_program.hpp>
 
-#include <cerrno>
-#include <stdexcept>
-#include <system_error>
-
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
 
 namespace bench {
 namespace {

@@ -1,7 +1,10 @@
-#include <ours/context.hpp>
-
 #include <ipybox/execution/execution_result.hpp>
 
+#include <ours/context.hpp>
+
+#include <fnmatch.h>
+
+#include <algorithm>
 #include <stdexcept>
 
 namespace bench {
@@ -10,6 +13,10 @@ namespace {
 std::string first_line(std::string const& text) { return text.substr(0, text.find('\n')); }
 
 } // namespace
+
+bool context::wants(std::string const& name) const {
+    return std::ranges::any_of(patterns, [&](auto const& p) { return ::fnmatch(p.c_str(), name.c_str(), 0) == 0; });
+}
 
 ipybox::executor context::started_executor(ipybox::any_approval approval) const {
     auto box = new_executor(std::move(approval));

@@ -29,11 +29,14 @@ struct context {
     std::string sandbox_name;
     ipybox::any_sandbox sandbox;
     std::filesystem::path first_result; ///< the program of that name
+    std::vector<std::string> patterns;  ///< of the metrics to measure
     std::map<std::string, metric> metrics = {};
 
     void record(std::string const& name, std::string unit, std::vector<double> samples, std::string note = {}) {
         metrics[name] = {std::move(unit), std::move(samples), std::move(note)};
     }
+
+    [[nodiscard]] bool wants(std::string const& name) const;
 
     /// How often something is done that takes `share` times as long as other slow things; at least once.
     [[nodiscard]] int repeat_over(int share) const { return repeat < share ? 1 : repeat / share; }

@@ -200,6 +200,8 @@ class Bench:
             "cancel_await": "import asyncio; await asyncio.sleep(60)",
         }
         for name, cell in cells.items():
+            if not self.wants(name):
+                continue
             samples, note = [], "interrupt -> reply"
             for _ in range(self.repeat):
                 with kernel(self.transport) as instance:

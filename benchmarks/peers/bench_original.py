@@ -82,10 +82,14 @@ class Context:
     repeat: int
     nodelay: bool
     kernel_env: dict[str, str]
+    patterns: list[str]
     metrics: dict[str, Metric] = field(default_factory=dict)
 
     def record(self, name: str, unit: str, samples: list[float], note: str = "") -> None:
         self.metrics[name] = Metric(unit, samples, note)
+
+    def wants(self, name: str) -> bool:
+        return any(fnmatch.fnmatch(name, pattern) for pattern in self.patterns)
 
     def new_executor(self, **options: Any):
         from ipybox import CodeExecutor
@@ -332,14 +336,15 @@ async def cancel(context: Context) -> None:
     async with context.executor() as executor:
         for name, cell in cells.items():
             samples = []
-            for _ in range(context.repeat):
+            for _ in range(context.repeat if context.wants(name) else 0):
                 task = asyncio.create_task(executor.execute(cell))
                 await asyncio.sleep(0.3)
                 executor.cancel()
                 samples.append((await capped(task))[0])
                 await executor.execute("pass")
                 await asyncio.sleep(SETTLE)
-            context.record(name, "ms", samples, "cancel() -> execute() returns")
+            if samples:
+                context.record(name, "ms", samples, "cancel() -> execute() returns")
 
 
 @measures("cancel_after_execute")
@@ -474,10 +479,10 @@ def show(name: str, metric: Metric) -> None:
     print(f"{name:26} {metric.unit:8}", *figures, f"{len(known):5}  {metric.note}", flush=True)
 
 
-async def measure(context: Context, patterns: list[str]) -> None:
+async def measure(context: Context) -> None:
     print(f"{'metric':26} {'unit':8} {'median':>12} {'min':>12} {'max':>12} {'n':>5}  note", flush=True)
     for names, measurement in MEASUREMENTS:
-        if not any(fnmatch.fnmatch(name, pattern) for name in names for pattern in patterns):
+        if not any(map(context.wants, names)):
             continue
         before = set(context.metrics)
         try:
@@ -514,7 +519,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         kernel_env = nodelay_environment(Path(folder, "nodelay")) if options.nodelay else {}
-        context = Context(options.repeat, options.nodelay, kernel_env)
+        context = Context(options.repeat, options.nodelay, kernel_env, options.only.split(","))
         if options.probe:
             asyncio.run(PROBES[options.probe](context))
             return
@@ -523,7 +528,7 @@ def main() -> None:
         note = f"Python {platform.python_version()}, {versions}{', nodelay' * options.nodelay}"
         print(note)
         context.record("environment", "", [], note)
-        asyncio.run(measure(context, options.only.split(",")))
+        asyncio.run(measure(context))
         if output:
             output.write_text(json.dumps({name: asdict(metric) for name, metric in context.metrics.items()}) + "\n")
 
