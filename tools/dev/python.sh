@@ -5,6 +5,7 @@
 #   .venvs/py310 …    the other interpreters of this machine among 3.10 to 3.13
 #   .venvs/oldest     the oldest supported ipykernel and IPython
 #   .venvs/dev        formatters and linters
+#   .venvs/bench-…    what ./dev bench compares with
 
 # A real interpreter >= 3.10 that can make environments; not a version manager's shim.
 main_python() {
@@ -94,7 +95,8 @@ need_venv() {
 
 # matplotlib looks at every font of the machine when it is imported for the first time
 warm_up() {
-    .venv/bin/python -c 'import matplotlib.pyplot, pandas' && touch .venv/.warm
+    mkdir -p .cache/home
+    HOME=$PWD/.cache/home .venv/bin/python -c 'import matplotlib.pyplot, pandas' && touch .venv/.warm
 }
 
 need_test_venvs() {
