@@ -10,13 +10,14 @@ import signal
 import socket
 import struct
 import sys
-import traceback
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NoReturn
 
 from ipybox_kernel import process
+
+TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
 
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
@@ -31,14 +32,14 @@ class Refused(Exception):
         self.kind = kind
 
 
-@dataclass
 class Birth:
     """What a kernel gets to know when it is forked."""
 
-    supervisor: int
-    stream: socket.socket
-    env: dict[str, str]
-    restore_cwd: bool
+    def __init__(self, supervisor: int, stream: socket.socket, env: dict[str, str], restore_cwd: bool) -> None:
+        self.supervisor = supervisor
+        self.stream = stream
+        self.env = env
+        self.restore_cwd = restore_cwd
 
 
 class Supervisor:
@@ -78,8 +79,8 @@ class Supervisor:
         """Does the next piece of work that need not be done at all."""
         try:
             self.chores.popleft()()
-        except Exception:
-            traceback.print_exc()
+        except Exception as error:
+            sys.excepthook(type(error), error, error.__traceback__)
 
     # Requests
 
