@@ -73,7 +73,7 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
             auto const kind = found->second.bytes ? mime_bundle::encoding::bytes : mime_bundle::encoding::text;
             auto& buffer = m.buffers[found->second.index];
             if (kind == mime_bundle::encoding::text && (detail::is_binary(type) || detail::is_json(type)))
-                bundle.add(detail::to_entry(type, detail::is_json(type) ? json::parse(buffer, nullptr, false) : json(buffer)));
+                bundle.add(detail::to_entry(type, json(std::move(buffer))));
             else bundle.add({type, kind, std::move(buffer)});
         }
     }

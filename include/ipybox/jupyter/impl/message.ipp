@@ -14,7 +14,30 @@ namespace detail {
 /// JSON text, with what is no UTF-8 replaced: user text must not make serialising throw.
 inline std::string dump(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
+/// Kernels nest a few levels deep. Writing JSON recurses, so somebody who nests a million must not get that far.
+inline constexpr int deepest = 512;
+
+inline bool too_deep(std::string_view text) noexcept {
+    int depth = 0;
+    bool quoted = false;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        char const c = text[at];
+        if (quoted) {
+            if (c == '\\') ++at;
+            else quoted = c != '"';
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > deepest) return true;
+        } else if (c == ']' || c == '}') {
+            --depth;
+        }
+    }
+    return false;
+}
+
 inline result<json> parse_object(std::string_view text, char const* frame) {
+    if (too_deep(text)) return failure(errc::protocol_error, std::string("the ") + frame + " of a Jupyter message is nested too deeply");
     auto value = json::parse(text, nullptr, false);
     if (value.is_object()) return value;
     return failure(errc::protocol_error, std::string("the ") + frame + " of a Jupyter message is no JSON object");
