@@ -29,7 +29,7 @@ inline constexpr std::uint32_t largest_stream_message = std::uint32_t(256) << 20
  */
 class stream_frame_reader {
   public:
-    /// Where to read to: at least `read_size` bytes.
+    /// Where to read to: up to `read_size` bytes, never none.
     [[nodiscard]] std::span<char> prepare();
 
     /// So many bytes were read.

@@ -67,14 +67,16 @@ IPYBOX_DECL std::string to_stream_frame(jupyter::message& m) {
 }
 
 IPYBOX_DECL std::span<char> stream_frame_reader::prepare() {
-    // A message that is known to be larger gets its room at once: growing step by step would copy it each time.
-    std::size_t wanted = read_size;
+    // A message that is known to be larger gets its room at once, and no more than that: growing step by step would copy it each time.
+    std::size_t rest = 1;
     if (available() >= 4) {
-        auto const whole = 4 + std::size_t(detail::read_u32(bytes_.get() + begin_));
-        wanted = std::max(wanted, std::min<std::size_t>(whole, largest_stream_message) - std::min(whole, available()));
+        auto const whole = 4 + std::min<std::size_t>(detail::read_u32(bytes_.get() + begin_), largest_stream_message);
+        rest = std::max(whole, available() + 1) - available();
     }
-    if (capacity_ - end_ < wanted) reserve(available() + wanted);
-    return {bytes_.get() + end_, std::min(capacity_ - end_, std::max(read_size, std::size_t(1)))};
+    auto const room = capacity_ - end_;
+    bool const cramped = room < read_size / 2 && available() < read_size;
+    if (room < rest || cramped) reserve(available() + std::max(rest, read_size));
+    return {bytes_.get() + end_, std::min(capacity_ - end_, read_size)};
 }
 
 IPYBOX_DECL void stream_frame_reader::reserve(std::size_t capacity) {

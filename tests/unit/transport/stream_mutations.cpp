@@ -1,0 +1,110 @@
+#include "support/catch.hpp"
+#include "support/stream_bytes.hpp"
+
+#include <ipybox/jupyter/display_content.hpp>
+
+#include <sys/resource.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+/** \file
+ * What tests/fuzz does with Clang, here with fixed seeds for every compiler: mutated bytes of a kernel do no harm.
+ */
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::jupyter;
+using namespace ipybox::test;
+
+std::vector<std::string> seeds() {
+    std::vector<std::string> all;
+    auto const add = [&all](message m) {
+        m.id = "1";
+        m.parent_header = {{"msg_id", "p"}};
+        all.push_back(to_stream_frame(m));
+    };
+    message output(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
+    output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
+    output.buffers = {"hello"};
+    add(output);
+    message shown(channel::iopub, "display_data", {{"data", {{"image/png", ""}, {"text/plain", "p"}, {"application/json", {{"a", {1, 2}}}}}}, {"metadata", json::object()}});
+    shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
+    shown.buffers = {"\x89PNG"};
+    add(shown);
+    add({channel::shell, "execute_reply", {{"status", "error"}, {"ename", "E"}, {"evalue", "v"}, {"traceback", {"a", "b"}}}});
+    add({channel::stdin_, "input_request", {{"prompt", "? "}, {"password", true}}});
+    all.push_back(all[0] + all[2]);
+    return all;
+}
+
+/// Flips, overwrites, cuts, doubles and joins, a few times.
+std::string mutated(std::vector<std::string> const& from, std::mt19937& random) {
+    static constexpr unsigned char edges[] = {0, 1, 4, 0x7f, 0x80, 0xff, '"', '[', '{', '}', ']', '\\'};
+    auto const pick = [&random](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
+    auto text = from[pick(from.size())];
+    for (auto changes = pick(6) + 1; changes > 0 && !text.empty(); --changes) {
+        auto const at = pick(text.size());
+        switch (pick(7)) {
+        case 0: text[at] = static_cast<char>(text[at] ^ (1 << pick(8))); break;
+        case 1: text[at] = static_cast<char>(edges[pick(std::size(edges))]); break;
+        case 2: text.erase(at, pick(8) + 1); break;
+        case 3: text.insert(at, 1, static_cast<char>(random())); break;
+        case 4: text.insert(at, text.substr(pick(text.size()), pick(32))); break;
+        case 5: text[pick(std::min<std::size_t>(text.size(), 24))] = static_cast<char>(random()); break; // lengths, counts
+        default: text += from[pick(from.size())].substr(0, pick(64)); break;
+        }
+    }
+    // Lengths of many MiB are seldom: to reserve their room is all that happens, and it takes its time under a sanitizer.
+    if (text.size() >= 4 && static_cast<unsigned char>(text[3]) <= 16 && pick(64) != 0) text[2] = text[3] = 0;
+    return text;
+}
+
+long most_memory_kib() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+} // namespace
+
+TEST_CASE("stream_frame: 200 000 mutated inputs") {
+    auto const from = seeds();
+    auto const before = most_memory_kib();
+    std::size_t messages = 0;
+    std::size_t errors = 0;
+    for (unsigned const seed : {1U, 22U, 333U, 4444U}) {
+        std::mt19937 random(seed);
+        for (int round = 0; round < 50'000; ++round) {
+            auto all = read_stream(mutated(from, random), 16 + random() % 200);
+            bool sound = !all.failed || !all.failed->text().empty();
+            for (auto& m : all.messages) {
+                sound = sound && !m.type.empty() && m.content.is_object() && m.metadata.is_object();
+                (void)take_text(m, "text");
+                (void)take_bundle(m).to_json();
+            }
+            if (!sound) FAIL("seed " << seed << ", round " << round);
+            messages += all.messages.size();
+            errors += all.failed ? 1 : 0;
+        }
+    }
+    CHECK(messages > 10'000); // not everything dies at the door
+    CHECK(errors > 50'000);
+    // A length of 256 MiB is believed, so that much may be reserved, but not touched.
+    CHECK(most_memory_kib() - before < 600 * 1024);
+}
+
+TEST_CASE("stream_frame: the same messages, however the bytes are cut") {
+    auto const from = seeds();
+    std::mt19937 random(7);
+    for (int round = 0; round < 2'000; ++round) {
+        auto const bytes = mutated(from, random);
+        auto const whole = read_stream(bytes);
+        auto const pieces = read_stream(bytes, 1 + random() % 7);
+        REQUIRE(whole.messages.size() == pieces.messages.size());
+        REQUIRE(whole.failed.has_value() == pieces.failed.has_value());
+        if (whole.failed) REQUIRE(whole.failed->text() == pieces.failed->text());
+    }
+}
