@@ -137,6 +137,7 @@ IPYBOX_DECL asio::awaitable<result<jupyter::message>> scripted_transport::receiv
     auto const kernel = state_;
     if (!kernel) co_return failure(errc::not_running);
     auto next = co_await kernel->said.pop();
+    if (!*next) kernel->said.push(*next); // every further call fails too
     if (auto failed = script_->next_operation()) co_return failure(std::move(*failed));
     co_return std::move(*next);
 }
