@@ -32,13 +32,15 @@ class output_text {
     [[nodiscard]] std::optional<error> const& failure() const noexcept { return failure_; }
 
   private:
+    void begin_spilling();
     void spill(std::string_view text);
     void shorten_tail();
 
     std::size_t half_;
     std::filesystem::path spill_dir_;
-    std::string head_;
-    std::string tail_; ///< everything behind the head, or its last part once there is a file
+    std::string head_; ///< everything, within the bound
+    std::string tail_; ///< what comes behind the head once the bound was passed; its last part
+    bool spilling_ = false;
     std::size_t left_out_ = 0;
     os::new_file spill_;
     std::optional<error> failure_;

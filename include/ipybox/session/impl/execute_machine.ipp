@@ -73,8 +73,6 @@ IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
     auto const status = jupyter::field(m.content, "status");
     if (status != "ok") {
         over.exception = exception_in(m.content);
-        // Kernels differ in what of an exception they put into the reply; the error message has all of it.
-        if (error_ && over.exception->traceback.empty()) over.exception = std::move(error_);
         if (over.exception->ename.empty()) over.exception->ename = status.empty() ? "Error" : status;
     }
     reply_ = std::move(over);
@@ -83,7 +81,9 @@ IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
 
 IPYBOX_DECL execute_step execute_machine::finish() {
     if (!reply_ || (rule_ == completion_rule::reply_and_idle && !idle_)) return nothing_new();
-    if (reply_->exception && reply_->exception->traceback.empty() && error_) reply_->exception = std::move(error_);
+    // Kernels differ in what of an exception they put into the reply; the error message has all of it.
+    if (reply_->exception && reply_->exception->traceback.empty() && error_ && !error_->ename.empty())
+        reply_->exception = std::exchange(error_, std::nullopt);
     auto over = std::move(*reply_);
     reply_.reset();
     return over;

@@ -10,6 +10,8 @@
 
 namespace ipybox::detail {
 
+inline std::size_t display_size(display const& d) noexcept { return d.data.size() + d.metadata.size(); }
+
 IPYBOX_DECL void output_recorder::write(std::string_view text) {
     clear_if_due();
     text_.append(text);
@@ -19,11 +21,11 @@ IPYBOX_DECL void output_recorder::show(display& d) {
     clear_if_due();
     save_image(d);
     if (d.kind == display_kind::update_display_data) {
-        auto kept = fitting(d);
         for (auto& earlier : result_.displays) {
             if (d.id.empty() || earlier.id != d.id) continue;
+            if (earlier.spill_file.empty()) display_bytes_ -= display_size(earlier);
             auto const kind = earlier.kind;
-            earlier = kept;
+            earlier = fitting(d);
             earlier.kind = kind;
         }
     } else {
@@ -47,7 +49,7 @@ IPYBOX_DECL void output_recorder::save_image(display& d) {
 
 /// The display as it is kept: its values in a file once the bound is used up.
 IPYBOX_DECL display output_recorder::fitting(display const& d) {
-    auto const size = d.data.size() + d.metadata.size();
+    auto const size = display_size(d);
     if (display_bytes_ + size <= places_.max_output) {
         display_bytes_ += size;
         return d;

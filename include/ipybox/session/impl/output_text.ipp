@@ -2,21 +2,24 @@
 
 #include <ipybox/session/output_text.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace ipybox::detail {
 
-/// The longest beginning of at most `size` bytes that ends between two characters.
+/// The longest beginning of at most `size` bytes that ends between two characters. In what is no UTF-8 any place is as good.
 inline std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
     if (size >= text.size()) return text.size();
-    while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-    return size;
+    auto const inside = [text](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+    std::size_t cut = size;
+    while (cut > 0 && size - cut < 3 && inside(cut)) --cut;
+    return inside(cut) ? size : cut;
 }
 
 inline std::string_view stripped(std::string_view text) noexcept {
     static constexpr std::string_view space = " \t\n\r\f\v";
     auto const begin = text.find_first_not_of(space);
-    if (begin == std::string_view::npos) return {};
+    if (begin == std::string_view::npos) return text.substr(0, 0);
     return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
@@ -24,29 +27,32 @@ IPYBOX_DECL output_text::output_text(std::size_t bound, std::filesystem::path sp
     : half_(bound / 2), spill_dir_(std::move(spill_dir)) {}
 
 IPYBOX_DECL void output_text::append(std::string_view text) {
-    if (head_.size() + tail_.size() + text.size() > 2 * half_ && spill_.path.empty() && !failure_) {
-        // The first time: everything up to now goes to the file, and the head gets its final size.
-        auto file = os::make_file(spill_dir_, "ipybox-output-", ".txt");
-        if (file) spill_ = std::move(*file);
-        else failure_ = std::move(file).error();
-        spill(head_);
-        spill(tail_);
-        head_.append(tail_);
-        tail_.clear();
-    }
-    bool const spilling = !spill_.path.empty() || failure_;
-    if (spilling) spill(text);
-    if (!spilling) {
+    if (!spilling_ && head_.size() + text.size() <= 2 * half_) {
         head_.append(text);
         return;
     }
-    if (head_.size() > half_) {
-        auto const cut = whole_characters(head_, half_);
-        tail_.assign(head_, cut);
-        head_.resize(cut);
+    if (!spilling_) begin_spilling();
+    spill(text);
+    auto const missing = whole_characters(text, half_ - std::min(half_, head_.size()));
+    if (tail_.empty()) {
+        head_.append(text.substr(0, missing));
+        text.remove_prefix(missing);
     }
     tail_.append(text);
     if (tail_.size() > 2 * half_) shorten_tail();
+}
+
+/// From now on everything goes to the file, what is there already first; the head gets its final size.
+IPYBOX_DECL void output_text::begin_spilling() {
+    spilling_ = true;
+    auto file = os::make_file(spill_dir_, "ipybox-output-", ".txt");
+    if (file) spill_ = std::move(*file);
+    else failure_ = std::move(file).error();
+    spill(head_);
+    if (head_.size() <= half_) return;
+    auto const cut = whole_characters(head_, half_);
+    tail_.assign(head_, cut);
+    head_.resize(cut);
 }
 
 /// Keeps the last half of the bound. Done when it has doubled, so that the cost per byte is constant.
@@ -69,8 +75,7 @@ IPYBOX_DECL void output_text::clear() {
 }
 
 IPYBOX_DECL std::string output_text::take() {
-    bool const spilled = !spill_.path.empty() || failure_;
-    if (spilled) shorten_tail();
+    if (spilling_) shorten_tail();
     std::string text = std::move(head_);
     if (left_out_ > 0) {
         text.append("\n[… ").append(std::to_string(left_out_)).append(" bytes left out");
