@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -73,7 +74,8 @@ class run {
     exit_code one(std::size_t number, cell const& cell) {
         stream_options call;
         call.timeout = options_.timeout;
-        if (can_ask(options_)) call.on_input = [this](input_request request) { input_.ask(std::move(request)); };
+        if (can_ask(options_))
+            call.on_input = [input = input_](input_request request) { input->ask(std::move(request)); };
 
         signals_.cell_begins();
         auto events = box_.stream(cell.code, std::move(call));
@@ -87,7 +89,7 @@ class run {
                        *event);
         }
         signals_.cell_ends();
-        input_.forget();
+        input_->forget();
         return finish(number, cell, *end);
     }
 
@@ -111,7 +113,7 @@ class run {
     interrupts& signals_;
     cell_output& output_;
     output_file& messages_;
-    terminal_input input_;
+    std::shared_ptr<terminal_input> input_ = std::make_shared<terminal_input>();
 };
 
 } // namespace

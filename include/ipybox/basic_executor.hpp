@@ -44,12 +44,14 @@ class basic_executor : public executor_base {
   public:
     /// Works on a thread of its own.
     explicit basic_executor(executor_options options = {}, ApprovalPolicy approval = {}, SandboxPolicy sandbox = {}, Transport transport = {})
-        : basic_executor(std::nullopt, std::move(options), std::move(approval), std::move(sandbox), std::move(transport)) {}
+        : basic_executor(std::optional<asio::any_io_executor>(), std::move(options), std::move(approval), std::move(sandbox), std::move(transport)) {}
 
     /// Works on the application's own I/O context, which must be run by the application.
-    explicit basic_executor(asio::any_io_executor io, executor_options options = {}, ApprovalPolicy approval = {}, SandboxPolicy sandbox = {},
+    template <class IoExecutor>
+        requires std::convertible_to<IoExecutor, asio::any_io_executor>
+    explicit basic_executor(IoExecutor io, executor_options options = {}, ApprovalPolicy approval = {}, SandboxPolicy sandbox = {},
                             Transport transport = {})
-        : basic_executor(std::optional(std::move(io)), std::move(options), std::move(approval), std::move(sandbox), std::move(transport)) {}
+        : basic_executor(std::optional<asio::any_io_executor>(std::move(io)), std::move(options), std::move(approval), std::move(sandbox), std::move(transport)) {}
 
   private:
     basic_executor(std::optional<asio::any_io_executor> io, executor_options options, ApprovalPolicy approval, SandboxPolicy sandbox,

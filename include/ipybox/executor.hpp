@@ -9,6 +9,9 @@
 
 #include <asio/any_io_executor.hpp>
 
+#include <concepts>
+#include <utility>
+
 namespace ipybox {
 
 /**
@@ -26,12 +29,23 @@ class executor : public executor_base {
     /// Shares a supervisor and its sandbox with other executors.
     executor(executor_options options, any_approval approval, runtime const& shared);
 
-    /// Works on the application's own I/O context, which must be run by the application.
-    executor(asio::any_io_executor io, executor_options options = {}, any_approval approval = {},
-             any_sandbox sandbox = bubblewrap_sandbox{});
+    /// Works on the application's own I/O context, which must be run by the application: `executor{context.get_executor(), …}`.
+    template <class IoExecutor>
+        requires std::convertible_to<IoExecutor, asio::any_io_executor>
+    explicit executor(IoExecutor io, executor_options options = {}, any_approval approval = {}, any_sandbox sandbox = bubblewrap_sandbox{})
+        : executor(on_application(), std::move(io), std::move(options), std::move(approval), std::move(sandbox)) {}
 
     /// Both.
-    executor(asio::any_io_executor io, executor_options options, any_approval approval, runtime const& shared);
+    template <class IoExecutor>
+        requires std::convertible_to<IoExecutor, asio::any_io_executor>
+    executor(IoExecutor io, executor_options options, any_approval approval, runtime const& shared)
+        : executor(on_application(), std::move(io), std::move(options), std::move(approval), shared) {}
+
+  private:
+    // Templates above, so that `{}` means options and nothing else.
+    struct on_application {};
+    executor(on_application, asio::any_io_executor io, executor_options options, any_approval approval, any_sandbox sandbox);
+    executor(on_application, asio::any_io_executor io, executor_options options, any_approval approval, runtime const& shared);
 };
 
 } // namespace ipybox

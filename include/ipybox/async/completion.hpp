@@ -5,11 +5,13 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
+#include <asio/dispatch.hpp>
 #include <asio/execution/outstanding_work.hpp>
 #include <asio/post.hpp>
 #include <asio/prefer.hpp>
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 namespace ipybox::detail {
@@ -52,28 +54,35 @@ class completion {
 
     template <class Handler>
     struct model final : base {
+        // use_future's executor cannot be erased; it sets the promise wherever it is called, and nothing of the caller's runs in it.
+        using own_executor = asio::associated_executor_t<Handler, asio::any_io_executor>;
+        static constexpr bool sets_a_promise = !std::is_convertible_v<own_executor, asio::any_io_executor>;
+        using executor_type = std::conditional_t<sets_a_promise, own_executor, asio::any_io_executor>;
+
         model(Handler h, asio::any_io_executor const& fallback)
-            : executor(asio::prefer(asio::any_io_executor(asio::get_associated_executor(h, fallback)),
-                                    asio::execution::outstanding_work.tracked)),
-              handler(std::move(h)) {}
+            : executor(asio::get_associated_executor(h, fallback)), handler(std::move(h)) {
+            if constexpr (!sets_a_promise) executor = asio::prefer(executor, asio::execution::outstanding_work.tracked);
+        }
 
         void deliver(std::unique_ptr<base> self, T value) override {
             auto const target = executor;
             // The model goes along, so that the tracked work ends only after the handler ran.
-            asio::post(target, [self = std::move(self), value = std::move(value)]() mutable {
-                auto& model_ = static_cast<model&>(*self);
-                auto h = std::move(model_.handler);
-                auto work = std::move(model_.executor);
+            auto call = [self = std::move(self), value = std::move(value)]() mutable {
+                auto& mine = static_cast<model&>(*self);
+                auto h = std::move(mine.handler);
+                auto const work = std::move(mine.executor);
                 self.reset();
                 std::move(h)(std::move(value));
-            });
+            };
+            if constexpr (sets_a_promise) asio::dispatch(target, std::move(call));
+            else asio::post(target, std::move(call));
         }
 
         [[nodiscard]] asio::cancellation_slot slot() const noexcept override {
             return asio::get_associated_cancellation_slot(handler);
         }
 
-        asio::any_io_executor executor;
+        executor_type executor;
         Handler handler;
     };
 

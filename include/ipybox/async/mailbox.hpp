@@ -32,20 +32,7 @@ class mailbox {
         wake_.cancel();
     }
 
-    /// Lets the reader look again without an item.
-    void wake() { wake_.cancel(); }
-
     void clear() noexcept { items_.clear(); }
-
-    /// Takes the items that `wanted` says yes to, wherever they stand, in their order.
-    template <class Predicate>
-    [[nodiscard]] std::deque<T> extract(Predicate wanted) {
-        std::deque<T> taken;
-        std::deque<T> kept;
-        for (auto& item : items_) (wanted(item) ? taken : kept).push_back(std::move(item));
-        items_ = std::move(kept);
-        return taken;
-    }
 
     /// Takes the oldest item; none when the deadline passed first.
     asio::awaitable<std::optional<T>> pop(clock::time_point deadline = never) {
@@ -55,27 +42,12 @@ class mailbox {
             asio::error_code cancelled;
             co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
         }
-        co_return take();
-    }
-
-    /// Takes the oldest item; none when `wake` was called first.
-    asio::awaitable<std::optional<T>> pop_or_wake() {
-        if (items_.empty()) {
-            wake_.expires_at(never);
-            asio::error_code cancelled;
-            co_await wake_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-        }
-        if (items_.empty()) co_return std::nullopt;
-        co_return take();
+        std::optional<T> item(std::move(items_.front()));
+        items_.pop_front();
+        co_return item;
     }
 
   private:
-    std::optional<T> take() {
-        std::optional<T> item(std::move(items_.front()));
-        items_.pop_front();
-        return item;
-    }
-
     std::deque<T> items_;
     asio::steady_timer wake_;
 };

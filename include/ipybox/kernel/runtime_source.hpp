@@ -13,51 +13,52 @@ struct runtime_module {
 };
 
 /// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
-inline constexpr std::string_view runtime_boot = R"py("""The text that starts the supervisor: ``PYTHON -E -c BOOT N``. It gets the package from the host and hands over to it."""
+inline constexpr std::string_view runtime_boot = R"py("""The text that starts the supervisor, ``PYTHON -E -c BOOT N``: gets the package from the host and hands over."""
 
 import sys
 
 sys.path.remove("")  # nothing may be imported from the working directory
 
 import fcntl
-import importlib.machinery
 import json
 import os
 import socket
 import struct
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
 
 
 class Sources:
     """Importer of ``ipybox_kernel``, a package that exists only as texts. ``linecache`` asks it for source lines."""
 
-    def __init__(self, texts):
+    def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
 
-    def find_spec(self, name, path=None, target=None):
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, module = name.partition(".")
         if package != "ipybox_kernel" or (module and module not in self.texts):
             return None
-        spec = importlib.machinery.ModuleSpec(name, self, is_package=not module)
+        spec = ModuleSpec(name, self, is_package=not module)  # type: ignore[arg-type]  # importlib.abc is dear
         spec.origin, spec.has_location = self.filename(name), bool(module)
         return spec
 
-    def create_module(self, spec):
-        return None
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An ordinary one."""
 
-    def exec_module(self, module):
+    def exec_module(self, module: ModuleType) -> None:
         exec(self.get_code(module.__name__), module.__dict__)
 
-    def get_code(self, name):
-        return compile(self.get_source(name), self.filename(name), "exec", dont_inherit=True)
+    def get_code(self, name: str) -> CodeType:
+        return compile(self.get_source(name), self.filename(name), "exec")
 
-    def get_source(self, name):
+    def get_source(self, name: str) -> str:
         return self.texts.get(name.partition(".")[2], "")
 
-    def filename(self, name):
+    def filename(self, name: str) -> str:
         return f"<ipybox_kernel>/{name.partition('.')[2] or '__init__'}.py"
 
 
-def control_socket(number):
+def control_socket(number: int) -> socket.socket:
     """Moves the control descriptor out of the way of 0 to 2, and gives these something harmless."""
     control = socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10))
     null = os.open(os.devnull, os.O_RDWR)
@@ -69,7 +70,7 @@ def control_socket(number):
     return control
 
 
-def greeting(control):
+def greeting(control: socket.socket) -> tuple[dict[str, object], dict[str, str]]:
     """The host's first message and the texts it came with."""
     data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
     if not data:
@@ -115,9 +116,9 @@ DEFAULTS = {
 
 
 def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
-    """Runs a kernel in this process, which was forked for it. One step after the other; guards belong before the last."""
+    """Runs a kernel in this process, which was forked for it, one step after the other. Guards go before the last."""
     gc.enable()
-    process.default_signals()
+    process.forget_signals()
     process.detach(birth.supervisor)
     set_environment(birth.env)
     set_import_path(birth.env)
@@ -164,6 +165,7 @@ class Interrupts:
 
     def __init__(self) -> None:
         self.armed = False
+        self.early = False  # came when nothing ran; perhaps for a cell that is still on its way
         self.depth = 0
         self.pending = False
         self.cancelled = False
@@ -188,8 +190,8 @@ class Interrupts:
     def handle(self, number: int, frame: FrameType | None) -> None:
         """The signal handler."""
         if not self.armed:
-            return
-        if self.depth:
+            self.early = True
+        elif self.depth:
             self.pending = True
         else:
             self.deliver()
@@ -202,7 +204,7 @@ class Interrupts:
         self.cancel()
 
     def cancel(self) -> None:
-        """Cancels the task of an ``await`` cell. Once is enough: what swallows it gets KeyboardInterrupt the next time."""
+        """Cancels the task of an ``await`` cell, once: what swallows that gets KeyboardInterrupt the next time."""
         if self.task is not None and self.loop is not None:
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)
@@ -243,18 +245,19 @@ import os
 import sys
 import threading
 from collections import deque
+from collections.abc import Coroutine
 from types import SimpleNamespace
-from typing import Any, Coroutine
+from typing import Any
 
-from IPython.core.error import StdinNotImplementedError
 from ipykernel.ipkernel import IPythonKernel
+from IPython.core.error import StdinNotImplementedError, UsageError
 
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
 from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
-from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
+from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
 
@@ -270,6 +273,8 @@ class HandlersKernel(IPythonKernel):
         self.streams = Streams(self.session, self.iopub_socket)
         self.commands = ShellCommands(self.shell, self.streams)
         self.tracebacks = Tracebacks(self.shell, self.publish_error)
+        self.shell.displayhook.quiet = self.quiet
+        self.shell.enable_gui = enable_gui
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
@@ -292,6 +297,7 @@ class HandlersKernel(IPythonKernel):
         self.shell_channel_thread = self.main_thread()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
+        self.streams.close()
 
     async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Handles requests, one after the other. Returns between two of them."""
@@ -308,23 +314,38 @@ class HandlersKernel(IPythonKernel):
 
     async def handle(self, channel: int, frames: list[memoryview]) -> None:
         """Handles one message of the host. Whatever happens, a request is answered."""
-        if channel == STDIN:
-            return  # nobody waits for this input any more
+        if channel != SHELL:
+            return  # late: nobody waits for this input, the cell to be interrupted has ended
         request = self.session.parse(frames)
         self.session.begin(request, frames)
         self.set_parent([], request)
         try:
             try:
                 interrupts.arm()
+                if interrupts.early:
+                    self.check_early_interrupt(request)
                 handler = self.shell_handlers[request["msg_type"]]
                 result = handler(self.replies, [], request)
                 if inspect.isawaitable(result):
                     await result
             finally:
                 interrupts.disarm()
-        except (Exception, KeyboardInterrupt) as error:
+        except BaseException as error:
             interrupts.disarm()
             self.refuse(request, error)
+
+    def check_early_interrupt(self, request: dict[str, Any]) -> None:
+        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
+        interrupts.early = False
+        if not self.link:
+            return
+        while message := self.link.receive():
+            if message[0] == CONTROL:
+                announced = self.session.parse(message[1])
+                if announced["content"].get("msg_id") == request["msg_id"]:
+                    raise KeyboardInterrupt
+            else:
+                self.keep(*message)
 
     def refuse(self, request: dict[str, Any], error: BaseException) -> None:
         """Answers a request that could not be handled."""
@@ -349,7 +370,8 @@ class HandlersKernel(IPythonKernel):
 
     async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
         """Runs a cell between busy and idle, as Jupyter has it."""
-        parent["content"]["stop_on_error"] = False  # there is no queue of ours to stop
+        content = parent["content"]
+        content.update(code=content["code"], stop_on_error=False)  # without code ipykernel would not even reply
         self.publish_status("busy")
         await super().execute_request(stream, ident, parent)
         self.publish_status("idle")
@@ -401,6 +423,11 @@ class HandlersKernel(IPythonKernel):
             "payload": payload,
         }
 
+    def quiet(self) -> bool:
+        """Whether the cell ends in a semicolon. (IPython looks at the end of its history: another cell, perhaps.)"""
+        code = self.get_parent("shell").get("content", {}).get("code", "")
+        return bool(self.shell.displayhook.semicolon_at_end_of_expression(code))
+
     def finish_cell(self) -> None:
         """Puts the working directory right and sends everything that was written."""
         if self.streams.forked:
@@ -417,8 +444,11 @@ class HandlersKernel(IPythonKernel):
                 return
         except FileNotFoundError:
             pass
-        os.chdir(self.home)
-        self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+        try:
+            os.chdir(self.home)
+            self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+        except OSError as error:
+            self.streams.out.write(f"[ipybox] cwd cannot be reset to {self.home}: {error.strerror}\n")
 
     # Input
 
@@ -453,13 +483,13 @@ class HandlersKernel(IPythonKernel):
         return value
 
     def keep(self, channel: int, frames: list[memoryview]) -> None:
-        """Puts a request aside that came too early. Input that came too late is dropped."""
-        if channel != STDIN:
+        """Puts a request aside that came too early. What came too late is dropped."""
+        if channel == SHELL:
             self.backlog.append((channel, frames))
 
 
 class LeanKernel(HandlersKernel):
-    """Our own ``execute_request`` and ``do_execute``: a cell is transformed once, driven directly and can be stopped."""
+    """Our own way to run a cell: it is transformed once, driven directly, and can be stopped wherever it is."""
 
     level = "lean"
 
@@ -533,6 +563,14 @@ class MainLoop:
         """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
 
 
+def enable_gui(gui: str | None = None) -> None:
+    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
+    from ipykernel.eventloops import loop_map
+
+    if loop_map.get(gui, "unknown") is not None:
+        raise UsageError(f"There is no event loop for {gui!r} here.")
+
+
 def complete(cell: Coroutine[Any, Any, Any]) -> Any:
     """The result of a coroutine that never waits."""
     try:
@@ -557,11 +595,40 @@ def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
     """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
     kernel.add_done_callback(lambda _: loop.stop())
     while not kernel.done():
-        try:
+)py"
+R"py(        try:
             loop.run_forever()
         except (KeyboardInterrupt, SystemExit):
             interrupts.cancel()  # it struck in another task than the cell's
     kernel.result()
+)py"},
+{"pipe", R"py("""Reading and writing pipes."""
+
+from __future__ import annotations
+
+import codecs
+import fcntl
+import os
+import struct
+import termios
+from typing import Any
+
+
+def available(fd: int) -> int:
+    """How many bytes are in a pipe now."""
+    return int(struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, bytes(4)))[0])
+
+
+def text_decoder() -> codecs.IncrementalDecoder:
+    """Turns bytes into text, wherever they are cut and whatever they are."""
+    return codecs.getincrementaldecoder("utf-8")("replace")
+
+
+def write_all(fd: int, data: Any) -> None:
+    """Writes everything to a blocking descriptor."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 )py"},
 {"preload", R"py("""Imports and builds everything a kernel needs, once, before the first fork."""
 
@@ -579,9 +646,10 @@ import tempfile
 import threading
 import traceback
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ipybox_kernel.kernel import HandlersKernel
@@ -605,6 +673,9 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     with without(NOT_NEEDED):
         classes = import_kernel()
         built = build([classes[level]] if level in classes else list(classes.values()))
+    from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
+
+    os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in modules:
         preload_module(module)
     gc.freeze()
@@ -614,6 +685,8 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
 def import_kernel() -> dict[str, Any]:
     """The kernel classes by level, the best one first."""
     try:
+        import ipykernel  # noqa: F401, before anything else can be missed
+
         from ipybox_kernel.kernel import HandlersKernel, LeanKernel
     except ModuleNotFoundError as error:
         if error.name == "ipykernel":
@@ -641,6 +714,7 @@ def build(candidates: list[Any]) -> HandlersKernel:
 
 def make(candidate: Any) -> HandlersKernel:
     """Builds a kernel and its shell. Nothing is read from or written to a profile directory."""
+    from IPython.core.compilerop import CachingCompiler
     from IPython.core.profiledir import ProfileDir
     from traitlets.config import Config
 
@@ -655,7 +729,9 @@ def make(candidate: Any) -> HandlersKernel:
         user_ns=None,
         log=logging.getLogger("ipykernel"),
     )
+    made.shell.compile = CachingCompiler()  # ipykernel's invents files, for its debugger; IPython trips over them
     made.shell.db = Store()
+    made.shell.magics_manager.register_lazy("store", "IPython.extensions.storemagic")
     warnings.filterwarnings("ignore", message="To exit: use")
     return made
 
@@ -678,7 +754,7 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, cell) for cell in WARM_UP), gc.freeze]
+    return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
@@ -687,7 +763,7 @@ def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     built.session.connect(recorder)
     loop = asyncio.new_event_loop()
     with pristine(built.shell), stage(built):
-        loop.run_until_complete(built.handle(0, request("execute_request", code=code, silent=False, store_history=False)))
+        loop.run_until_complete(built.handle(0, cell(code)))
     loop.close()
     return recorder.messages
 
@@ -703,9 +779,10 @@ class Recorder:
         self.messages.append({**json.loads(frames[0]), "content": json.loads(frames[3])})
 
 
-def request(msg_type: str, **content: Any) -> list[memoryview]:
-    """The frames of a request."""
-    header = {"msg_id": "rehearsal", "msg_type": msg_type, "session": "", "username": "", "version": "5.4"}
+def cell(code: str) -> list[memoryview]:
+    """The frames of a request to run a cell."""
+    header = {"msg_id": "rehearsal", "msg_type": "execute_request"}
+    content = {"code": code, "silent": False, "store_history": False}
     return [memoryview(json.dumps(part).encode()) for part in (header, {}, {}, content)]
 
 
@@ -852,10 +929,15 @@ def detach(supervisor: int) -> None:
     adopt_orphans()
 
 
-def default_signals() -> None:
-    """Undoes what Python and the supervisor changed and an exec would keep or a kernel must not inherit."""
+def forget_signals() -> None:
+    """Undoes what the supervisor does with signals, except that SIGINT stays ignored until somebody can handle it."""
     signal.set_wakeup_fd(-1)
-    for number in (signal.SIGCHLD, signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+
+
+def default_signals() -> None:
+    """Undoes what an exec would keep."""
+    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
 
 
@@ -945,11 +1027,19 @@ class Service:
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.hangup = link.socket.fileno()
         self.flushed = 0.0
-        threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
+        self.stopping = False
+        self.thread = threading.Thread(target=self._run, name="ipybox-service", daemon=True)
+        self.thread.start()
 
     def wake(self) -> None:
         """Something was printed."""
         os.eventfd_write(self.event, 1)
+
+    def stop(self) -> None:
+        """Ends the thread. The interpreter would stop it wherever it is when it ends itself, with the lock held perhaps."""
+        self.stopping = True
+        self.wake()
+        self.thread.join()
 
     def _run(self) -> None:
         poller = select.poll()
@@ -957,7 +1047,7 @@ class Service:
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         deadline: float | None = None
-        while True:
+        while not self.stopping:
             wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
             for fd, event in poller.poll(wait):
                 if fd == self.event:
@@ -1005,11 +1095,13 @@ class Sink:
 class LeanSession(Session):
     """Builds the messages of the kernel and gives them to whatever link it is connected to."""
 
-    link: Any = None
-    numbers = itertools.count()
-    request: dict[str, Any] = {}  # header of the request that is being handled
-    request_json: bytes = b"{}"
-    last_error: dict[str, Any] | None = None
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.link: Any = None
+        self.numbers = itertools.count()
+        self.request: dict[str, Any] = {}  # header of the request that is being handled
+        self.request_json = b"{}"
+        self.last_error: dict[str, Any] | None = None
 
     def connect(self, link: Any) -> None:
         """Starts a session of its own over a link."""
@@ -1045,8 +1137,13 @@ class LeanSession(Session):
     ) -> dict[str, Any]:
         """A message that can still be changed before it is sent."""
         if header is None:
-            header = {"msg_id": f"{self.session}_{next(self.numbers)}", "msg_type": msg_type, "session": self.session,
-                      "username": "kernel", "version": PROTOCOL_VERSION}
+            header = {
+                "msg_id": f"{self.session}_{next(self.numbers)}",
+                "msg_type": msg_type,
+                "session": self.session,
+                "username": "kernel",
+                "version": PROTOCOL_VERSION,
+            }
         return {
             "header": header,
             "msg_id": header["msg_id"],
@@ -1070,7 +1167,9 @@ class LeanSession(Session):
     ) -> dict[str, Any] | None:
         """Sends a message through a Sink. Anything else is somebody's own socket and goes the ordinary way."""
         if not isinstance(stream, Sink):
-            return super().send(stream, msg_or_type, content, parent, ident, buffers, track, header, metadata)
+            return super().send(  # type: ignore[no-any-return]
+                stream, msg_or_type, content, parent, ident, buffers, track, header, metadata
+            )
         if isinstance(msg_or_type, str):
             message = self.msg(msg_or_type, content, parent, header, metadata)
         else:
@@ -1082,30 +1181,32 @@ class LeanSession(Session):
         body, notes, frames = wire.split_raw(
             message["content"], message["metadata"], [memoryview(buffer).cast("B") for buffer in buffers or ()]
         )
-        self.link.send(stream.channel, [
-            wire.to_json(message["header"]),
-            self.request_json if parent_header is self.request else wire.to_json(parent_header),
-            wire.to_json(notes) if notes else b"{}",
-            wire.to_json(body),
-            *frames,
-        ])
-        return message  # type: ignore[no-any-return]
+        self.link.send(
+            stream.channel,
+            [
+                wire.to_json(message["header"]),
+                self.request_json if parent_header is self.request else wire.to_json(parent_header),
+                wire.to_json(notes) if notes else b"{}",
+                wire.to_json(body),
+                *frames,
+            ],
+        )
+        return message
 )py"},
 {"shell", R"py("""``!command``, ``x = !command`` and their magics: runs shell commands for cells."""
 
 from __future__ import annotations
 
-import codecs
-import fcntl
 import os
 import select
-import struct
 import subprocess
 import sys
-import termios
-from typing import IO, Any, Callable
+from collections.abc import Callable
+from typing import IO, Any
 
 from IPython.utils.text import LSString, SList
+
+from ipybox_kernel.pipe import available, text_decoder
 
 SHELL = "/bin/sh"
 READ = 65536
@@ -1141,7 +1242,7 @@ class ShellCommands:
         return SList(text.splitlines()) if split else LSString(text)
 
     @staticmethod
-    def _target(stream: Any, own: Any) -> Write | IO[str]:
+    def _target(stream: Any, own: Any) -> Any:
         """Our own stream as it is: the command inherits it. Any other (``%%capture``) has to be written to."""
         return own if stream is own else stream.write
 
@@ -1152,7 +1253,6 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
     A target is an open file, which the command inherits, or a function that gets its text; stderr may be None for
     "where stdout goes". This is the one place where a command starts.
     """
-    targets = [stdout] if stderr is None else [stdout, stderr]
     out, err = (subprocess.PIPE if callable(target) else target for target in (stdout, stderr or stdout))
     process = subprocess.Popen(
         [SHELL, "-c", command],
@@ -1178,7 +1278,7 @@ class Pump:
     def __init__(self, fd: int, write: Write) -> None:
         self.fd = fd
         self.write = write
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.decoder = text_decoder()
 
     def forward(self, size: int = READ) -> bool:
         """Forwards one piece; false at the end of file."""
@@ -1189,9 +1289,8 @@ class Pump:
         return bool(data)
 
     def forward_available(self) -> None:
-        available = struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0\0\0\0"))[0]
-        if available:
-            self.forward(available)
+        if size := available(self.fd):
+            self.forward(size)
 
 
 def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
@@ -1228,22 +1327,22 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 from __future__ import annotations
 
-import codecs
+import atexit
 import ctypes
 import fcntl
 import io
 import os
-import struct
 import sys
-import termios
-from typing import Any, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from ipybox_kernel import wire
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.pipe import available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
-CHUNK = 65536
+CHUNK = 128 << 10  # characters that may be pending
 MAX_TEXT = 1 << 20  # bytes of text in one message
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
@@ -1268,7 +1367,7 @@ class Channel(io.BufferedIOBase):
 
     def write(self, data: Any) -> int:
         """Sends valid UTF-8. TextIOWrapper has forgotten it by now: it must all be gone before anything is raised."""
-        with interrupts, self.streams.lock:
+        with interrupts:
             if self.streams.forked:
                 write_all(self.number, data)
             else:
@@ -1289,43 +1388,68 @@ class Channel(io.BufferedIOBase):
 class Out(io.TextIOWrapper):
     """``sys.stdout`` or ``sys.stderr``.
 
-    There is no BufferedWriter below: after an exception it would write its bytes again. The first write after a flush
-    arranges for the next one and gives way to the method in C until then.
+    TextIOWrapper keeps what is pending, and gives it all away under the lock of the streams. It must not do so by
+    itself when much is pending: before CPython 3.12.5 that loses text of other threads. And there is no BufferedWriter
+    below, which would write its bytes again after an exception.
     """
 
     def __init__(self, name: str, number: int, streams: Streams) -> None:
         self.channel = Channel(name, number, streams)
         super().__init__(self.channel, "utf-8", "backslashreplace", newline="\n")
-        self._CHUNK_SIZE = CHUNK
+        self._CHUNK_SIZE = 1 << 30
         self.streams = streams
         self.capture: Capture | None = None
         self.dirty = False
         self._binary = Binary(self)
-        self._write = super().write
-        self.write = self._first_write  # type: ignore[method-assign]
+        self.write, self._close_room = self._writer()  # type: ignore[method-assign]
 
-    def _first_write(self, text: str) -> int:
-        with interrupts:
-            self.streams.switch_to(self)
-            self.dirty = True
-            self.write = self._write  # type: ignore[method-assign]
-            return self._write(text)
+    def _writer(self) -> tuple[Callable[[str], int], Callable[[], None]]:
+        """``write``, as a closure for speed, and what makes its next call a slow one."""
+        put, send, room = super().write, super().flush, 0
+
+        def write(text: str) -> int:
+            nonlocal room
+            if (size := len(text)) > room:
+                return write_slowly(text)
+            room -= size
+            return put(text)
+
+        def write_slowly(text: str) -> int:
+            nonlocal room
+            with interrupts, self.streams.lock:
+                if self.dirty:
+                    send()
+                else:
+                    self.streams.switch_to(self)
+                    self.dirty = True
+                room = max(0, CHUNK - len(text))
+                for start in range(0, len(text), CHUNK):  # in parts: fresh memory for copies of it all is slow
+                    put(text[start : start + CHUNK])
+                    if not room:
+                        send()
+            return len(text)
+
+        def close_room() -> None:
+            nonlocal room
+            room = 0
+
+        return write, close_room
 
     def flush(self) -> None:
         """Sends what is pending here and in the pipe."""
-        with interrupts:
+        with interrupts, self.streams.lock:
             self.flush_text()
             if self.capture:
                 self.capture.drain()
 
     def flush_text(self) -> None:
-        if not self.streams.forked:
-            self.write = self._first_write  # type: ignore[method-assign]
+        """Sends what is pending here; for those who hold the lock."""
+        self._close_room()
         self.dirty = False
         super().flush()
 
     @property
-    def buffer(self) -> Any:  # type: ignore[override]
+    def buffer(self) -> Any:
         """For bytes; the real buffer wants valid UTF-8."""
         return self._binary
 
@@ -1341,7 +1465,8 @@ class Out(io.TextIOWrapper):
         if self.capture:
             os.close(self.capture.fd)
             self.capture = None
-        self.write = self._write  # type: ignore[method-assign]
+        self.write = super().write  # type: ignore[method-assign]
+        self._CHUNK_SIZE = 8192
         self.reconfigure(line_buffering=True)
 
 
@@ -1350,7 +1475,7 @@ class Binary(io.BufferedIOBase):
 
     def __init__(self, out: Out) -> None:
         self.out = out
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.decoder = text_decoder()
 
     def writable(self) -> bool:
         return True
@@ -1373,7 +1498,7 @@ class Capture:
     def __init__(self, out: Out, streams: Streams) -> None:
         self.channel = out.channel
         self.streams = streams
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.decoder = text_decoder()
         self.fd, end = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self.fd, False)
         try:
@@ -1385,12 +1510,9 @@ class Capture:
 
     def drain(self) -> None:
         """Sends what is in the pipe now, however much is written to it meanwhile."""
-        remaining = self.available()
+        remaining = available(self.fd)
         while remaining > 0 and (size := self.pump()):
             remaining -= size
-
-    def available(self) -> int:
-        return int(struct.unpack("i", fcntl.ioctl(self.fd, termios.FIONREAD, b"\0\0\0\0"))[0])
 
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size."""
@@ -1428,7 +1550,15 @@ class Streams:
             out.capture = Capture(out, self)
         self.service = Service(self, link)
         self.install()
+        atexit.register(self.lock.acquire)  # the service ends with the interpreter, anywhere: not with the lock in its hands
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
+
+    def close(self) -> None:
+        """Sends what is there. What is written later is sent when it is flushed."""
+        self.flush()
+        service, self.service = self.service, None
+        if service:
+            service.stop()
 
     def install(self) -> None:
         sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]
@@ -1486,12 +1616,6 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-
-
-def write_all(fd: int, data: Any) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
 )py"},
 {"supervisor", R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
@@ -1505,12 +1629,14 @@ import signal
 import socket
 import struct
 import sys
-import traceback
 from collections import deque
-from dataclasses import dataclass
-from typing import Any, Callable, NoReturn
 
 from ipybox_kernel import process
+
+TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
 
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
@@ -1525,14 +1651,14 @@ class Refused(Exception):
         self.kind = kind
 
 
-@dataclass
 class Birth:
     """What a kernel gets to know when it is forked."""
 
-    supervisor: int
-    stream: socket.socket
-    env: dict[str, str]
-    restore_cwd: bool
+    def __init__(self, supervisor: int, stream: socket.socket, env: dict[str, str], restore_cwd: bool) -> None:
+        self.supervisor = supervisor
+        self.stream = stream
+        self.env = env
+        self.restore_cwd = restore_cwd
 
 
 class Supervisor:
@@ -1543,7 +1669,7 @@ class Supervisor:
         self.control = control
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
-        self.chores: deque[Callable[[], None]] = deque()  # done while no request waits
+        self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -1572,8 +1698,8 @@ class Supervisor:
         """Does the next piece of work that need not be done at all."""
         try:
             self.chores.popleft()()
-        except Exception:
-            traceback.print_exc()
+        except Exception as error:
+            sys.excepthook(type(error), error, error.__traceback__)
 
     # Requests
 
@@ -1757,8 +1883,16 @@ def checked_env(env: Any) -> dict[str, str]:
 def main(control: socket.socket, hello: dict[str, Any]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
     supervisor = Supervisor(control)
-    ready = {"event": "ready", "protocol": PROTOCOL, "pid": supervisor.pid, "executable": sys.executable,
-             "python": sys.version.split()[0], "ipykernel": None, "ipython": None, "level": "none"}
+    ready = {
+        "event": "ready",
+        "protocol": PROTOCOL,
+        "pid": supervisor.pid,
+        "executable": sys.executable,
+        "python": sys.version.split()[0],
+        "ipykernel": None,
+        "ipython": None,
+        "level": "none",
+    }
     if hello.get("protocol") != PROTOCOL:
         supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
     if not hello.get("preload", True):
@@ -1788,8 +1922,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import traceback
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Callable
+from typing import Any
 
 from IPython.core.error import UsageError
 
@@ -1925,7 +2060,8 @@ import socket
 import struct
 import threading
 from binascii import b2a_base64
-from typing import Any, Sequence, Union
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from jupyter_client.jsonutil import json_clean, json_default
 
@@ -1936,7 +2072,7 @@ MAX_MESSAGE = 256 << 20
 MAX_FRAMES = 255
 RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 
-Frame = Union[bytes, memoryview]
+Frame: TypeAlias = "bytes | memoryview"
 Content = dict[str, Any]
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=json_default).encode
@@ -1954,7 +2090,9 @@ def to_json(value: Any) -> bytes:
 def split_raw(content: Content, metadata: Content, buffers: Sequence[Frame]) -> tuple[Content, Content, list[Frame]]:
     """Moves the long MIME values of a display message out of its content into buffers."""
     data = content.get("data")
-    long = {kind: value for kind, value in data.items() if is_long(value)} if isinstance(data, dict) else {}
+    if not isinstance(data, dict):
+        return content, metadata, list(buffers)
+    long = {kind: value for kind, value in data.items() if is_long(value)}
     if not long:
         return content, metadata, list(buffers)
     frames, places = list(buffers), []

@@ -65,7 +65,7 @@ class supervised_process {
     /// Its pid in the supervisor's pid namespace.
     [[nodiscard]] int pid() const noexcept;
 
-    /// Waits until the process has ended and been reaped, what it left behind included.
+    /// Waits until the process has ended and been reaped, what it left behind included. The wait outlives the handle and does not count as one.
     asio::awaitable<exit_status> exited() const;
 
     /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes after it.

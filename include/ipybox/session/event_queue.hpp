@@ -42,6 +42,9 @@ class event_queue {
     /// Delivers the next event, now or when it comes; none behind the last one.
     void next(completion<event> reader);
 
+    /// Calls `then` once the reader has taken everything and waits for more; never, if the reader or the execution ends before.
+    void when_read(std::function<void()> then);
+
     /// The reader waits no longer: completes its `next` with no event.
     void cancel_next();
 
@@ -72,6 +75,7 @@ class event_queue {
     completion<event> reader_;
     std::function<void()> on_room_;
     std::function<void()> on_left_;
+    std::function<void()> on_read_;
 };
 
 } // namespace ipybox::detail

@@ -82,7 +82,7 @@ class session : public std::enable_shared_from_this<session> {
         error why;
     };
     struct input_answered {
-        unsigned serial; ///< of the execution that asked
+        unsigned question;                 ///< which one, as counted by the session
         std::unique_ptr<std::string> line; ///< none: refused
         jupyter::json request_header;
     };
@@ -114,10 +114,14 @@ class session : public std::enable_shared_from_this<session> {
     void resume_receiving();
 
     void submit(request r);
+    void ensure_served();
+    template <class Predicate>
+    void end_waiting(Predicate wanted, errc reason);
     void unwant(execution const* which, execution::ending how);
     void unwant_all(execution::ending how);
     void deliver(execution& e, result<execution_result> outcome);
     [[nodiscard]] result<std::shared_ptr<supervisor>> obtain_supervisor();
+    void release_supervisor();
     [[nodiscard]] kernel_launch launch() const;
 
     home home_;
@@ -137,10 +141,11 @@ class session : public std::enable_shared_from_this<session> {
     bool closing_ = false;
     bool serving_ = false;
 
-    mailbox<request> requests_;
+    std::deque<request> requests_;
     std::shared_ptr<execution> current_;
     mailbox<occurrence> inbox_; ///< of the current execution
     unsigned serial_ = 0;       ///< counts executions
+    unsigned questions_ = 0;    ///< counts what executions asked for
     std::string late_;          ///< what came between two executions: begins the next one's output
 
     bool receiving_ = false;

@@ -52,6 +52,9 @@ class kernel_script {
     /// The next execution is of this code.
     exchange& expect(std::string code);
 
+    /// What was not executed yet is not expected any more.
+    void forget() noexcept { exchanges_.clear(); }
+
     /// The n-th operation of the transport (start, send, receive, interrupt; counted from 0) fails.
     void fail_at(std::size_t n, error why);
 

@@ -12,9 +12,11 @@ namespace ipybox {
 IPYBOX_DECL int supervised_process::pid() const noexcept { return state_->pid; }
 
 IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
-    auto const state = state_;
-    auto const wait = [state](detail::completion<exit_status> done) { state->core->wait_for(*state, std::move(done)); };
-    co_return co_await detail::suspend<exit_status>(wait);
+    // Who waits for the end holds no handle: a process that only watchers are left of is killed.
+    auto const wait = [core = state_->core, ending = state_->ending](detail::completion<exit_status> done) {
+        core->wait_for(ending, std::move(done));
+    };
+    return detail::suspend<exit_status>(wait);
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> supervised_process::signal(int number) const {

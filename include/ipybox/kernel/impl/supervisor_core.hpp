@@ -56,7 +56,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     void start_process(json request, std::vector<os::unique_fd> descriptors, std::chrono::milliseconds bound,
                        completion<result<supervised_process>> done);
     void signal(int pid, int number, completion<result<void>> done);
-    void wait_for(supervised_state const& state, completion<exit_status> done);
+    void wait_for(std::shared_ptr<supervised_state::watch> ending, completion<exit_status> done);
 
     /// Kills a process that nobody holds any more.
     void discard(int pid);

@@ -106,8 +106,8 @@ IPYBOX_DECL void supervisor_core::signal(int pid, int number, completion<result<
     });
 }
 
-IPYBOX_DECL void supervisor_core::wait_for(supervised_state const& state, completion<exit_status> done) {
-    asio::dispatch(executor_, [self = shared_from_this(), ending = state.ending, done = std::move(done)]() mutable {
+IPYBOX_DECL void supervisor_core::wait_for(std::shared_ptr<supervised_state::watch> ending, completion<exit_status> done) {
+    asio::dispatch(executor_, [self = shared_from_this(), ending = std::move(ending), done = std::move(done)]() mutable {
         if (ending->status) return done(*ending->status);
         if (self->failure_) return done(exit_status());
         ending->waiters.push_back(std::move(done));

@@ -63,7 +63,9 @@ IPYBOX_DECL transfer send_datagram(int socket, std::string_view bytes, std::span
 IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_t limit) {
     bytes.resize(limit);
     // Without a control buffer the system discards (and closes) any descriptors.
-    ssize_t const count = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t count = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
+    // An end that closed with something unread resets the connection; what it had sent before is still there behind that error.
+    if (count < 0 && errno == ECONNRESET) count = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
     auto const outcome = detail::outcome(count);
     if (outcome != transfer::done) return outcome;
     if (static_cast<std::size_t>(count) > limit) {

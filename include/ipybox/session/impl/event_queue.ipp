@@ -47,6 +47,7 @@ IPYBOX_DECL void event_queue::finish(result<execution_result> last) {
     finished_ = true;
     on_room_ = nullptr;
     on_left_ = nullptr;
+    on_read_ = nullptr;
 }
 
 IPYBOX_DECL bool event_queue::full() const {
@@ -80,9 +81,23 @@ IPYBOX_DECL void event_queue::next(completion<event> reader) {
     {
         std::scoped_lock const lock(mutex_);
         if (auto taken = take_locked(tell)) reader(std::move(*taken));
-        else reader_ = std::move(reader);
+        else {
+            reader_ = std::move(reader);
+            tell = std::exchange(on_read_, nullptr);
+        }
     }
     if (tell) tell();
+}
+
+IPYBOX_DECL void event_queue::when_read(std::function<void()> then) {
+    {
+        std::scoped_lock const lock(mutex_);
+        if (!reader_) {
+            on_read_ = std::move(then);
+            return;
+        }
+    }
+    then();
 }
 
 IPYBOX_DECL asio::any_io_executor event_queue::executor() const {
@@ -100,6 +115,7 @@ IPYBOX_DECL void event_queue::leave() {
     {
         std::scoped_lock const lock(mutex_);
         tell = std::exchange(on_left_, nullptr);
+        on_read_ = nullptr;
         events_.clear();
         bytes_ = 0;
     }

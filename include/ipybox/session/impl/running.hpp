@@ -74,6 +74,7 @@ class session::running {
     }
 
     void interrupt() {
+        session_.resume_receiving(); // a kernel that waits for a slow reader could not end its code
         call_link([](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> { return link->interrupt(); });
     }
 
@@ -102,7 +103,7 @@ class session::running {
     void on(nudge const&) {}
 
     void on(input_answered& a) {
-        if (a.serial != serial_) return;
+        if (a.question != asked_) return; // the code waits for it no longer
         // Jupyter has no way to refuse but the end-of-transmission character, which kernels take for the end of input.
         auto line = a.line ? std::move(*a.line) : std::string("\x04");
         jupyter::message reply(jupyter::channel::stdin_, "input_reply", {{"status", "ok"}, {"value", std::move(line)}});
@@ -129,20 +130,32 @@ class session::running {
     }
 
     void follow(input_wanted wanted) {
-        auto const answer = [weak = session_.weak_from_this(), serial = serial_,
+        asked_ = ++session_.questions_;
+        auto const answer = [weak = session_.weak_from_this(), question = asked_,
                              header = std::move(wanted.request_header)](std::unique_ptr<std::string> line) {
             auto const self = weak.lock();
             if (!self) return;
-            auto event = std::make_shared<input_answered>(input_answered{serial, std::move(line), header});
+            auto event = std::make_shared<input_answered>(input_answered{question, std::move(line), header});
             self->on_home([event](session& s) { s.inbox_.push(std::move(*event)); });
         };
         input_request const request(std::move(wanted.prompt), wanted.password, answer);
         if (!execution_.options.on_input) return; // the request is dropped, which refuses it
-        try {
-            execution_.options.on_input(request);
-        } catch (...) { // an application's exception must not tear the session down
-            request.refuse();
-        }
+        auto const ask = [handler = execution_.options.on_input, request] {
+            try {
+                handler(request);
+            } catch (...) { // an application's exception must not tear the session down
+                request.refuse();
+            }
+        };
+        if (!execution_.events) return ask();
+        // Who reads a stream is asked behind all that was printed before.
+        execution_.events->when_read([weak = session_.weak_from_this(), question = asked_, ask] {
+            auto const self = weak.lock();
+            if (!self) return;
+            self->on_home([question, ask](session& s) {
+                if (s.current_ && s.questions_ == question) ask();
+            });
+        });
     }
 
     void follow(execution_over over) {
@@ -158,11 +171,11 @@ class session::running {
     void emit(execution_event event) {
         auto const& events = execution_.events;
         if (!events) return;
-        bool const full = events->full();
         // While the code is being ended the kernel must be drained, whether somebody reads or not; the result has it all.
-        if (full && ladder_.reason()) return;
+        bool const ending = ladder_.reason().has_value();
+        if (ending && events->full()) return;
         events->push(std::move(event));
-        if (events->full()) session_.pause_receiving();
+        if (!ending && events->full()) session_.pause_receiving();
     }
 
     [[nodiscard]] result<execution_result> outcome(bool killed) {
@@ -192,6 +205,7 @@ class session::running {
     session& session_;
     execution& execution_;
     unsigned const serial_;
+    unsigned asked_ = 0; ///< the latest input request
     clock::time_point const started_;
     std::string const request_id_ = jupyter::new_message_id();
     output_recorder recorder_;

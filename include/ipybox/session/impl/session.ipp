@@ -9,6 +9,7 @@
 #include <asio/detached.hpp>
 #include <asio/post.hpp>
 
+#include <thread>
 #include <utility>
 
 namespace ipybox::detail {
@@ -33,7 +34,7 @@ inline executor_options with_absolute_paths(executor_options options) {
 IPYBOX_DECL session::session(home where, session_parts parts)
     : home_(std::move(where)), options_(with_absolute_paths(std::move(parts.options))),
       approval_(std::move(parts.approval)), wrap_(std::move(parts.wrap)), shares_supervisor_(parts.shared != nullptr),
-      link_(std::move(parts.link)), supervisor_(std::move(parts.shared)), requests_(home_.executor),
+      link_(std::move(parts.link)), supervisor_(std::move(parts.shared)),
       inbox_(home_.executor), receiving_changed_(home_.executor) {}
 
 /// Runs work at home, behind what was handed over before.
@@ -52,10 +53,27 @@ IPYBOX_DECL void session::submit(request r) {
         }
         if (auto* c = std::get_if<control_request>(&r); c && c->what != order::start)
             self.unwant_all({c->what == order::reset ? errc::cancelled : errc::not_running, true});
-        self.requests_.push(std::move(r));
-        if (!std::exchange(self.serving_, true))
-            asio::co_spawn(self.home_.executor, serve(self.shared_from_this()), asio::detached);
+        self.requests_.push_back(std::move(r));
+        self.ensure_served();
     });
+}
+
+/// An executor that has nothing to do has nothing under way either: an application's context may run dry.
+IPYBOX_DECL void session::ensure_served() {
+    if (!std::exchange(serving_, true)) asio::co_spawn(home_.executor, serve(shared_from_this()), asio::detached);
+}
+
+/// Takes the waiting executions that `wanted` says yes to out of the queue and completes them.
+template <class Predicate>
+void session::end_waiting(Predicate wanted, errc reason) {
+    std::vector<std::shared_ptr<execution>> ended;
+    std::erase_if(requests_, [&](request const& r) {
+        auto const* e = std::get_if<std::shared_ptr<execution>>(&r);
+        if (!e || !wanted(**e)) return false;
+        ended.push_back(*e);
+        return true;
+    });
+    for (auto const& e : ended) deliver(*e, failure(reason));
 }
 
 IPYBOX_DECL void session::start(completion<result<void>> done) { submit(control_request{order::start, std::move(done)}); }
@@ -99,7 +117,7 @@ IPYBOX_DECL void session::close() {
     on_home([](session& self) {
         self.closing_ = true;
         self.unwant_all({errc::not_running, true});
-        self.requests_.wake();
+        self.ensure_served();
     });
     std::shared_ptr<supervisor> own;
     {
@@ -109,27 +127,23 @@ IPYBOX_DECL void session::close() {
     }
     // Also where nobody runs the application's I/O context any more, no process is left.
     if (own) own->end();
-    if (home_.thread) home_.thread->join();
+    if (!home_.thread) return;
+    // Closed by one of its own handlers, the thread cannot wait for itself: another one does.
+    if (home_.is_here()) std::thread([thread = std::move(home_.thread)]() mutable { thread.reset(); }).detach();
+    else home_.thread->join();
 }
 
 /// Executions that wait are ended at once, the running one is told.
 IPYBOX_DECL void session::unwant_all(execution::ending how) {
-    auto waiting = requests_.extract([](request const& r) { return std::holds_alternative<std::shared_ptr<execution>>(r); });
-    for (auto& r : waiting) deliver(*std::get<std::shared_ptr<execution>>(r), failure(how.reason));
+    end_waiting([](execution const&) { return true; }, how.reason);
     if (current_) unwant(current_.get(), how);
 }
 
 IPYBOX_DECL void session::unwant(execution const* which, execution::ending how) {
-    if (current_.get() == which) {
-        if (!current_->unwanted || how.at_once) current_->unwanted = how;
-        resume_receiving();
-        return inbox_.push(nudge());
-    }
-    auto waiting = requests_.extract([which](request const& r) {
-        auto const* e = std::get_if<std::shared_ptr<execution>>(&r);
-        return e && e->get() == which;
-    });
-    for (auto& r : waiting) deliver(*std::get<std::shared_ptr<execution>>(r), failure(how.reason));
+    if (current_.get() != which) return end_waiting([which](execution const& e) { return &e == which; }, how.reason);
+    if (!current_->unwanted || how.at_once) current_->unwanted = how;
+    resume_receiving();
+    inbox_.push(nudge());
 }
 
 IPYBOX_DECL void session::deliver(execution& e, result<execution_result> outcome) {
@@ -140,20 +154,21 @@ IPYBOX_DECL void session::deliver(execution& e, result<execution_result> outcome
 // --- serving -----------------------------------------------------------------------------------------------------------
 
 IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) {
-    while (!self->closing_) {
-        auto next = co_await self->requests_.pop_or_wake();
-        if (!next) continue;
-        if (auto* c = std::get_if<control_request>(&*next)) co_await self->obey(std::move(*c));
-        else co_await self->run(std::move(std::get<std::shared_ptr<execution>>(*next)));
+    while (!self->requests_.empty()) {
+        auto next = std::move(self->requests_.front());
+        self->requests_.pop_front();
+        if (auto* c = std::get_if<control_request>(&next)) co_await self->obey(std::move(*c));
+        else co_await self->run(std::move(std::get<std::shared_ptr<execution>>(next)));
     }
-    auto rest = self->requests_.extract([](request const&) { return true; });
-    for (auto& r : rest) std::get<control_request>(r).done(failure(errc::not_running));
-    co_await self->stop_kernel();
-    std::scoped_lock const lock(self->supervisor_mutex_);
-    self->supervisor_.reset();
+    if (self->closing_) {
+        co_await self->stop_kernel();
+        self->release_supervisor();
+    }
+    self->serving_ = false;
 }
 
 IPYBOX_DECL asio::awaitable<void> session::obey(control_request c) {
+    if (closing_) co_return c.done(failure(errc::not_running));
     result<void> outcome;
     switch (c.what) {
     case order::start: {
@@ -168,6 +183,7 @@ IPYBOX_DECL asio::awaitable<void> session::obey(control_request c) {
         break;
     case order::stop:
         co_await stop_kernel();
+        release_supervisor();
         stopped_by_request_ = true;
         break;
     }
@@ -179,6 +195,9 @@ IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
     inbox_.clear();
     auto outcome = co_await perform(e);
     current_.reset();
+    // What came behind the end of the execution is not lost.
+    while (auto rest = co_await inbox_.pop(std::chrono::steady_clock::time_point::min()))
+        if (auto* m = std::get_if<jupyter::message>(&*rest)) on_late(std::move(*m));
     resume_receiving();
     deliver(*e, std::move(outcome));
 }
@@ -187,7 +206,7 @@ IPYBOX_DECL asio::awaitable<result<execution_result>> session::perform(std::shar
     auto freshness = co_await ensure_kernel();
     if (!freshness) co_return failure(freshness);
     if (e->unwanted) co_return failure(e->unwanted->reason);
-    state_ = kernel_state::busy;
+    if (state_ == kernel_state::idle) state_ = kernel_state::busy; // else it is dead again, which is the first thing to be heard
     running now(*this, *e, *freshness);
     auto outcome = co_await now.run();
     if (state_ == kernel_state::busy) state_ = kernel_state::idle;
@@ -230,11 +249,15 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
     auto started = co_await link_->start(*owner, launch());
     if (started) co_return result<void>();
     co_await link_->stop();
-    if (!shares_supervisor_) {
-        std::scoped_lock const lock(supervisor_mutex_);
-        supervisor_.reset();
-    }
+    release_supervisor();
     co_return failure(started);
+}
+
+/// Lets go of a supervisor of its own, which ends it.
+IPYBOX_DECL void session::release_supervisor() {
+    if (shares_supervisor_) return;
+    std::scoped_lock const lock(supervisor_mutex_);
+    supervisor_.reset();
 }
 
 IPYBOX_DECL result<std::shared_ptr<supervisor>> session::obtain_supervisor() {
@@ -274,6 +297,7 @@ IPYBOX_DECL asio::awaitable<void> session::stop_kernel() {
         co_await receiving_changed_.async_wait(asio::redirect_error(asio::use_awaitable, changed));
     }
     late_.clear();
+    inbox_.clear();
 }
 
 /// Puts a fresh kernel in place of one that does not end its code. Without one to be had the executor is left with a dead one.

@@ -9,6 +9,7 @@
 #include <asio/detached.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
@@ -24,7 +25,8 @@ struct socketpair_transport::connection {
     using socket_type = asio::local::stream_protocol::socket;
 
     connection(asio::any_io_executor const& executor, os::unique_fd fd)
-        : socket(executor, asio::local::stream_protocol(), fd.release()) {}
+        : socket(executor, asio::local::stream_protocol(), fd.release()),
+          written(executor, asio::steady_timer::time_point::max()) {}
 
     /// The next message. Takes its own share of the connection, since a start that took too long leaves it behind.
     static asio::awaitable<result<jupyter::message>> receive(std::shared_ptr<connection> c) {
@@ -42,6 +44,19 @@ struct socketpair_transport::connection {
         }
     }
 
+    /// Writes a message, whole, behind the ones that are being written.
+    static asio::awaitable<result<void>> send(std::shared_ptr<connection> c, jupyter::message m) {
+        asio::error_code broken;
+        while (c->writing) co_await c->written.async_wait(asio::redirect_error(asio::use_awaitable, broken));
+        c->writing = true;
+        auto const bytes = to_stream_frame(m);
+        co_await asio::async_write(c->socket, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, broken));
+        c->writing = false;
+        c->written.cancel();
+        if (broken) co_return failure(errc::kernel_died, "the kernel's socket is closed: " + broken.message());
+        co_return result<void>();
+    }
+
     /// How the kernel ended. It has: the supervisor reaps it within milliseconds.
     static asio::awaitable<error> death(supervised_process kernel) {
         auto const status = co_await detail::within(kernel.exited(), std::chrono::seconds(2));
@@ -52,6 +67,9 @@ struct socketpair_transport::connection {
     socket_type socket;
     stream_frame_reader reader;
     supervised_process process;
+    std::string executing; ///< id of the latest execution
+    bool writing = false;
+    asio::steady_timer written; ///< cancelled when a write has ended
 };
 
 IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<supervisor> owner,
@@ -68,12 +86,12 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
     connection_ = c;
 
     // A descendant may hold the socket open past the kernel's death: then this, not end of file, is how the end is seen.
-    auto const watch = [](std::weak_ptr<connection> weak, supervised_process kernel) -> asio::awaitable<void> {
-        co_await kernel.exited();
+    auto const watch = [](std::weak_ptr<connection> weak, asio::awaitable<exit_status> ended) -> asio::awaitable<void> {
+        co_await std::move(ended);
         asio::error_code ignored;
         if (auto const alive = weak.lock()) alive->socket.shutdown(connection::socket_type::shutdown_both, ignored);
     };
-    asio::co_spawn(executor, watch(c, c->process), asio::detached);
+    asio::co_spawn(executor, watch(c, c->process.exited()), asio::detached);
 
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     auto first = co_await detail::within(connection::receive(c), left);
@@ -96,11 +114,9 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
 IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::send(jupyter::message m) {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
-    auto const bytes = to_stream_frame(m);
-    asio::error_code broken;
-    co_await asio::async_write(c->socket, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, broken));
-    if (broken) co_return failure(errc::kernel_died, "the kernel's socket is closed: " + broken.message());
-    co_return result<void>();
+    if (m.id.empty()) m.id = jupyter::new_message_id();
+    if (m.type == "execute_request") c->executing = m.id;
+    co_return co_await connection::send(c, std::move(m));
 }
 
 IPYBOX_DECL asio::awaitable<result<jupyter::message>> socketpair_transport::receive() {
@@ -112,6 +128,10 @@ IPYBOX_DECL asio::awaitable<result<jupyter::message>> socketpair_transport::rece
 IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
+    // The signal may come before the kernel has read what it is meant for; announced, it is not lost.
+    jupyter::message announcement(jupyter::channel::control, "interrupt_request", {{"msg_id", c->executing}});
+    auto announced = co_await connection::send(c, std::move(announcement));
+    if (!announced) co_return announced;
     co_return co_await c->process.signal(SIGINT);
 }
 

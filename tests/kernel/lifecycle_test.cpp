@@ -1,0 +1,172 @@
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
+
+#include <ipybox/os/process.hpp>
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::test;
+
+std::size_t entries(char const* directory) {
+    auto const all = std::filesystem::directory_iterator(directory);
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// Pids of all processes below this one.
+std::set<int> descendants(int of = ::getpid()) {
+    std::set<int> all;
+    for (auto const& task : std::filesystem::directory_iterator("/proc/" + std::to_string(of) + "/task")) {
+        std::ifstream children(task.path() / "children");
+        for (int child = 0; children >> child;) {
+            all.insert(child);
+            std::error_code gone;
+            if (std::filesystem::exists("/proc/" + std::to_string(child) + "/task", gone)) all.merge(descendants(child));
+        }
+    }
+    return all;
+}
+
+/// Voluntary and involuntary context switches of all threads of a process: how often it was awake.
+long long switches(int pid) {
+    long long sum = 0;
+    for (auto const& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+        std::ifstream status(task.path() / "status");
+        for (std::string line; std::getline(status, line);)
+            if (line.find("ctxt_switches:") != std::string::npos) sum += std::stoll(line.substr(line.find(':') + 1));
+    }
+    return sum;
+}
+
+template <class Condition>
+bool within_bound(std::chrono::milliseconds bound, Condition condition) {
+    auto const deadline = std::chrono::steady_clock::now() + bound;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(5ms);
+    }
+    return true;
+}
+
+} // namespace
+
+TEST_CASE("1000 rounds of start, execute, stop leak nothing", "[kernel][slow]") {
+    scratch_dir dir;
+    runtime const shared{{.working_dir = dir.path(), .python = python()}, no_sandbox{}};
+    auto const round = [&](int i) {
+        executor box{options_in(dir.path()), {}, shared};
+        REQUIRE(box.start());
+        REQUIRE(text_of(box.execute(std::to_string(i))) == std::to_string(i));
+        REQUIRE(box.stop());
+    };
+    for (int i = 0; i < 10; ++i) round(i);
+    auto const descriptors = entries("/proc/self/fd");
+    auto const threads = entries("/proc/self/task");
+    auto const processes = descendants().size();
+    for (int i = 0; i < 990; ++i) round(i);
+    CHECK(entries("/proc/self/fd") == descriptors);
+    CHECK(entries("/proc/self/task") == threads);
+    CHECK(within_bound(2s, [&] { return descendants().size() == processes; }));
+}
+
+TEST_CASE("supervisors of their own leak nothing either", "[kernel]") {
+    scratch_dir dir;
+    auto const before = entries("/proc/self/fd");
+    for (int i = 0; i < 5; ++i) {
+        executor box{options_in(dir.path()), {}, no_sandbox{}};
+        REQUIRE(text_of(box.execute("1")) == "1");
+    }
+    CHECK(entries("/proc/self/fd") == before);
+    CHECK(descendants().empty());
+}
+
+TEST_CASE("200 resets", "[kernel]") {
+    kernel_box<> box;
+    REQUIRE(box.run("x = 1") == "");
+    auto const descriptors = entries("/proc/self/fd");
+    for (int i = 0; i < 200; ++i) {
+        REQUIRE(box->reset());
+        REQUIRE(box.run("'x' in globals()") == "False");
+        if (i % 10 == 0) REQUIRE(box.run("x = 1") == "");
+    }
+    CHECK(entries("/proc/self/fd") == descriptors);
+    CHECK(descendants().size() == 2); // the supervisor and one kernel
+}
+
+TEST_CASE("an idle executor, its supervisor and its kernel sleep", "[kernel]") {
+    kernel_box<> box;
+    REQUIRE(box.run("import asyncio\nprint('x')\nawait asyncio.sleep(0)") == "x");
+    std::this_thread::sleep_for(300ms); // what follows a cell (flushes) comes to rest
+    auto const family = descendants();
+    REQUIRE(family.size() == 2);
+    long long before = 0;
+    for (int const pid : family) before += switches(pid);
+    auto const own_before = switches(::getpid());
+    std::this_thread::sleep_for(2s);
+    long long after = 0;
+    for (int const pid : family) after += switches(pid);
+    CHECK(after - before == 0);
+    CHECK(switches(::getpid()) - own_before <= 3); // this very thread's sleep and what surrounds it
+}
+
+TEST_CASE("a host that is killed leaves nothing running", "[kernel]") {
+    scratch_dir dir;
+    // This very program, running the hidden case below.
+    launch_spec spec;
+    spec.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "[.victim]"};
+    spec.env = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/root"}, {"IPYBOX_TEST_PYTHON", python().string()}, {"IPYBOX_TEST_VICTIM", dir.path().string()}};
+    spec.working_dir = dir.path();
+    for (bool const sandboxed : {false, true}) {
+        spec.env["IPYBOX_TEST_SANDBOX"] = sandboxed ? "bubblewrap" : "none";
+        std::filesystem::remove(dir.path() / "work/ready");
+        auto host = os::start_process(spec, {});
+        REQUIRE(host);
+        REQUIRE(within_bound(30s, [&] { return std::filesystem::exists(dir.path() / "work/ready"); }));
+        auto const family = descendants(host->pid());
+        CHECK(family.size() >= 2);
+        host->signal(SIGKILL);
+        REQUIRE(host->wait(5s));
+        CHECK(within_bound(1s, [&] {
+            return std::all_of(family.begin(), family.end(), [](int pid) { return ::kill(pid, 0) != 0; });
+        }));
+    }
+}
+
+TEST_CASE("the victim of the case above", "[.victim]") {
+    char const* const dir = std::getenv("IPYBOX_TEST_VICTIM");
+    REQUIRE(dir);
+    bool const sandboxed = std::getenv("IPYBOX_TEST_SANDBOX") == std::string("bubblewrap");
+    executor box{options_in(dir), {}, sandboxed ? any_sandbox(bubblewrap_sandbox{}) : any_sandbox(no_sandbox{})};
+    (void)box.execute("import subprocess\nsubprocess.Popen(['setsid', 'sleep', '1000'])\nsubprocess.Popen(['sleep', '1000'])\n"
+                      "open('ready', 'w').close()\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass");
+}
+
+TEST_CASE("bubblewrap keeps the kernel in", "[kernel]") {
+    scratch_dir dir;
+    auto const options = options_in(dir.path());
+    dir.write("outside.txt", "outside");
+    executor box{options, {}, bubblewrap_sandbox{}};
+    auto const run = [&](std::string const& code) { return text_of(box.execute(code)); };
+    CHECK(run("open('inside.txt', 'w').write('x')") == "1");
+    CHECK(std::filesystem::exists(options.working_dir / "inside.txt"));
+    CHECK(run("try:\n    open('/etc/ipybox-test', 'w')\nexcept OSError as e: print(type(e).__name__)") == "OSError");
+    CHECK(run("import os\nprint(os.path.exists('" + (dir.path() / "outside.txt").string() + "'))") == "False");
+    CHECK(run("print(sorted(os.listdir('/sys/class/net')) if os.path.exists('/sys/class/net') else open('/proc/net/dev').read().count(':'))") == "1");
+    CHECK(run("import socket\ntry:\n    socket.create_connection(('127.0.0.1', 1), 1)\nexcept OSError as e: print('closed')") == "closed");
+    CHECK(run("print(len([p for p in os.listdir('/proc') if p.isdigit()]) < 8)") == "True");
+    CHECK(run("print([l.split()[1] for l in open('/proc/self/status') if l.startswith('CapEff')][0])") == "0000000000000000");
+    CHECK(run("import matplotlib.pyplot as plt\nplt.plot([1, 2]);") != "");
+    auto const timed_out = box.execute("import time\ntime.sleep(60)", {.timeout = 200ms});
+    CHECK(timed_out.error() == errc::timed_out);
+    CHECK(box.execute("os._exit(4)").error().status().code == 4);
+    REQUIRE(box.reset());
+    CHECK(run("1") == "1");
+}
