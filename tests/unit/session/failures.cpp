@@ -1,0 +1,224 @@
+#include "support/catch.hpp"
+#include "support/scripted_box.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/** \file
+ * For every dialogue and every n: the n-th operation of the transport fails. Whatever it was, every call completes, with an error that says
+ * something, and the executor can be used again.
+ */
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::test;
+
+/// The errors of the calls of a dialogue; every call has completed.
+class outcomes {
+  public:
+    template <class T>
+    void add(result<T> const& r) {
+        if (!r) errors_.push_back(r.error());
+    }
+    template <class T>
+    void add(std::future<result<T>> f) {
+        add(got(std::move(f)));
+    }
+
+    [[nodiscard]] std::vector<error> const& errors() const { return errors_; }
+
+  private:
+    std::vector<error> errors_;
+};
+
+struct dialogue {
+    char const* name;
+    std::function<void(executor_options&)> adapt;
+    std::function<void(kernel_script&)> write;
+    std::function<void(scripted_box&, outcomes&)> play;
+};
+
+void as_it_is(executor_options&) {}
+void short_grace(executor_options& o) { o.interrupt_grace = 5ms; }
+
+std::vector<dialogue> const dialogues = {
+    {"two cells", as_it_is,
+     [](kernel_script& s) {
+         s.expect("a").prints("x").shows({{"text/plain", "y"}}).replies();
+         s.expect("b").raises("E", "v");
+     },
+     [](scripted_box& box, outcomes& all) {
+         auto a = box.begin("a");
+         auto b = box.begin("b");
+         all.add(std::move(a));
+         all.add(std::move(b));
+     }},
+    {"a timeout", as_it_is,
+     [](kernel_script& s) {
+         s.expect("loop").prints("x").waits_for_interrupt().raises("KeyboardInterrupt", "");
+         s.expect("next").replies();
+     },
+     [](scripted_box& box, outcomes& all) {
+         all.add(box->execute("loop", {.timeout = 1ms}));
+         all.add(box->execute("next"));
+     }},
+    {"a kernel that has to be killed", short_grace,
+     [](kernel_script& s) {
+         s.expect("loop").prints("x").waits_for_interrupt().waits_for_interrupt().waits_for_interrupt();
+         s.expect("next").replies();
+     },
+     [](scripted_box& box, outcomes& all) {
+         all.add(box->execute("loop", {.timeout = 1ms}));
+         all.add(box->execute("next"));
+     }},
+    {"cancelling", short_grace,
+     [](kernel_script& s) { s.expect("loop").prints("x").waits_for_interrupt().raises("KeyboardInterrupt", ""); },
+     [](scripted_box& box, outcomes& all) {
+         auto running = box.begin("loop");
+         auto waiting = box.begin("never");
+         box->cancel();
+         auto interrupted = box->async_interrupt(asio::use_future);
+         all.add(std::move(running));
+         all.add(std::move(waiting));
+         all.add(std::move(interrupted));
+     }},
+    {"input", as_it_is,
+     [](kernel_script& s) { s.expect("ask").asks("1").prints("x").asks("2").replies(); },
+     [](scripted_box& box, outcomes& all) { all.add(box->execute("ask", {.on_input = [](input_request const& q) { q.reply("line"); }})); }},
+    {"a stream", as_it_is,
+     [](kernel_script& s) { s.expect("a").prints("x").shows({{"text/plain", "y"}}).prints("z", "stderr").replies(); },
+     [](scripted_box& box, outcomes& all) {
+         auto stream = box->stream("a");
+         std::optional<result<execution_result>> last;
+         while (auto event = got(stream.async_next(asio::use_future)))
+             if (auto* end = std::get_if<result<execution_result>>(&*event)) last = std::move(*end);
+         REQUIRE(last);
+         all.add(*last);
+     }},
+    {"starting and stopping", as_it_is, [](kernel_script& s) { s.expect("a").replies(); },
+     [](scripted_box& box, outcomes& all) {
+         auto started = box->async_start(asio::use_future);
+         auto reset = box->async_reset(asio::use_future);
+         auto stopped = box->async_stop(asio::use_future);
+         auto again = box->async_start(asio::use_future);
+         auto cell = box.begin("a");
+         all.add(std::move(started));
+         all.add(std::move(reset));
+         all.add(std::move(stopped));
+         all.add(std::move(again));
+         all.add(std::move(cell));
+     }},
+    {"a death", [](executor_options& o) { o.restart_dead_kernel = true; },
+     [](kernel_script& s) {
+         s.expect("die").prints("x").dies({1, {}});
+         s.expect("next").replies();
+     },
+     [](scripted_box& box, outcomes& all) {
+         all.add(box->execute("die"));
+         all.add(box->execute("next"));
+     }},
+};
+
+/// Plays a dialogue and stops; how many operations it took.
+std::size_t play(dialogue const& d, std::optional<std::size_t> failing, outcomes& all) {
+    scripted_box box;
+    d.write(box.script());
+    if (failing) box.script().fail_at(*failing, error(errc::io_error, "as asked for"));
+    box.adapt(d.adapt);
+    d.play(box, all);
+    REQUIRE(got(box->async_stop(asio::use_future)));
+    auto const count = box.script().operations();
+
+    // Whatever has happened, it can be used again; the failing operation may only be among the ones that come now.
+    box.script().forget();
+    auto reset = got(box->async_reset(asio::use_future));
+    if (!reset) reset = got(box->async_reset(asio::use_future));
+    CHECK(said(reset) == "ok");
+    box.script().expect("after").prints("fine").replies();
+    auto after = said(got(box.begin("after")));
+    if (after != "fine") {
+        REQUIRE(got(box->async_stop(asio::use_future)));
+        box.script().forget();
+        box.script().expect("after").prints("fine").replies();
+        REQUIRE(got(box->async_reset(asio::use_future)));
+        after = said(got(box.begin("after")));
+    }
+    CHECK(after == "fine");
+    CHECK(box->state() == kernel_state::idle);
+    return count;
+}
+
+} // namespace
+
+TEST_CASE("session: the n-th operation fails, for every n of every dialogue") {
+    for (auto const& d : dialogues) {
+        INFO(d.name);
+        outcomes undisturbed;
+        auto const count = play(d, std::nullopt, undisturbed);
+        REQUIRE(count > 0);
+        for (std::size_t n = 0; n < count; ++n) {
+            INFO("operation " << n << " of " << count);
+            outcomes all;
+            (void)play(d, n, all);
+            for (auto const& e : all.errors()) {
+                CHECK(e.code().category() == error_category());
+                CHECK_FALSE(e.text().empty());
+            }
+        }
+    }
+}
+
+TEST_CASE("session: destroyed at whatever operation fails") {
+    for (auto const& d : dialogues) {
+        INFO(d.name);
+        for (std::size_t n = 0; n < 8; ++n) {
+            scripted_box box;
+            d.write(box.script());
+            box.script().fail_at(n, error(errc::io_error, "as asked for"));
+            box.adapt(d.adapt);
+            outcomes all;
+            d.play(box, all);
+            box.drop();
+        }
+    }
+}
+
+TEST_CASE_METHOD(scripted_box, "session: a start that fails says why, and the next call tries again") {
+    script().fail_at(0, error(errc::kernel_start_failed, "no kernel today"));
+    script().expect("a").prints("fine").replies();
+    auto const r = (*this)->execute("a");
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::kernel_start_failed);
+    CHECK(r.error().text() == "no kernel today");
+    CHECK((*this)->state() == kernel_state::stopped);
+    CHECK(run("a") == "fine");
+}
+
+TEST_CASE_METHOD(scripted_box, "session: a supervisor that has died is replaced without a word") {
+    script().fail_at(0, error(errc::supervisor_died, "killed by somebody"));
+    script().expect("a").prints("fine").replies();
+    CHECK(run("a") == "fine");
+}
+
+TEST_CASE_METHOD(scripted_box, "session: a request that cannot be sent, and one that breaks the protocol") {
+    script().fail_at(1, error(errc::message_too_large, "too large"));
+    script().expect("a").prints("fine").replies();
+    auto const r = (*this)->execute("a");
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::message_too_large);
+    REQUIRE((*this)->reset());
+    CHECK(run("a") == "fine");
+
+    auto const wrong = (*this)->execute("not in the script");
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error() == errc::protocol_error);
+    CHECK((*this)->state() == kernel_state::dead);
+}
