@@ -1,0 +1,11 @@
+// expect: a transport has start, send, receive, interrupt, stop, completes_with and duty (see transport/transport.hpp), or a specialisation of ipybox::transport_traits
+
+#include <ipybox/basic_executor.hpp>
+#include <ipybox/sandbox/no_sandbox.hpp>
+
+struct pipe_transport {
+    void send(ipybox::jupyter::message); // no coroutine, and nothing to receive
+};
+
+ipybox::basic_executor<pipe_transport, ipybox::no_sandbox, ipybox::deny_approval>* mistake;
+constexpr auto size = sizeof(*mistake);
