@@ -114,6 +114,16 @@ def test_exit(any_kernel: Kernel, code: str) -> None:
     assert any_kernel.wait_closed()["code"] == 0
 
 
+def test_exit_while_a_thread_prints(host: Host) -> None:
+    for _ in range(5):
+        kernel = host.fork()
+        kernel.run(
+            "import threading\ndef chatter():\n    while True: print('x', flush=True)\n"
+            "for _ in range(4): threading.Thread(target=chatter, daemon=True).start()\nexit()"
+        )
+        assert kernel.wait_closed()["code"] == 0
+
+
 def test_exit_runs_what_was_registered(kernel: Kernel, tmp_path: object) -> None:
     kernel.run(
         f"import atexit; f = open('{tmp_path}/f', 'w'); f.write('buffered'); g = open('{tmp_path}/g', 'w')\n"
