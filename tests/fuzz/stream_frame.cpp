@@ -1,0 +1,89 @@
+// libFuzzer target: what a kernel could send over the stream socket (docs/kernel-protocol.md, section 3).
+//
+//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/stream_frame.cpp -lcrypto -o fuzz_stream_frame
+//     ./fuzz_stream_frame --seed DIR && ./fuzz_stream_frame -max_total_time=60 DIR
+//
+// Whatever comes: no crash; the same messages however the bytes are cut; what was read can be written and read again.
+
+#include "support/stream_bytes.hpp"
+
+#include <ipybox/jupyter/display_content.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::jupyter;
+using namespace ipybox::test;
+
+void require(bool good) {
+    if (!good) std::abort();
+}
+
+void require_same(stream_reading const& a, stream_reading const& b) {
+    require(a.messages.size() == b.messages.size());
+    require(a.failed.has_value() == b.failed.has_value());
+    if (a.failed) require(a.failed->text() == b.failed->text() && !a.failed->text().empty());
+    for (std::size_t i = 0; i < a.messages.size(); ++i) {
+        require(a.messages[i].content == b.messages[i].content);
+        require(a.messages[i].buffers == b.messages[i].buffers);
+    }
+}
+
+void write_again(message& m) {
+    auto const again = read_stream(to_stream_frame(m));
+    require(!again.failed && again.messages.size() == 1);
+    require(again.messages[0].type == m.type && again.messages[0].buffers == m.buffers);
+}
+
+void use(message& m) {
+    require(!m.type.empty() && m.content.is_object() && m.metadata.is_object());
+    (void)take_text(m, "text");
+    (void)take_bundle(m).to_json();
+}
+
+void write_seed(std::filesystem::path const& file, message m) {
+    m.id = "1";
+    std::ofstream(file, std::ios::binary) << to_stream_frame(m);
+}
+
+void write_seeds(std::filesystem::path const& dir) {
+    std::filesystem::create_directories(dir);
+    message output(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
+    output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
+    output.buffers = {"hello"};
+    write_seed(dir / "output", output);
+    message shown(channel::iopub, "display_data", {{"data", {{"image/png", ""}, {"text/plain", "p"}}}, {"metadata", json::object()}});
+    shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
+    shown.buffers = {"\x89PNG"};
+    write_seed(dir / "display", shown);
+    write_seed(dir / "reply", {channel::shell, "execute_reply", {{"status", "ok"}}});
+    write_seed(dir / "question", {channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}}});
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+    if (*argc == 3 && std::string_view((*argv)[1]) == "--seed") {
+        write_seeds((*argv)[2]);
+        std::exit(0);
+    }
+    return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    std::string_view const bytes(reinterpret_cast<char const*>(data), size);
+    auto whole = read_stream(bytes);
+    require_same(whole, read_stream(bytes, 1 + size % 13));
+    for (auto& m : whole.messages) {
+        write_again(m);
+        use(m);
+    }
+    return 0;
+}
