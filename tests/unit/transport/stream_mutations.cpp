@@ -68,33 +68,37 @@ long most_memory_kib() {
     return usage.ru_maxrss;
 }
 
-} // namespace
-
-TEST_CASE("stream_frame: 200 000 mutated inputs") {
+/// 50 000 inputs: what comes out of them is sound, and the memory that they take is bounded.
+void read_mutations(unsigned seed) {
     auto const from = seeds();
     auto const before = most_memory_kib();
-    std::size_t messages = 0;
-    std::size_t errors = 0;
-    for (unsigned const seed : {1U, 22U, 333U, 4444U}) {
-        std::mt19937 random(seed);
-        for (int round = 0; round < 50'000; ++round) {
-            auto all = read_stream(mutated(from, random), 16 + random() % 200);
-            bool sound = !all.failed || !all.failed->text().empty();
-            for (auto& m : all.messages) {
-                sound = sound && !m.type.empty() && m.content.is_object() && m.metadata.is_object();
-                (void)take_text(m, "text");
-                (void)take_bundle(m).to_json();
-            }
-            if (!sound) FAIL("seed " << seed << ", round " << round);
-            messages += all.messages.size();
-            errors += all.failed ? 1 : 0;
+    std::mt19937 random(seed);
+    int messages = 0;
+    int errors = 0;
+    for (int round = 0; round < 50'000; ++round) {
+        auto all = read_stream(mutated(from, random), 16 + random() % 200);
+        bool sound = !all.failed || !all.failed->text().empty();
+        for (auto& m : all.messages) {
+            sound = sound && !m.type.empty() && m.content.is_object() && m.metadata.is_object();
+            (void)take_text(m, "text");
+            (void)take_bundle(m).to_json();
+            ++messages;
         }
+        if (!sound) FAIL("round " << round);
+        if (all.failed) ++errors;
     }
-    CHECK(messages > 10'000); // not everything dies at the door
-    CHECK(errors > 50'000);
+    CHECK(messages > 2'500); // not everything dies at the door
+    CHECK(errors > 10'000);
     // A length of 256 MiB is believed, so that much may be reserved, but not touched.
     CHECK(most_memory_kib() - before < 600 * 1024);
 }
+
+} // namespace
+
+TEST_CASE("stream_frame: mutated inputs, 1") { read_mutations(1); }
+TEST_CASE("stream_frame: mutated inputs, 2") { read_mutations(22); }
+TEST_CASE("stream_frame: mutated inputs, 3") { read_mutations(333); }
+TEST_CASE("stream_frame: mutated inputs, 4") { read_mutations(4444); }
 
 TEST_CASE("stream_frame: the same messages, however the bytes are cut") {
     auto const from = seeds();
