@@ -7,6 +7,10 @@
  * of the headers; one translation unit of the program then includes `ipybox/src.hpp` (target `ipybox::compiled` does it).
  */
 
+// Asio asks the standard library what it can do. Without one of its headers before, the answer (whether there is aligned_alloc) would depend on the
+// order of includes, and memory of one translation unit would be released the wrong way in another.
+#include <cstddef>
+
 #ifndef ASIO_STANDALONE
 #define ASIO_STANDALONE
 #endif
