@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/os/datagram.hpp>
+
+#include <support/catch.hpp>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -50,11 +50,11 @@ std::string all_of(int fd) {
 
 /// How many descriptors of ours are the same open file as this one.
 int times_open(int fd) {
-    struct stat wanted {};
+    struct stat wanted{};
     REQUIRE(::fstat(fd, &wanted) == 0);
     int count = 0;
     for (int number = 0; number < 256; ++number) {
-        struct stat found {};
+        struct stat found{};
         if (::fstat(number, &found) == 0 && found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) ++count;
     }
     return count;
@@ -177,7 +177,7 @@ TEST_CASE("memory file: read from its beginning") {
 
     auto const large = make_memory_file("large", std::string(5'000'000, 'x'));
     REQUIRE(large);
-    struct stat info {};
+    struct stat info{};
     REQUIRE(::fstat(large->get(), &info) == 0);
     CHECK(info.st_size == 5'000'000);
 

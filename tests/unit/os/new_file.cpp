@@ -1,8 +1,8 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/os/new_file.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/scratch_dir.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -34,7 +34,7 @@ TEST_CASE("new_file: is made with its directories, for the owner alone") {
     CHECK(file->path.parent_path() == dir.path() / "a" / "b");
     CHECK(file->path.filename().string().starts_with("stem-"));
     CHECK(file->path.extension() == ".txt");
-    struct stat info {};
+    struct stat info{};
     REQUIRE(::stat(file->path.c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
     CHECK((::fcntl(file->descriptor.get(), F_GETFD) & FD_CLOEXEC) != 0);

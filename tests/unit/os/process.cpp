@@ -1,8 +1,8 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/os/process.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/scratch_dir.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,7 +30,9 @@ using test::scratch_dir;
 
 constexpr auto generous = 30s;
 
-launch_spec shell(std::string script) { return {{"/bin/sh", "-c", std::move(script)}, {{"PATH", "/usr/bin:/bin"}}, "/"}; }
+launch_spec shell(std::string script) {
+    return {{"/bin/sh", "-c", std::move(script)}, {{"PATH", "/usr/bin:/bin"}}, "/"};
+}
 
 struct open_pipe {
     open_pipe() {
@@ -143,7 +144,8 @@ TEST_CASE("process: says which step failed, of what") {
     CHECK(failure_of({{text.string()}, {}, "/"}) == "starting " + text.string() + ": Permission denied");
     std::filesystem::permissions(text, std::filesystem::perms::owner_all);
     CHECK(failure_of({{text.string()}, {}, "/"}) == "starting " + text.string() + ": Exec format error");
-    CHECK(failure_of({{"/bin/true"}, {}, "/no/such/dir"}) == "changing to the directory /no/such/dir: No such file or directory");
+    CHECK(failure_of({{"/bin/true"}, {}, "/no/such/dir"}) ==
+          "changing to the directory /no/such/dir: No such file or directory");
     CHECK(failure_of({{"/bin/true"}, {}, text}) == "changing to the directory " + text.string() + ": Not a directory");
     CHECK(contains(failure_of({{"/bin/true"}, {}, "/"}, {{3, 9999}}), "starting /bin/true (dup): Bad file descriptor"));
 
@@ -154,7 +156,8 @@ TEST_CASE("process: says which step failed, of what") {
 
 TEST_CASE("process: arguments and environment are exactly those given") {
     ::setenv("IPYBOX_TEST_LEAK", "1", 1);
-    CHECK(output_of({{"/usr/bin/env"}, {{"A", "1"}, {"B", "two words = ü"}, {"C", ""}}, "/"}) == "A=1\nB=two words = ü\nC=\n");
+    CHECK(output_of({{"/usr/bin/env"}, {{"A", "1"}, {"B", "two words = ü"}, {"C", ""}}, "/"}) ==
+          "A=1\nB=two words = ü\nC=\n");
     CHECK(output_of({{"/usr/bin/env"}, {}, "/"}) == "");
     ::unsetenv("IPYBOX_TEST_LEAK");
     CHECK(output_of({{"/usr/bin/printf", "[%s]", "", "a b", "\"'$x\\"}, {}, "/"}) == "[][a b][\"'$x\\]");
@@ -197,14 +200,16 @@ TEST_CASE("process: numbers that overlap with those of their sources") {
     auto const x = std::to_string(a.from.get());
     auto const y = std::to_string(b.from.get());
     if (a.from.get() < 10 && b.from.get() < 10) { // a plain shell knows no higher numbers
-        auto const text = output_of(shell("cat <&" + x + "; cat <&" + y), {{a.from.get(), b.from.get()}, {b.from.get(), a.from.get()}});
+        auto const text = output_of(shell("cat <&" + x + "; cat <&" + y),
+                                    {{a.from.get(), b.from.get()}, {b.from.get(), a.from.get()}});
         CHECK(text == "from b\nfrom a\n");
     }
 
     open_pipe same;
     REQUIRE(::write(same.to.get(), "in place\n", 9) == 9);
     same.to.reset();
-    CHECK(output_of(shell("cat <&" + std::to_string(same.from.get())), {{same.from.get(), same.from.get()}}) == "in place\n");
+    CHECK(output_of(shell("cat <&" + std::to_string(same.from.get())), {{same.from.get(), same.from.get()}}) ==
+          "in place\n");
     CHECK((::fcntl(same.from.get(), F_GETFD) & FD_CLOEXEC) != 0); // here nothing has changed
 
     open_pipe in;
@@ -219,7 +224,9 @@ TEST_CASE("process: 0 and 1 are open also where the application has closed them"
     if (application == 0) {
         ::close(0);
         ::close(1);
-        auto child = start_process(shell("in=$(readlink /proc/$$/fd/0); out=$(readlink /proc/$$/fd/1); echo $in $out >&3"), {{3, told.to.get()}});
+        auto child =
+            start_process(shell("in=$(readlink /proc/$$/fd/0); out=$(readlink /proc/$$/fd/1); echo $in $out >&3"),
+                          {{3, told.to.get()}});
         ::_exit(child && child->wait(generous) == exit_status{0, {}} ? 0 : 1);
     }
     REQUIRE(application > 0);
@@ -231,7 +238,9 @@ TEST_CASE("process: 0 and 1 are open also where the application has closed them"
 
 TEST_CASE("process: leads a session of its own") {
     open_pipe out;
-    auto child = start_process(shell("read -r pid name state parent group session rest < /proc/$$/stat; echo $group $session"), {{1, out.to.get()}});
+    auto child =
+        start_process(shell("read -r pid name state parent group session rest < /proc/$$/stat; echo $group $session"),
+                      {{1, out.to.get()}});
     REQUIRE(child);
     auto const pid = std::to_string(child->pid());
     CHECK(out.all() == pid + " " + pid + "\n");
@@ -258,7 +267,9 @@ TEST_CASE("process: signals are as new") {
 
 TEST_CASE("process: kill_tree ends everything below") {
     open_pipe alive;
-    auto child = start_process(shell("sleep 1000 & sh -c 'sleep 1000 & sh -c \"sleep 1000 & echo up >&3; wait\"' & wait"), {{3, alive.to.get()}});
+    auto child =
+        start_process(shell("sleep 1000 & sh -c 'sleep 1000 & sh -c \"sleep 1000 & echo up >&3; wait\"' & wait"),
+                      {{3, alive.to.get()}});
     REQUIRE(child);
     REQUIRE(first_line(alive) == "up");
     child->kill_tree();
@@ -268,7 +279,8 @@ TEST_CASE("process: kill_tree ends everything below") {
 
 TEST_CASE("process: kill_tree is not outrun by a process that starts others anew") {
     // As soon as the first one dies, ten more are there.
-    std::string const script = "echo up >&3; while :; do sleep 100 & first=$!; for i in 1 2 3 4 5 6 7 8 9; do sleep 100 & done; wait $first; done";
+    std::string const script = "echo up >&3; while :; do sleep 100 & first=$!; for i in 1 2 3 4 5 6 7 8 9; do sleep "
+                               "100 & done; wait $first; done";
     for (int round = 0; round < 10; ++round) {
         open_pipe alive;
         auto child = start_process(shell(script), {{3, alive.to.get()}});
@@ -293,7 +305,8 @@ TEST_CASE("process: the destructor kills") {
     open_pipe alive;
     pid_t pid = 0;
     {
-        auto child = start_process(shell("trap '' TERM INT HUP; sleep 1000 & echo up >&3; wait"), {{3, alive.to.get()}});
+        auto child =
+            start_process(shell("trap '' TERM INT HUP; sleep 1000 & echo up >&3; wait"), {{3, alive.to.get()}});
         REQUIRE(child);
         pid = child->pid();
         REQUIRE(first_line(alive) == "up");
@@ -348,11 +361,16 @@ TEST_CASE("find_program: as a shell would") {
     auto const plain = dir.write("first/plain", "text");
     auto const runnable = dir.write("second/plain", "#!/bin/sh\n");
     std::filesystem::create_directories(dir.path() / "first" / "folder");
-    for (auto const& file : {tool, hidden, runnable}) std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    for (auto const& file : {tool, hidden, runnable})
+        std::filesystem::permissions(file, std::filesystem::perms::owner_all);
 
     char const* const before = std::getenv("PATH");
     std::string const saved = before ? before : "";
-    ::setenv("PATH", (":" + (dir.path() / "none").string() + ":" + (dir.path() / "first").string() + ":" + (dir.path() / "second").string()).c_str(), 1);
+    ::setenv("PATH",
+             (":" + (dir.path() / "none").string() + ":" + (dir.path() / "first").string() + ":" +
+              (dir.path() / "second").string())
+                 .c_str(),
+             1);
     CHECK(find_program("tool") == tool);
     CHECK(find_program("plain") == runnable);
     CHECK(find_program("folder").empty());

@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/os/unique_fd.hpp>
+
+#include <support/catch.hpp>
 
 #include <fcntl.h>
 

@@ -36,10 +36,12 @@ struct child_plan {
     int failure = 0;
 };
 
-// The child shares our memory but not the sanitizers' idea of threads.
-__attribute__((no_sanitize("address", "thread", "undefined"))) inline int run_child(void* argument) {
+// The child shares our memory but not the sanitizers' idea of threads and of who has which descriptor: hence bare system calls.
+#define IPYBOX_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+IPYBOX_UNSANITIZED inline int run_child(void* argument) {
     auto& plan = *static_cast<child_plan*>(argument);
-    auto const give_up = [&plan](char const* step) __attribute__((no_sanitize("address", "thread", "undefined"))) {
+    auto const give_up = [&plan](char const* step) IPYBOX_UNSANITIZED {
         plan.failed_step = step;
         plan.failure = errno;
         ::_exit(127);
@@ -59,15 +61,15 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline int run_ch
         plan.descriptors[i].source = moved;
     }
     // Not close-on-exec: where the application has closed 0 or 1, this is it.
-    int const null = ::open("/dev/null", O_RDWR);
+    int const null = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR));
     if (null < 0) give_up("open /dev/null");
     for (int number = 0; number < 2; ++number)
-        if (::dup2(null, number) < 0) give_up("dup2");
+        if (null != number && ::syscall(SYS_dup3, null, number, 0) < 0) give_up("dup");
     for (std::size_t i = 0; i < plan.count; ++i)
-        if (::dup2(plan.descriptors[i].source, plan.descriptors[i].number) < 0) give_up("dup2");
+        if (::syscall(SYS_dup3, plan.descriptors[i].source, plan.descriptors[i].number, 0) < 0) give_up("dup");
     for (int number = 3; number < plan.highest; ++number) {
         auto const kept = [number](handed_descriptor const& d) { return d.number == number; };
-        if (!std::any_of(plan.descriptors, plan.descriptors + plan.count, kept)) (void)::close(number);
+        if (!std::any_of(plan.descriptors, plan.descriptors + plan.count, kept)) (void)::syscall(SYS_close, number);
     }
     (void)::close_range(static_cast<unsigned>(plan.highest), ~0U, 0);
 
@@ -78,6 +80,23 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) inline int run_ch
     give_up("execve");
     return 127;
 }
+
+// ThreadSanitizer takes clone() for a fork, after which it allows no new threads; it does not know the other name.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define IPYBOX_THREAD_SANITIZER
+#endif
+#elif defined(__SANITIZE_THREAD__)
+#define IPYBOX_THREAD_SANITIZER
+#endif
+#ifdef IPYBOX_THREAD_SANITIZER
+extern "C" int __clone(int (*)(void*), void*, int, void*, ...); // NOLINT(bugprone-reserved-identifier)
+inline constexpr auto clone_without_fork = &__clone;
+#else
+inline constexpr auto clone_without_fork = &::clone;
+#endif
+
+#undef IPYBOX_UNSANITIZED
 
 inline std::vector<char*> pointers(std::vector<std::string> const& strings) {
     std::vector<char*> list;
@@ -189,7 +208,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     ::sigfillset(&all);
     // No handler of ours may run in the child while it shares our memory.
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t const pid = ::clone(detail::run_child, stack.get() + stack_size,
+    pid_t const pid = detail::clone_without_fork(detail::run_child, stack.get() + stack_size,
                               CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
     int const clone_error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
