@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import gc
+import glob
 import os
+import shutil
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +39,27 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
 def set_environment(env: dict[str, str]) -> None:
     """Exactly what the host gave, and what keeps programs from colouring their output."""
     os.environ.clear()
-    os.environ.update({**DEFAULTS, **env})
+    os.environ.update({**DEFAULTS, **matplotlib_place(env), **env})
     time.tzset()
+
+
+def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
+    """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
+    home = os.path.join(env.get("HOME", "/"), ".cache", "matplotlib")
+    while not os.path.lexists(home):
+        home = os.path.dirname(home)
+    if os.access(home, os.W_OK):
+        return {}
+    place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
+    try:
+        os.mkdir(place, 0o700)
+        for known in glob.glob(os.path.join(home, "fontlist-*.json")):
+            shutil.copy(known, place)
+    except FileExistsError:
+        pass
+    except OSError:
+        return {}
+    return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
 
 
 def set_import_path(env: dict[str, str]) -> None:

@@ -26,7 +26,7 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
     if hasattr(stream, "flush_interval"):
         stream.flush_interval = 0.01
 
-    # libzmq drops what a subscriber does not take fast enough, beyond a thousand messages. The socket belongs to its thread.
+    # libzmq drops what a subscriber does not take fast enough. The socket belongs to its thread.
     thread = getattr(getattr(shell, "kernel", None), "iopub_thread", None)
     if thread is not None:
         thread.schedule(lambda: setattr(thread.socket, "sndhwm", 0))

@@ -26,19 +26,11 @@ class Service:
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.hangup = link.socket.fileno()
         self.flushed = 0.0
-        self.stopping = False
-        self.thread = threading.Thread(target=self._run, name="ipybox-service", daemon=True)
-        self.thread.start()
+        threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
     def wake(self) -> None:
         """Something was printed."""
         os.eventfd_write(self.event, 1)
-
-    def stop(self) -> None:
-        """Ends the thread. The interpreter would stop it wherever it is when it ends itself, with the lock held perhaps."""
-        self.stopping = True
-        self.wake()
-        self.thread.join()
 
     def _run(self) -> None:
         poller = select.poll()
@@ -46,7 +38,7 @@ class Service:
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         deadline: float | None = None
-        while not self.stopping:
+        while True:
             wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
             for fd, event in poller.poll(wait):
                 if fd == self.event:

@@ -225,15 +225,8 @@ class Streams:
             out.capture = Capture(out, self)
         self.service = Service(self, link)
         self.install()
-        atexit.register(self.lock.acquire)  # the service ends with the interpreter, anywhere: not with the lock in its hands
+        atexit.register(self.lock.acquire)  # threads end with the interpreter, anywhere: not with the lock in hand
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
-
-    def close(self) -> None:
-        """Sends what is there. What is written later is sent when it is flushed."""
-        self.flush()
-        service, self.service = self.service, None
-        if service:
-            service.stop()
 
     def install(self) -> None:
         sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]

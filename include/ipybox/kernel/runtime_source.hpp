@@ -96,8 +96,11 @@ inline constexpr runtime_module runtime_modules[] = {
 from __future__ import annotations
 
 import gc
+import glob
 import os
+import shutil
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -129,8 +132,27 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
 def set_environment(env: dict[str, str]) -> None:
     """Exactly what the host gave, and what keeps programs from colouring their output."""
     os.environ.clear()
-    os.environ.update({**DEFAULTS, **env})
+    os.environ.update({**DEFAULTS, **matplotlib_place(env), **env})
     time.tzset()
+
+
+def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
+    """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
+    home = os.path.join(env.get("HOME", "/"), ".cache", "matplotlib")
+    while not os.path.lexists(home):
+        home = os.path.dirname(home)
+    if os.access(home, os.W_OK):
+        return {}
+    place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
+    try:
+        os.mkdir(place, 0o700)
+        for known in glob.glob(os.path.join(home, "fontlist-*.json")):
+            shutil.copy(known, place)
+    except FileExistsError:
+        pass
+    except OSError:
+        return {}
+    return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
 
 
 def set_import_path(env: dict[str, str]) -> None:
@@ -297,7 +319,6 @@ class HandlersKernel(IPythonKernel):
         self.shell_channel_thread = self.main_thread()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
-        self.streams.close()
 
     async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Handles requests, one after the other. Returns between two of them."""
@@ -595,9 +616,9 @@ def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
     """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
     kernel.add_done_callback(lambda _: loop.stop())
     while not kernel.done():
+        try:
 )py"
-R"py(        try:
-            loop.run_forever()
+R"py(            loop.run_forever()
         except (KeyboardInterrupt, SystemExit):
             interrupts.cancel()  # it struck in another task than the cell's
     kernel.result()
@@ -884,7 +905,7 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
     if hasattr(stream, "flush_interval"):
         stream.flush_interval = 0.01
 
-    # libzmq drops what a subscriber does not take fast enough, beyond a thousand messages. The socket belongs to its thread.
+    # libzmq drops what a subscriber does not take fast enough. The socket belongs to its thread.
     thread = getattr(getattr(shell, "kernel", None), "iopub_thread", None)
     if thread is not None:
         thread.schedule(lambda: setattr(thread.socket, "sndhwm", 0))
@@ -1032,19 +1053,11 @@ class Service:
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.hangup = link.socket.fileno()
         self.flushed = 0.0
-        self.stopping = False
-        self.thread = threading.Thread(target=self._run, name="ipybox-service", daemon=True)
-        self.thread.start()
+        threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
     def wake(self) -> None:
         """Something was printed."""
         os.eventfd_write(self.event, 1)
-
-    def stop(self) -> None:
-        """Ends the thread. The interpreter would stop it wherever it is when it ends itself, with the lock held perhaps."""
-        self.stopping = True
-        self.wake()
-        self.thread.join()
 
     def _run(self) -> None:
         poller = select.poll()
@@ -1052,7 +1065,7 @@ class Service:
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         deadline: float | None = None
-        while not self.stopping:
+        while True:
             wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
             for fd, event in poller.poll(wait):
                 if fd == self.event:
@@ -1555,15 +1568,8 @@ class Streams:
             out.capture = Capture(out, self)
         self.service = Service(self, link)
         self.install()
-        atexit.register(self.lock.acquire)  # the service ends with the interpreter, anywhere: not with the lock in its hands
+        atexit.register(self.lock.acquire)  # threads end with the interpreter, anywhere: not with the lock in hand
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
-
-    def close(self) -> None:
-        """Sends what is there. What is written later is sent when it is flushed."""
-        self.flush()
-        service, self.service = self.service, None
-        if service:
-            service.stop()
 
     def install(self) -> None:
         sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]

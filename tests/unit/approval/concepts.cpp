@@ -9,6 +9,16 @@
 #include <string>
 #include <type_traits>
 
+//! [exemplar]
+struct read_only {
+    ipybox::decision decide(ipybox::approval_request const& request) const {
+        if (request.kind() == ipybox::approval_kind::tool && request.tool().starts_with("read_")) return ipybox::decision::accept();
+        return ipybox::decision::reject("only tools that read are allowed");
+    }
+};
+static_assert(ipybox::approval_policy<read_only>);
+//! [exemplar]
+
 namespace {
 
 using asio::awaitable;

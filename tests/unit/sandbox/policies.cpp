@@ -8,6 +8,16 @@
 #include <memory>
 #include <string>
 
+//! [exemplar]
+struct low_priority {
+    ipybox::result<ipybox::launch_spec> wrap(ipybox::launch_spec spec) const {
+        spec.argv.insert(spec.argv.begin(), {"/usr/bin/nice", "-n", "10", "--"});
+        return spec;
+    }
+};
+static_assert(ipybox::sandbox_policy<low_priority>);
+//! [exemplar]
+
 namespace {
 
 using ipybox::launch_spec;
