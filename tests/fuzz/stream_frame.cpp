@@ -5,9 +5,9 @@
 //
 // Whatever comes: no crash; the same messages however the bytes are cut; what was read can be written and read again.
 
-#include "support/stream_bytes.hpp"
-
 #include <ipybox/jupyter/display_content.hpp>
+
+#include <support/stream_bytes.hpp>
 
 #include <cstdint>
 #include <cstdlib>
@@ -59,7 +59,8 @@ void write_seeds(std::filesystem::path const& dir) {
     output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
     output.buffers = {"hello"};
     write_seed(dir / "output", output);
-    message shown(channel::iopub, "display_data", {{"data", {{"image/png", ""}, {"text/plain", "p"}}}, {"metadata", json::object()}});
+    message shown(channel::iopub, "display_data",
+                  {{"data", {{"image/png", ""}, {"text/plain", "p"}}}, {"metadata", json::object()}});
     shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
     shown.buffers = {"\x89PNG"};
     write_seed(dir / "display", shown);

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/basic_executor.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
 #include <ipybox/transport/scripted_transport.hpp>
+
+#include <support/scratch_dir.hpp>
 
 #include <asio/use_future.hpp>
 
@@ -42,14 +42,18 @@ bool eventually(Condition condition) {
 }
 
 /// The text of a result, or its error in angle brackets.
-inline std::string said(result<execution_result> const& r) { return r ? r->text : "<" + r.error().code().message() + ">"; }
+inline std::string said(result<execution_result> const& r) {
+    return r ? r->text : "<" + r.error().code().message() + ">";
+}
 inline std::string said(result<void> const& r) { return r ? "ok" : "<" + r.error().code().message() + ">"; }
 
 class scripted_box {
   public:
     using executor_type = basic_executor<scripted_transport, no_sandbox, deny_approval>;
 
-    scripted_box() { adapt([](executor_options&) {}); }
+    scripted_box() {
+        adapt([](executor_options&) {});
+    }
 
     /// Makes the executor anew with other options.
     template <class Adapt>
@@ -60,7 +64,8 @@ class scripted_box {
 
     /// Makes the executor anew on a context of the application.
     void on(asio::any_io_executor const& io) {
-        box_ = std::make_unique<executor_type>(io, options_, deny_approval(), no_sandbox(), scripted_transport(script_));
+        box_ =
+            std::make_unique<executor_type>(io, options_, deny_approval(), no_sandbox(), scripted_transport(script_));
     }
 
     [[nodiscard]] kernel_script& script() { return *script_; }
@@ -68,7 +73,9 @@ class scripted_box {
     [[nodiscard]] executor_type* operator->() { return box_.get(); }
     [[nodiscard]] std::filesystem::path const& dir() const { return dir_.path(); }
 
-    std::string run(std::string code, execute_options options = {}) { return said(box_->execute(std::move(code), std::move(options))); }
+    std::string run(std::string code, execute_options options = {}) {
+        return said(box_->execute(std::move(code), std::move(options)));
+    }
     std::future<result<execution_result>> begin(std::string code, execute_options options = {}) {
         return box_->async_execute(std::move(code), std::move(options), asio::use_future);
     }

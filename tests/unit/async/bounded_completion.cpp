@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/async/bounded_completion.hpp>
+
+#include <support/catch.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>

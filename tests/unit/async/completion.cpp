@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/async/completion.hpp>
+
+#include <support/catch.hpp>
 
 #include <asio/async_result.hpp>
 #include <asio/bind_cancellation_slot.hpp>
@@ -24,7 +24,8 @@ using ipybox::detail::completion;
 
 template <class T, class Token>
 auto initiate(completion<T>& out, asio::any_io_executor const& fallback, Token&& token) {
-    return asio::async_initiate<Token, void(T)>([&](auto handler) { out = completion<T>(std::move(handler), fallback); }, token);
+    return asio::async_initiate<Token, void(T)>(
+        [&](auto handler) { out = completion<T>(std::move(handler), fallback); }, token);
 }
 
 } // namespace
@@ -59,7 +60,8 @@ TEST_CASE("completion: goes to the handler's own executor") {
     asio::io_context own;
     auto const strand = asio::make_strand(own);
     bool there = false;
-    completion<int> done(asio::bind_executor(strand, [&](int) { there = strand.running_in_this_thread(); }), fallback.get_executor());
+    completion<int> done(asio::bind_executor(strand, [&](int) { there = strand.running_in_this_thread(); }),
+                         fallback.get_executor());
     done(1);
     CHECK(fallback.run() == 0);
     own.run();
@@ -107,8 +109,8 @@ TEST_CASE("completion: the handler is gone before it is called again") {
 TEST_CASE("completion: values and handlers that only move") {
     asio::io_context context;
     int got = 0;
-    completion<std::unique_ptr<int>> done([&got, own = std::make_unique<int>(1)](std::unique_ptr<int> v) { got = *v + *own; },
-                                          context.get_executor());
+    completion<std::unique_ptr<int>> done(
+        [&got, own = std::make_unique<int>(1)](std::unique_ptr<int> v) { got = *v + *own; }, context.get_executor());
     completion<std::unique_ptr<int>> moved(std::move(done));
     CHECK_FALSE(done);
     moved(std::make_unique<int>(41));

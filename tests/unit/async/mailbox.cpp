@@ -1,7 +1,7 @@
-#include "support/catch.hpp"
-#include "support/transport_driver.hpp"
-
 #include <ipybox/async/mailbox.hpp>
+
+#include <support/catch.hpp>
+#include <support/transport_driver.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>

@@ -1,10 +1,10 @@
-#include "support/catch.hpp"
-#include "support/transport_driver.hpp"
-
 #include <ipybox/async/home.hpp>
 #include <ipybox/async/io_thread.hpp>
 #include <ipybox/async/rendezvous.hpp>
 #include <ipybox/async/suspend.hpp>
+
+#include <support/catch.hpp>
+#include <support/transport_driver.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -53,7 +53,8 @@ TEST_CASE("io_thread: runs what is posted, and to the end what is under way", "[
         io_thread thread;
         asio::post(thread.get_executor(), [&] { where = std::this_thread::get_id(); });
         for (int i = 0; i < 100; ++i) asio::post(thread.get_executor(), [&] { ++ran; });
-        asio::post(thread.get_executor(), [&, executor = thread.get_executor()] { asio::post(executor, [&] { ++ran; }); });
+        asio::post(thread.get_executor(),
+                   [&, executor = thread.get_executor()] { asio::post(executor, [&] { ++ran; }); });
     }
     CHECK(ran == 101);
     CHECK(where != std::this_thread::get_id());

@@ -1,8 +1,8 @@
-#include "support/catch.hpp"
-#include "support/transport_driver.hpp"
-
 #include <ipybox/async/mailbox.hpp>
 #include <ipybox/async/within.hpp>
+
+#include <support/catch.hpp>
+#include <support/transport_driver.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -65,9 +65,7 @@ TEST_CASE("within: an exception comes through") {
             auto pending = within(thrower(), std::chrono::hours(1));
             auto const none = co_await std::move(pending);
             said = none ? "value" : "none";
-        } catch (std::runtime_error const& e) {
-            said = e.what();
-        }
+        } catch (std::runtime_error const& e) { said = e.what(); }
         co_return said;
     };
     CHECK(run(context, all()) == "thrown");

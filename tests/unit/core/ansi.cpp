@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/core/ansi.hpp>
+
+#include <support/catch.hpp>
 
 #include <random>
 #include <string>

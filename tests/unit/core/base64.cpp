@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/core/base64.hpp>
+
+#include <support/catch.hpp>
 
 #include <random>
 #include <string>
@@ -11,8 +11,13 @@ using ipybox::base64_decode;
 using ipybox::base64_encode;
 
 TEST_CASE("base64: the vectors of RFC 4648, section 10") {
-    std::pair<char const*, char const*> const vectors[] = {{"", ""},         {"f", "Zg=="},        {"fo", "Zm8="},       {"foo", "Zm9v"},
-                                                           {"foob", "Zm9vYg=="}, {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"}};
+    std::pair<char const*, char const*> const vectors[] = {{"", ""},
+                                                           {"f", "Zg=="},
+                                                           {"fo", "Zm8="},
+                                                           {"foo", "Zm9v"},
+                                                           {"foob", "Zm9vYg=="},
+                                                           {"fooba", "Zm9vYmE="},
+                                                           {"foobar", "Zm9vYmFy"}};
     for (auto const& [bytes, text] : vectors) {
         CHECK(base64_encode(bytes) == text);
         CHECK(base64_decode(text) == bytes);
@@ -37,8 +42,9 @@ TEST_CASE("base64: white space is passed over, wherever it stands") {
 }
 
 TEST_CASE("base64: what is none") {
-    for (std::string_view const text : {"Z", "Zg", "Zg=", "Zm9vY", "====", "=", "==", "Z===", "=Zg=", "Zg==Zg==", "Zm=v", "Zm9v=Zg=", "Zm9!", "Zm9-",
-                                        "Zm9_", "Zm9\v", "Zm\xc3\xa4", "hello, world", "Zm9v\\n"}) {
+    for (std::string_view const text :
+         {"Z", "Zg", "Zg=", "Zm9vY", "====", "=", "==", "Z===", "=Zg=", "Zg==Zg==", "Zm=v", "Zm9v=Zg=", "Zm9!", "Zm9-",
+          "Zm9_", "Zm9\v", "Zm\xc3\xa4", "hello, world", "Zm9v\\n"}) {
         CAPTURE(text);
         CHECK(base64_decode(text) == std::nullopt);
     }

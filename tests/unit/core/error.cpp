@@ -1,7 +1,7 @@
-#include "support/catch.hpp"
-
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/execution_result.hpp>
+
+#include <support/catch.hpp>
 
 #include <cerrno>
 #include <memory>
@@ -36,7 +36,8 @@ TEST_CASE("errc: each has a sentence of its own") {
         CHECK(code.message().find(' ') != std::string::npos);
         CHECK(sentences.insert(code.message()).second);
     }
-    CHECK(make_error_code(static_cast<errc>(last_code + 1)).message() == "unknown ipybox error"); // the list above is whole
+    CHECK(make_error_code(static_cast<errc>(last_code + 1)).message() ==
+          "unknown ipybox error"); // the list above is whole
     CHECK(error_category().message(0) == "unknown ipybox error");
     CHECK(error_category().message(-1) == "unknown ipybox error");
     CHECK(std::string(error_category().name()) == "ipybox");
@@ -69,8 +70,9 @@ TEST_CASE("condition: which codes fall under it") {
     check(condition::timeout, {errc::timed_out, errc::kernel_unresponsive, errc::approval_timed_out});
     check(condition::cancelled, {errc::cancelled});
     check(condition::kernel_lost, {errc::kernel_died, errc::supervisor_died});
-    check(condition::cannot_start, {errc::kernel_start_failed, errc::python_not_found, errc::ipykernel_missing, errc::ipykernel_unsupported,
-                                    errc::kernelspec_not_found, errc::sandbox_unavailable});
+    check(condition::cannot_start,
+          {errc::kernel_start_failed, errc::python_not_found, errc::ipykernel_missing, errc::ipykernel_unsupported,
+           errc::kernelspec_not_found, errc::sandbox_unavailable});
     for (int value = first_code; value <= last_code; ++value) {
         auto const code = static_cast<errc>(value);
         if (!grouped.contains(code)) CHECK(condition_of(code) == std::nullopt);
@@ -94,7 +96,8 @@ TEST_CASE("error: a text, or the sentence of its code") {
 }
 
 TEST_CASE("error: of an exception") {
-    error const e(errc::python_error, python_exception{"ValueError", "no", {"Traceback:", "  line 1", "ValueError: no"}});
+    error const e(errc::python_error,
+                  python_exception{"ValueError", "no", {"Traceback:", "  line 1", "ValueError: no"}});
     CHECK(e.text() == "ValueError: no");
     CHECK(written(e) == "Traceback:\n  line 1\nValueError: no");
     REQUIRE(e.exception());

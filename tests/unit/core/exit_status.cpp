@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/core/exit_status.hpp>
+
+#include <support/catch.hpp>
 
 #include <csignal>
 
@@ -21,4 +21,6 @@ TEST_CASE("exit_status: signals without a name") {
     CHECK(to_string(exit_status{{}, -1}) == "signal -1");
 }
 
-TEST_CASE("exit_status: a signal says more than a code") { CHECK(to_string(exit_status{0, SIGTERM}) == "signal 15 (SIGTERM)"); }
+TEST_CASE("exit_status: a signal says more than a code") {
+    CHECK(to_string(exit_status{0, SIGTERM}) == "signal 15 (SIGTERM)");
+}

@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/core/time_budget.hpp>
+
+#include <support/catch.hpp>
 
 using ipybox::time_budget;
 using namespace std::chrono_literals;

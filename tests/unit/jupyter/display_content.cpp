@@ -1,7 +1,7 @@
-#include "support/catch.hpp"
-
 #include <ipybox/core/base64.hpp>
 #include <ipybox/jupyter/display_content.hpp>
+
+#include <support/catch.hpp>
 
 #include <string>
 #include <string_view>
@@ -26,7 +26,9 @@ message with_raw(json data, json raw, std::vector<std::string> buffers) {
     return m;
 }
 
-json place(std::string_view type, json index, json kind) { return json::array({json::array({"data", type}), std::move(index), std::move(kind)}); }
+json place(std::string_view type, json index, json kind) {
+    return json::array({json::array({"data", type}), std::move(index), std::move(kind)});
+}
 
 mime_bundle::entry only(mime_bundle const& b) {
     REQUIRE(b.entries().size() == 1);
@@ -38,7 +40,8 @@ std::string const png("\x89PNG\r\n\0\xff", 8);
 } // namespace
 
 TEST_CASE("mime_bundle: text types hold text") {
-    for (auto const* type : {"text/plain", "text/html", "text/markdown", "text/latex", "image/svg+xml", "application/javascript", "x", ""}) {
+    for (auto const* type : {"text/plain", "text/html", "text/markdown", "text/latex", "image/svg+xml",
+                             "application/javascript", "x", ""}) {
         CAPTURE(type);
         auto const e = only(bundle_of({{type, "<täxt>"}}));
         CHECK(e.type == type);
@@ -48,7 +51,8 @@ TEST_CASE("mime_bundle: text types hold text") {
 }
 
 TEST_CASE("mime_bundle: binary types hold bytes") {
-    for (auto const* type : {"image/png", "image/jpeg", "audio/wav", "video/mp4", "application/pdf", "application/octet-stream"}) {
+    for (auto const* type :
+         {"image/png", "image/jpeg", "audio/wav", "video/mp4", "application/pdf", "application/octet-stream"}) {
         CAPTURE(type);
         auto const e = only(bundle_of({{type, base64_encode(png)}}));
         CHECK(e.kind == encoding::bytes);
@@ -105,15 +109,16 @@ TEST_CASE("mime_bundle: as Jupyter writes it") {
 }
 
 TEST_CASE("take_bundle: no bundle, an empty one") {
-    for (json const& content : {json::object(), json{{"data", 5}}, json{{"data", nullptr}}, json{{"data", json::array({1})}}}) {
+    for (json const& content :
+         {json::object(), json{{"data", 5}}, json{{"data", nullptr}}, json{{"data", json::array({1})}}}) {
         message m(channel::iopub, "display_data", content);
         CHECK(take_bundle(m).empty());
     }
 }
 
 TEST_CASE("take_bundle: values in buffers") {
-    auto m = with_raw({{"image/png", ""}, {"text/html", ""}, {"text/plain", "short"}}, json::array({place("image/png", 1U, "base64"), place("text/html", 0U, "text")}),
-                      {"<long>", png});
+    auto m = with_raw({{"image/png", ""}, {"text/html", ""}, {"text/plain", "short"}},
+                      json::array({place("image/png", 1U, "base64"), place("text/html", 0U, "text")}), {"<long>", png});
     auto const b = take_bundle(m);
     REQUIRE(b.entries().size() == 3);
     CHECK(b.entries()[0].kind == encoding::bytes);
@@ -125,8 +130,9 @@ TEST_CASE("take_bundle: values in buffers") {
 
 TEST_CASE("take_bundle: a text in a buffer means what it would mean in the content") {
     auto const image = base64_encode(png);
-    for (json const& data : {json{{"image/png", image}}, json{{"image/png", "none!"}}, json{{"application/json", "{\"a\":1}"}}, json{{"application/json", "no JSON"}},
-                             json{{"text/plain", "p"}}, json{{"image/svg+xml", "<svg/>"}}}) {
+    for (json const& data :
+         {json{{"image/png", image}}, json{{"image/png", "none!"}}, json{{"application/json", "{\"a\":1}"}},
+          json{{"application/json", "no JSON"}}, json{{"text/plain", "p"}}, json{{"image/svg+xml", "<svg/>"}}}) {
         auto const type = data.begin().key();
         CAPTURE(data.dump());
         auto m = with_raw({{type, ""}}, json::array({place(type, 0U, "text")}), {data.begin().value()});
@@ -145,7 +151,8 @@ TEST_CASE("take_bundle: bytes in a buffer, of whatever type") {
 }
 
 TEST_CASE("take_bundle: text that is no UTF-8 is carried") {
-    auto m = with_raw({{"text/plain", ""}, {"application/json", ""}}, json::array({place("text/plain", 0U, "text"), place("application/json", 1U, "text")}),
+    auto m = with_raw({{"text/plain", ""}, {"application/json", ""}},
+                      json::array({place("text/plain", 0U, "text"), place("application/json", 1U, "text")}),
                       {"\xff\xfe", "\xff"});
     auto const b = take_bundle(m);
     CHECK(*b.find("text/plain") == "\xff\xfe");
@@ -179,7 +186,8 @@ TEST_CASE("take_bundle: whatever `raw` says, nothing is read that is not there")
 }
 
 TEST_CASE("take_bundle: one buffer named twice, one kind that is none") {
-    auto twice = with_raw({{"a", ""}, {"b", ""}}, json::array({place("a", 0U, "text"), place("b", 0U, "text")}), {"once"});
+    auto twice =
+        with_raw({{"a", ""}, {"b", ""}}, json::array({place("a", 0U, "text"), place("b", 0U, "text")}), {"once"});
     auto const b = take_bundle(twice);
     CHECK(*b.find("a") + *b.find("b") == "once");
     auto odd = with_raw({{"a", ""}}, json::array({place("a", 0U, json::array({1}))}), {"text"});

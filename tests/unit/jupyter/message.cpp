@@ -1,7 +1,7 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-
 #include <ipybox/jupyter/message.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
 
 #include <set>
 #include <string>
@@ -38,7 +38,8 @@ std::string nested(std::string_view open, std::string_view close, int depth) {
 } // namespace
 
 TEST_CASE("message: to frames and back") {
-    message m(channel::shell, "execute_request", {{"code", "print('ü \"quoted\" \\n')\n"}, {"silent", false}, {"n", -1.5}});
+    message m(channel::shell, "execute_request",
+              {{"code", "print('ü \"quoted\" \\n')\n"}, {"silent", false}, {"n", -1.5}});
     m.session = "session";
     m.metadata = {{"a", {1, nullptr, "x"}}};
     m.parent_header = {{"msg_id", "parent"}, {"username", "u"}};
@@ -55,7 +56,8 @@ TEST_CASE("message: to frames and back") {
     CHECK(back->content == m.content);
     CHECK(back->metadata == m.metadata);
     CHECK(back->buffers.empty());
-    CHECK(back->size == frames.header.size() + frames.parent_header.size() + frames.metadata.size() + frames.content.size());
+    CHECK(back->size ==
+          frames.header.size() + frames.parent_header.size() + frames.metadata.size() + frames.content.size());
 }
 
 TEST_CASE("message: an id stays, a missing one is made") {
@@ -77,7 +79,8 @@ TEST_CASE("message: without a parent there is an empty one") {
 }
 
 TEST_CASE("message: the header of a question is kept for its answer") {
-    auto const m = parse({R"({"msg_type":"input_request","msg_id":"7","session":"s"})", "{}", "{}", "{}"}, channel::stdin_);
+    auto const m =
+        parse({R"({"msg_type":"input_request","msg_id":"7","session":"s"})", "{}", "{}", "{}"}, channel::stdin_);
     REQUIRE(m);
     CHECK(field(m->parent_header, "msg_id") == "7");
     CHECK(field(m->parent_header, "session") == "s");
@@ -94,7 +97,8 @@ TEST_CASE("message: text that is no UTF-8 goes out replaced") {
 TEST_CASE("message: each frame that is malformed is named") {
     char const* const names[] = {"header", "parent_header", "metadata", "content"};
     for (std::size_t i = 0; i < 4; ++i) {
-        for (auto const* bad : {"", " ", "{", "}", "[]", "null", "true", "1", "\"x\"", "{\"a\":}", "{} {}", "{\"a\":\"\xff\"}", "{'a':1}", "\xef\xbb\xbf{"}) {
+        for (auto const* bad : {"", " ", "{", "}", "[]", "null", "true", "1", "\"x\"", "{\"a\":}", "{} {}",
+                                "{\"a\":\"\xff\"}", "{'a':1}", "\xef\xbb\xbf{"}) {
             auto f = plain;
             (i == 0 ? f.header : i == 1 ? f.parent_header : i == 2 ? f.metadata : f.content) = bad;
             auto const m = parse(f);
@@ -164,7 +168,9 @@ TEST_CASE("take_text: from the content, or from the buffer that stands for it") 
     CHECK(take_text(m, "name") == "stdout");
     CHECK(take_text(m, "text") == "buffered");
 
-    auto second = with_raw(json::array({json::array({json::array({"other"}), 0U, "text"}), json::array({json::array({"text"}), 1U, "text"})}), {"a", "b"});
+    auto second = with_raw(json::array({json::array({json::array({"other"}), 0U, "text"}),
+                                        json::array({json::array({"text"}), 1U, "text"})}),
+                           {"a", "b"});
     CHECK(take_text(second, "text") == "b");
 }
 

@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/session/event_queue.hpp>
+
+#include <support/catch.hpp>
 
 #include <asio/io_context.hpp>
 
@@ -26,7 +26,9 @@ struct fixture {
         queue.on_reader([this] { told += "room "; }, [this] { told += "left "; });
     }
 
-    void print(std::string text, output_stream stream = output_stream::stdout_) { queue.push(output_chunk{stream, std::move(text)}); }
+    void print(std::string text, output_stream stream = output_stream::stdout_) {
+        queue.push(output_chunk{stream, std::move(text)});
+    }
 
     /// The next event in words.
     std::string next() {
@@ -41,7 +43,8 @@ struct fixture {
         if (auto const* chunk = std::get_if<output_chunk>(&*e)) return chunk->text;
         if (auto const* shown = std::get_if<display>(&*e)) return "(display " + shown->id + ")";
         if (std::holds_alternative<output_cleared>(*e)) return "(cleared)";
-        if (auto const* last = std::get_if<result<execution_result>>(&*e)) return *last ? "(result " + (*last)->text + ")" : "(" + last->error().text() + ")";
+        if (auto const* last = std::get_if<result<execution_result>>(&*e))
+            return *last ? "(result " + (*last)->text + ")" : "(" + last->error().text() + ")";
         return "(request)";
     }
 
@@ -214,7 +217,8 @@ TEST_CASE("event_queue: one thread writes, another one reads", "[tsan]") {
     queue->on_reader([&] { ++rooms; }, [] {});
     std::thread writer([queue] {
         for (int i = 0; i < 5000; ++i) {
-            queue->push(output_chunk{i % 2 == 0 ? output_stream::stdout_ : output_stream::stderr_, std::to_string(i) + ","});
+            queue->push(
+                output_chunk{i % 2 == 0 ? output_stream::stdout_ : output_stream::stderr_, std::to_string(i) + ","});
             (void)queue->full();
         }
         queue->finish(execution_result());
@@ -227,8 +231,10 @@ TEST_CASE("event_queue: one thread writes, another one reads", "[tsan]") {
         queue->next({[&came](event_queue::event e) { came.set_value(std::move(e)); }, asio::system_executor()});
         auto const e = event.get();
         REQUIRE(e);
-        if (auto const* chunk = std::get_if<output_chunk>(&*e)) (chunk->stream == output_stream::stdout_ ? even : odd) += chunk->text;
-        else ended = true;
+        if (auto const* chunk = std::get_if<output_chunk>(&*e))
+            (chunk->stream == output_stream::stdout_ ? even : odd) += chunk->text;
+        else
+            ended = true;
     }
     writer.join();
     std::string expected_odd;

@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/session/execute_machine.hpp>
+
+#include <support/catch.hpp>
 
 #include <string>
 #include <utility>
@@ -20,14 +20,21 @@ message of(ch on, std::string type, json content, std::string parent = "r") {
     return m;
 }
 
-message reply(json content = {{"status", "ok"}}, std::string parent = "r") { return of(ch::shell, "execute_reply", std::move(content), std::move(parent)); }
-message status(std::string state, std::string parent = "r") { return of(ch::iopub, "status", {{"execution_state", std::move(state)}}, std::move(parent)); }
+message reply(json content = {{"status", "ok"}}, std::string parent = "r") {
+    return of(ch::shell, "execute_reply", std::move(content), std::move(parent));
+}
+message status(std::string state, std::string parent = "r") {
+    return of(ch::iopub, "status", {{"execution_state", std::move(state)}}, std::move(parent));
+}
 message stream(std::string text, std::string parent = "r", std::string name = "stdout") {
     return of(ch::iopub, "stream", {{"name", std::move(name)}, {"text", std::move(text)}}, std::move(parent));
 }
 
 json exception(std::string ename, std::string evalue, json traceback = json::array()) {
-    return {{"status", "error"}, {"ename", std::move(ename)}, {"evalue", std::move(evalue)}, {"traceback", std::move(traceback)}};
+    return {{"status", "error"},
+            {"ename", std::move(ename)},
+            {"evalue", std::move(evalue)},
+            {"traceback", std::move(traceback)}};
 }
 
 execute_machine ordered() { return {"r", completion_rule::reply}; }
@@ -96,7 +103,8 @@ TEST_CASE("execute_machine: output counts whoever its parent is") {
     auto m = ordered();
     for (auto const* parent : {"r", "earlier", ""}) {
         CHECK(get<output_chunk>(m.step(stream("x", parent))).text == "x");
-        CHECK(get<display>(m.step(of(ch::iopub, "display_data", {{"data", {{"text/plain", "d"}}}}, parent))).kind == display_kind::display_data);
+        CHECK(get<display>(m.step(of(ch::iopub, "display_data", {{"data", {{"text/plain", "d"}}}}, parent))).kind ==
+              display_kind::display_data);
         CHECK_FALSE(get<clear_wanted>(m.step(of(ch::iopub, "clear_output", json::object(), parent))).wait);
     }
 }
@@ -116,13 +124,17 @@ TEST_CASE("execute_machine: streams") {
 TEST_CASE("execute_machine: displays") {
     auto m = ordered();
     auto const shown = get<display>(m.step(of(ch::iopub, "display_data",
-                                              {{"data", {{"text/plain", "p"}}}, {"metadata", {{"image/png", {{"width", 5}}}}}, {"transient", {{"display_id", "d1"}}}})));
+                                              {{"data", {{"text/plain", "p"}}},
+                                               {"metadata", {{"image/png", {{"width", 5}}}}},
+                                               {"transient", {{"display_id", "d1"}}}})));
     CHECK(shown.kind == display_kind::display_data);
     CHECK(*shown.data.find("text/plain") == "p");
     CHECK(shown.metadata == R"({"image/png":{"width":5}})");
     CHECK(shown.id == "d1");
-    CHECK(get<display>(m.step(of(ch::iopub, "execute_result", {{"data", json::object()}}))).kind == display_kind::execute_result);
-    CHECK(get<display>(m.step(of(ch::iopub, "update_display_data", {{"data", json::object()}}))).kind == display_kind::update_display_data);
+    CHECK(get<display>(m.step(of(ch::iopub, "execute_result", {{"data", json::object()}}))).kind ==
+          display_kind::execute_result);
+    CHECK(get<display>(m.step(of(ch::iopub, "update_display_data", {{"data", json::object()}}))).kind ==
+          display_kind::update_display_data);
 
     auto const bare = get<display>(m.step(of(ch::iopub, "display_data", {{"metadata", 5}, {"transient", "x"}})));
     CHECK(bare.data.empty());
@@ -152,7 +164,8 @@ TEST_CASE("execute_machine: questions") {
 
 TEST_CASE("execute_machine: an exception in the reply") {
     auto m = ordered();
-    auto const e = exception_of(m.step(reply(exception("ValueError", "no", {"\x1b[31mValueError\x1b[0m: no", 5, "end"}))));
+    auto const e =
+        exception_of(m.step(reply(exception("ValueError", "no", {"\x1b[31mValueError\x1b[0m: no", 5, "end"}))));
     CHECK(e.ename == "ValueError");
     CHECK(e.evalue == "no");
     CHECK(e.traceback == std::vector<std::string>{"ValueError: no", "end"});
@@ -171,7 +184,8 @@ TEST_CASE("execute_machine: an exception whose traceback came on iopub") {
 
     auto both = ordered(); // the reply's own one counts
     CHECK(nothing(both.step(shown)));
-    CHECK(exception_of(both.step(reply(exception("ValueError", "no", {"its own"})))).traceback == std::vector<std::string>{"its own"});
+    CHECK(exception_of(both.step(reply(exception("ValueError", "no", {"its own"})))).traceback ==
+          std::vector<std::string>{"its own"});
 }
 
 TEST_CASE("execute_machine: an exception without a traceback anywhere") {
@@ -206,7 +220,9 @@ TEST_CASE("execute_machine: what goes to the pager") {
     json const page = {{"source", "page"}, {"data", {{"text/plain", "\x1b[1mHelp\x1b[0m"}}}};
     json const more = {{"source", "page"}, {"data", {{"text/plain", " more"}}}};
     json const other = {{"source", "set_next_input"}, {"text", "x"}};
-    auto const end = get<execution_over>(m.step(reply({{"status", "ok"}, {"payload", {other, page, 5, {{"source", "page"}}, {{"source", "page"}, {"data", 5}}, more}}})));
+    auto const end = get<execution_over>(
+        m.step(reply({{"status", "ok"},
+                      {"payload", {other, page, 5, {{"source", "page"}}, {{"source", "page"}, {"data", 5}}, more}}})));
     CHECK(end.pager_text == "Help more");
     auto none = ordered();
     CHECK(get<execution_over>(none.step(reply({{"status", "ok"}, {"payload", "x"}}))).pager_text.empty());
@@ -214,6 +230,7 @@ TEST_CASE("execute_machine: what goes to the pager") {
 
 TEST_CASE("execute_machine: messages that mean nothing to it") {
     auto m = ordered();
-    for (auto const* type : {"comm_open", "comm_msg", "execute_input", "shutdown_reply", "debug_event", "no such", "kernel_info_reply"})
+    for (auto const* type :
+         {"comm_open", "comm_msg", "execute_input", "shutdown_reply", "debug_event", "no such", "kernel_info_reply"})
         CHECK(nothing(m.step(of(ch::iopub, type, {{"text", "x"}}))));
 }

@@ -1,5 +1,5 @@
-#include "support/catch.hpp"
-#include "support/scripted_box.hpp"
+#include <support/catch.hpp>
+#include <support/scripted_box.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -90,9 +90,10 @@ std::vector<dialogue> const dialogues = {
          all.add(std::move(waiting));
          all.add(std::move(interrupted));
      }},
-    {"input", as_it_is,
-     [](kernel_script& s) { s.expect("ask").asks("1").prints("x").asks("2").replies(); },
-     [](scripted_box& box, outcomes& all) { all.add(box->execute("ask", {.on_input = [](input_request const& q) { q.reply("line"); }})); }},
+    {"input", as_it_is, [](kernel_script& s) { s.expect("ask").asks("1").prints("x").asks("2").replies(); },
+     [](scripted_box& box, outcomes& all) {
+         all.add(box->execute("ask", {.on_input = [](input_request const& q) { q.reply("line"); }}));
+     }},
     {"a stream", as_it_is,
      [](kernel_script& s) { s.expect("a").prints("x").shows({{"text/plain", "y"}}).prints("z", "stderr").replies(); },
      [](scripted_box& box, outcomes& all) {

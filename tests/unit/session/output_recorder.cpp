@@ -1,7 +1,7 @@
-#include "support/catch.hpp"
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/session/output_recorder.hpp>
+
+#include <support/catch.hpp>
+#include <support/scratch_dir.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -21,7 +21,9 @@ struct fixture {
     std::filesystem::path images = dir.path() / "images";
     std::filesystem::path spill = dir.path() / "spill";
 
-    [[nodiscard]] output_recorder make(std::size_t bound = 1 << 20) const { return output_recorder({images, spill, bound}); }
+    [[nodiscard]] output_recorder make(std::size_t bound = 1 << 20) const {
+        return output_recorder({images, spill, bound});
+    }
 };
 
 std::string content(std::filesystem::path const& file) {

@@ -1,8 +1,8 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/session/output_text.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/scratch_dir.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -81,7 +81,8 @@ TEST_CASE("output_text: beyond it head and tail stay, and the whole is in a file
         CHECK(file.parent_path() == dir.path());
         CHECK(text.starts_with(whole.substr(0, 50) + "\n[… "));
         CHECK(text.ends_with("…]\n" + whole.substr(whole.size() - 50)));
-        CHECK(contains(text, std::to_string(whole.size() - 100) + " bytes left out; the whole output is in " + file.string()));
+        CHECK(contains(text, std::to_string(whole.size() - 100) + " bytes left out; the whole output is in " +
+                                 file.string()));
         CHECK_FALSE(out.failure());
     }
 }

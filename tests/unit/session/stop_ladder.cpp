@@ -1,6 +1,6 @@
-#include "support/catch.hpp"
-
 #include <ipybox/session/stop_ladder.hpp>
+
+#include <support/catch.hpp>
 
 #include <optional>
 
@@ -15,7 +15,9 @@ using step = ladder::step;
 constexpr ladder::clock::time_point start{std::chrono::hours(1)};
 constexpr auto never = ladder::clock::time_point::max();
 
-ladder make(std::optional<ladder::clock::duration> budget, ladder::clock::duration grace = 1s) { return {time_budget(budget, start), grace}; }
+ladder make(std::optional<ladder::clock::duration> budget, ladder::clock::duration grace = 1s) {
+    return {time_budget(budget, start), grace};
+}
 
 } // namespace
 

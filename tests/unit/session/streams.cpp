@@ -1,5 +1,5 @@
-#include "support/catch.hpp"
-#include "support/scripted_box.hpp"
+#include <support/catch.hpp>
+#include <support/scripted_box.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -37,7 +37,14 @@ std::string rest(execution_stream& stream) {
 } // namespace
 
 TEST_CASE_METHOD(scripted_box, "stream: events in order, the result last") {
-    script().expect("a").prints("one").prints("err", "stderr").shows({{"text/plain", "d"}}, "execute_result").sends({jupyter::channel::iopub, "clear_output", {{"wait", true}}}).prints("two").replies();
+    script()
+        .expect("a")
+        .prints("one")
+        .prints("err", "stderr")
+        .shows({{"text/plain", "d"}}, "execute_result")
+        .sends({jupyter::channel::iopub, "clear_output", {{"wait", true}}})
+        .prints("two")
+        .replies();
     auto stream = (*this)->stream("a");
     CHECK(rest(stream) == "one|err|display:execute_result|cleared|two|two|");
     CHECK_FALSE(stream.next());
@@ -121,7 +128,8 @@ TEST_CASE_METHOD(scripted_box, "stream: a cancelled next loses no event") {
     auto stream = (*this)->stream("loop");
     asio::cancellation_signal signal;
     std::promise<bool> none;
-    stream.async_next(asio::bind_cancellation_slot(signal.slot(), [&](execution_stream::event const& e) { none.set_value(!e); }));
+    stream.async_next(
+        asio::bind_cancellation_slot(signal.slot(), [&](execution_stream::event const& e) { none.set_value(!e); }));
     REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
     signal.emit(asio::cancellation_type::terminal);
     CHECK(got(none.get_future()));
@@ -141,8 +149,10 @@ TEST_CASE_METHOD(scripted_box, "stream: who does not read holds the kernel up, n
     std::size_t bytes = 0;
     std::string last;
     while (auto const e = got(stream.async_next(asio::use_future))) {
-        if (auto const* chunk = std::get_if<output_chunk>(&*e)) bytes += chunk->text.size();
-        else last = words(e);
+        if (auto const* chunk = std::get_if<output_chunk>(&*e))
+            bytes += chunk->text.size();
+        else
+            last = words(e);
     }
     CHECK(bytes == 32 * (part.size() + 1));
     CHECK(last.size() == bytes);

@@ -1,5 +1,5 @@
-#include "support/catch.hpp"
-#include "support/scripted_box.hpp"
+#include <support/catch.hpp>
+#include <support/scripted_box.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -33,7 +33,8 @@ TEST_CASE_METHOD(scripted_box, "session: eight threads on one executor", "[tsan]
 }
 
 TEST_CASE_METHOD(scripted_box, "session: cancelled from another thread", "[tsan]") {
-    for (int i = 0; i < 20; ++i) script().expect("loop").prints("x").waits_for_interrupt().raises("KeyboardInterrupt", "");
+    for (int i = 0; i < 20; ++i)
+        script().expect("loop").prints("x").waits_for_interrupt().raises("KeyboardInterrupt", "");
     for (int i = 0; i < 20; ++i) {
         std::string text;
         std::thread caller([&] { text = run("loop"); });
@@ -79,11 +80,16 @@ TEST_CASE_METHOD(scripted_box, "session: everything from everywhere at once", "[
     for (int t = 0; t < 6; ++t)
         threads.emplace_back([&, t] {
             for (int i = 0; i < 20; ++i) {
-                if (t == 0) (void)(*this)->reset();
-                else if (t == 1) (*this)->cancel();
-                else if (t == 2) (void)(*this)->interrupt();
-                else if (t == 3) (void)(*this)->stream("a");
-                else (void)run("a");
+                if (t == 0)
+                    (void)(*this)->reset();
+                else if (t == 1)
+                    (*this)->cancel();
+                else if (t == 2)
+                    (void)(*this)->interrupt();
+                else if (t == 3)
+                    (void)(*this)->stream("a");
+                else
+                    (void)run("a");
                 ++back;
             }
         });
@@ -102,8 +108,10 @@ TEST_CASE_METHOD(scripted_box, "stream: read on one thread while the executor go
     bool ended = false;
     std::thread reader([&] {
         while (auto const e = stream.next()) {
-            if (auto const* chunk = std::get_if<output_chunk>(&*e)) bytes += chunk->text.size();
-            else ended = true;
+            if (auto const* chunk = std::get_if<output_chunk>(&*e))
+                bytes += chunk->text.size();
+            else
+                ended = true;
         }
     });
     reader.join();
@@ -117,8 +125,10 @@ TEST_CASE_METHOD(scripted_box, "stream: the executor goes while somebody reads",
     std::string text;
     std::thread reader([&] {
         while (auto const e = stream.next()) {
-            if (auto const* chunk = std::get_if<output_chunk>(&*e)) text += chunk->text;
-            else if (auto const* last = std::get_if<result<execution_result>>(&*e)) text += said(*last);
+            if (auto const* chunk = std::get_if<output_chunk>(&*e))
+                text += chunk->text;
+            else if (auto const* last = std::get_if<result<execution_result>>(&*e))
+                text += said(*last);
         }
     });
     REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));

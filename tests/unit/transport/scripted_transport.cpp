@@ -1,9 +1,9 @@
-#include "support/catch.hpp"
-#include "support/transport_driver.hpp"
-
 #include <ipybox/basic_executor.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
 #include <ipybox/transport/scripted_transport.hpp>
+
+#include <support/catch.hpp>
+#include <support/transport_driver.hpp>
 
 #include <asio/detached.hpp>
 
@@ -62,7 +62,10 @@ TEST_CASE("scripted_transport: the executor of its page") {
 }
 
 TEST_CASE_METHOD(fixture, "scripted_transport: messages get the request as parent") {
-    script->expect("x").prints("a", "stderr").sends({jupyter::channel::iopub, "clear_output", {{"wait", true}}}).replies();
+    script->expect("x")
+        .prints("a", "stderr")
+        .sends({jupyter::channel::iopub, "clear_output", {{"wait", true}}})
+        .replies();
     REQUIRE(driver.start({}));
     REQUIRE(driver.send(request("x", "mine")));
     for (auto const* expected : {"stream", "clear_output", "execute_reply"}) {

@@ -1,8 +1,8 @@
-#include "support/catch.hpp"
-#include "support/contains.hpp"
-#include "support/stream_bytes.hpp"
-
 #include <ipybox/transport/stream_frame.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/stream_bytes.hpp>
 
 #include <cstring>
 #include <string>
@@ -230,7 +230,6 @@ TEST_CASE("stream_frame: a large message is not copied while it comes, however i
 TEST_CASE("stream_frame: what a large message took is given back") {
     stream_reading reading;
     reading.feed(bytes_of(output("small")));
-    auto const* const small = reading.reader.prepare().data();
     reading.feed(bytes_of(output("", {std::string(20'000'000, 'x')})));
     REQUIRE(reading.messages.size() == 2);
     // A fresh buffer of the usual size: one read fills it.
@@ -238,5 +237,4 @@ TEST_CASE("stream_frame: what a large message took is given back") {
     CHECK(room.size() == stream_frame_reader::read_size);
     reading.reader.commit(0);
     CHECK(reading.reader.prepare().data() == room.data());
-    CHECK(small != nullptr);
 }

@@ -1,7 +1,7 @@
-#include "support/catch.hpp"
-#include "support/stream_bytes.hpp"
-
 #include <ipybox/jupyter/display_content.hpp>
+
+#include <support/catch.hpp>
+#include <support/stream_bytes.hpp>
 
 #include <sys/resource.h>
 
@@ -30,11 +30,15 @@ std::vector<std::string> seeds() {
     output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
     output.buffers = {"hello"};
     add(output);
-    message shown(channel::iopub, "display_data", {{"data", {{"image/png", ""}, {"text/plain", "p"}, {"application/json", {{"a", {1, 2}}}}}}, {"metadata", json::object()}});
+    message shown(channel::iopub, "display_data",
+                  {{"data", {{"image/png", ""}, {"text/plain", "p"}, {"application/json", {{"a", {1, 2}}}}}},
+                   {"metadata", json::object()}});
     shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
     shown.buffers = {"\x89PNG"};
     add(shown);
-    add({channel::shell, "execute_reply", {{"status", "error"}, {"ename", "E"}, {"evalue", "v"}, {"traceback", {"a", "b"}}}});
+    add({channel::shell,
+         "execute_reply",
+         {{"status", "error"}, {"ename", "E"}, {"evalue", "v"}, {"traceback", {"a", "b"}}}});
     add({channel::stdin_, "input_request", {{"prompt", "? "}, {"password", true}}});
     all.push_back(all[0] + all[2]);
     return all;
@@ -53,7 +57,9 @@ std::string mutated(std::vector<std::string> const& from, std::mt19937& random) 
         case 2: text.erase(at, pick(8) + 1); break;
         case 3: text.insert(at, 1, static_cast<char>(random())); break;
         case 4: text.insert(at, text.substr(pick(text.size()), pick(32))); break;
-        case 5: text[pick(std::min<std::size_t>(text.size(), 24))] = static_cast<char>(random()); break; // lengths, counts
+        case 5:
+            text[pick(std::min<std::size_t>(text.size(), 24))] = static_cast<char>(random());
+            break; // lengths, counts
         default: text += from[pick(from.size())].substr(0, pick(64)); break;
         }
     }
