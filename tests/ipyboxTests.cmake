@@ -33,6 +33,8 @@ function(ipybox_add_test_program name)
     IPYBOX_TEST_PYTHON="${IPYBOX_TEST_PYTHON}" IPYBOX_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ipybox_local
     $<IF:$<TARGET_EXISTS:Catch2::Catch2WithMain>,Catch2::Catch2WithMain,Catch2::Catch2>)
+  # What is tested is optimised where the preset says so; the tests themselves are read by compilers alone.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
   if(IPYBOX_SANITIZE STREQUAL "thread")
     set(spec TEST_SPEC "[tsan]")
   endif()
