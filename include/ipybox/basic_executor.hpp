@@ -32,32 +32,39 @@ namespace ipybox {
  * \tparam ApprovalPolicy who decides about actions: concept `approval_policy`
  * \par Thread safety as executor_base
  */
-template <class Transport = socketpair_transport, class SandboxPolicy = bubblewrap_sandbox, class ApprovalPolicy = deny_approval>
+template <class Transport = socketpair_transport, class SandboxPolicy = bubblewrap_sandbox,
+          class ApprovalPolicy = deny_approval>
 class basic_executor : public executor_base {
-    static_assert(transport<Transport>, "a transport has start, send, receive, interrupt, stop, completes_with and duty (see transport/transport.hpp), or a "
+    static_assert(transport<Transport>, "a transport has start, send, receive, interrupt, stop, completes_with and "
+                                        "duty (see transport/transport.hpp), or a "
                                         "specialisation of ipybox::transport_traits");
-    static_assert(sandbox_policy<SandboxPolicy>,
-                  "a sandbox policy has `result<launch_spec> wrap(launch_spec) const`, or a specialisation of ipybox::sandbox_traits");
+    static_assert(sandbox_policy<SandboxPolicy>, "a sandbox policy has `result<launch_spec> wrap(launch_spec) const`, "
+                                                 "or a specialisation of ipybox::sandbox_traits");
     static_assert(approval_policy<ApprovalPolicy>,
-                  "an approval policy has `decide(approval_request)` that returns decision, asio::awaitable<decision> or void, or a specialisation of ipybox::approval_traits");
+                  "an approval policy has `decide(approval_request)` that returns decision, asio::awaitable<decision> "
+                  "or void, or a specialisation of ipybox::approval_traits");
 
   public:
     /// Works on a thread of its own.
-    explicit basic_executor(executor_options options = {}, ApprovalPolicy approval = {}, SandboxPolicy sandbox = {}, Transport transport = {})
-        : basic_executor(std::optional<asio::any_io_executor>(), std::move(options), std::move(approval), std::move(sandbox), std::move(transport)) {}
+    explicit basic_executor(executor_options options = {}, ApprovalPolicy approval = {}, SandboxPolicy sandbox = {},
+                            Transport transport = {})
+        : basic_executor(std::optional<asio::any_io_executor>(), std::move(options), std::move(approval),
+                         std::move(sandbox), std::move(transport)) {}
 
     /// Works on the application's own I/O context, which must be run by the application.
     template <class IoExecutor>
         requires std::convertible_to<IoExecutor, asio::any_io_executor>
-    explicit basic_executor(IoExecutor io, executor_options options = {}, ApprovalPolicy approval = {}, SandboxPolicy sandbox = {},
-                            Transport transport = {})
-        : basic_executor(std::optional<asio::any_io_executor>(std::move(io)), std::move(options), std::move(approval), std::move(sandbox), std::move(transport)) {}
+    explicit basic_executor(IoExecutor io, executor_options options = {}, ApprovalPolicy approval = {},
+                            SandboxPolicy sandbox = {}, Transport transport = {})
+        : basic_executor(std::optional<asio::any_io_executor>(std::move(io)), std::move(options), std::move(approval),
+                         std::move(sandbox), std::move(transport)) {}
 
   private:
-    basic_executor(std::optional<asio::any_io_executor> io, executor_options options, ApprovalPolicy approval, SandboxPolicy sandbox,
-                   Transport transport)
-        : executor_base(detail::make_session(std::move(io), std::move(options), any_approval(std::move(approval)), wrapper_of(std::move(sandbox)),
-                                             nullptr, std::make_unique<detail::transport_link<Transport>>(std::move(transport)))) {}
+    basic_executor(std::optional<asio::any_io_executor> io, executor_options options, ApprovalPolicy approval,
+                   SandboxPolicy sandbox, Transport transport)
+        : executor_base(detail::make_session(
+              std::move(io), std::move(options), any_approval(std::move(approval)), wrapper_of(std::move(sandbox)),
+              nullptr, std::make_unique<detail::transport_link<Transport>>(std::move(transport)))) {}
 
     static launch_wrapper wrapper_of(SandboxPolicy sandbox) {
         // std::function wants copies; policies need not have any.

@@ -42,7 +42,8 @@ class execution_stream {
     template <asio::completion_token_for<void(event)> Token = asio::use_awaitable_t<>>
     auto async_next(Token&& token = Token{}) {
         return asio::async_initiate<Token, void(event)>(
-            [events = events_](auto handler) { start_next(events, {std::move(handler), executor_of(*events)}); }, token);
+            [events = events_](auto handler) { start_next(events, {std::move(handler), executor_of(*events)}); },
+            token);
     }
 
   private:

@@ -24,7 +24,8 @@ namespace ipybox {
 class executor : public executor_base {
   public:
     /// Works on a thread of its own.
-    explicit executor(executor_options options = {}, any_approval approval = {}, any_sandbox sandbox = bubblewrap_sandbox{});
+    explicit executor(executor_options options = {}, any_approval approval = {},
+                      any_sandbox sandbox = bubblewrap_sandbox{});
 
     /// Shares a supervisor and its sandbox with other executors.
     executor(executor_options options, any_approval approval, runtime const& shared);
@@ -32,7 +33,8 @@ class executor : public executor_base {
     /// Works on the application's own I/O context, which must be run by the application: `executor{context.get_executor(), …}`.
     template <class IoExecutor>
         requires std::convertible_to<IoExecutor, asio::any_io_executor>
-    explicit executor(IoExecutor io, executor_options options = {}, any_approval approval = {}, any_sandbox sandbox = bubblewrap_sandbox{})
+    explicit executor(IoExecutor io, executor_options options = {}, any_approval approval = {},
+                      any_sandbox sandbox = bubblewrap_sandbox{})
         : executor(on_application(), std::move(io), std::move(options), std::move(approval), std::move(sandbox)) {}
 
     /// Both.
@@ -44,8 +46,10 @@ class executor : public executor_base {
   private:
     // Templates above, so that `{}` means options and nothing else.
     struct on_application {};
-    executor(on_application, asio::any_io_executor io, executor_options options, any_approval approval, any_sandbox sandbox);
-    executor(on_application, asio::any_io_executor io, executor_options options, any_approval approval, runtime const& shared);
+    executor(on_application, asio::any_io_executor io, executor_options options, any_approval approval,
+             any_sandbox sandbox);
+    executor(on_application, asio::any_io_executor io, executor_options options, any_approval approval,
+             runtime const& shared);
 };
 
 } // namespace ipybox

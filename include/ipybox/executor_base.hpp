@@ -126,7 +126,9 @@ class executor_base {
     template <class T, class Token>
     auto initiate(submit_function submit, Token&& token) {
         return asio::async_initiate<Token, void(result<T>)>(
-            [session = session_, submit](auto handler) { submit(session, {std::move(handler), executor_of(*session)}); },
+            [session = session_, submit](auto handler) {
+                submit(session, {std::move(handler), executor_of(*session)});
+            },
             token);
     }
 

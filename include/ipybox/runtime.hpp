@@ -15,10 +15,11 @@ class supervisor;
 
 /// How a runtime works. Members are given in this order.
 struct runtime_options {
-    std::filesystem::path working_dir = {};  ///< writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
-    environment kernel_env = {};             ///< of the supervisor; what the interpreter itself needs
-    std::filesystem::path python = {};       ///< as in executor_options
-    std::vector<std::string> preload = {};   ///< as in executor_options
+    std::filesystem::path working_dir =
+        {}; ///< writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
+    environment kernel_env = {};           ///< of the supervisor; what the interpreter itself needs
+    std::filesystem::path python = {};     ///< as in executor_options
+    std::vector<std::string> preload = {}; ///< as in executor_options
 };
 
 /**

@@ -8,9 +8,6 @@
 #error "define IPYBOX_SEPARATE_COMPILATION in the whole program, or use the headers alone"
 #endif
 
-#include <ipybox/ipybox.hpp>
-#include <ipybox/transport/scripted_transport.hpp>
-
 #include <ipybox/approval/impl/approval_answer.ipp>
 #include <ipybox/approval/impl/approval_policy.ipp>
 #include <ipybox/approval/impl/approval_request.ipp>
@@ -24,6 +21,7 @@
 #include <ipybox/impl/executor.ipp>
 #include <ipybox/impl/executor_base.ipp>
 #include <ipybox/impl/runtime.ipp>
+#include <ipybox/ipybox.hpp>
 #include <ipybox/jupyter/impl/connection_info.ipp>
 #include <ipybox/jupyter/impl/display_content.ipp>
 #include <ipybox/jupyter/impl/kernelspec.ipp>
@@ -52,3 +50,4 @@
 #include <ipybox/transport/impl/zmq_link.ipp>
 #include <ipybox/transport/impl/zmq_socket.ipp>
 #include <ipybox/transport/impl/zmq_transport.ipp>
+#include <ipybox/transport/scripted_transport.hpp>

@@ -1,6 +1,3 @@
-#include "support/catch.hpp"
-#include "support/kernel_box.hpp"
-
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
 #include <asio/co_spawn.hpp>
@@ -14,6 +11,9 @@
 #include <chrono>
 #include <future>
 #include <thread>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
 
 namespace {
 
@@ -61,8 +61,9 @@ TEST_CASE("a cancellation slot cancels its own call only", "[kernel]") {
     asio::cancellation_signal signal;
     std::string first;
     std::string second;
-    box.async_execute("import time\nprint('begun')\ntime.sleep(60)", {},
-                      asio::bind_cancellation_slot(signal.slot(), [&](result<execution_result> r) { first = text_of(r); }));
+    box.async_execute(
+        "import time\nprint('begun')\ntime.sleep(60)", {},
+        asio::bind_cancellation_slot(signal.slot(), [&](result<execution_result> r) { first = text_of(r); }));
     auto waiting = box.async_execute("'mine'", {}, asio::use_future);
     while (box.state() != kernel_state::busy) std::this_thread::yield();
     signal.emit(asio::cancellation_type::terminal);
@@ -125,12 +126,16 @@ TEST_CASE("many executors work side by side on one runtime", "[kernel]") {
     runtime const shared{{.working_dir = dir.path(), .python = python()}, no_sandbox{}};
     static constexpr int count = 50;
     std::vector<std::unique_ptr<executor>> boxes;
-    for (int i = 0; i < count; ++i) boxes.push_back(std::make_unique<executor>(options_in(dir.path()), any_approval{}, shared));
+    for (int i = 0; i < count; ++i)
+        boxes.push_back(std::make_unique<executor>(options_in(dir.path()), any_approval{}, shared));
     std::vector<std::future<result<execution_result>>> answers;
     for (int i = 0; i < count; ++i)
-        answers.push_back(boxes[static_cast<std::size_t>(i)]->async_execute("x = " + std::to_string(i) + "\nx * x", {}, asio::use_future));
-    for (int i = 0; i < count; ++i) REQUIRE(text_of(answers[static_cast<std::size_t>(i)].get()) == std::to_string(i * i));
-    for (int i = 0; i < count; ++i) REQUIRE(text_of(boxes[static_cast<std::size_t>(i)]->execute("x")) == std::to_string(i));
+        answers.push_back(boxes[static_cast<std::size_t>(i)]->async_execute("x = " + std::to_string(i) + "\nx * x", {},
+                                                                            asio::use_future));
+    for (int i = 0; i < count; ++i)
+        REQUIRE(text_of(answers[static_cast<std::size_t>(i)].get()) == std::to_string(i * i));
+    for (int i = 0; i < count; ++i)
+        REQUIRE(text_of(boxes[static_cast<std::size_t>(i)]->execute("x")) == std::to_string(i));
     CHECK(boxes[0]->execute("import os; os._exit(1)").error() == errc::kernel_died);
     CHECK(text_of(boxes[1]->execute("x")) == "1");
 }

@@ -1,7 +1,7 @@
+#include <nlohmann/json.hpp>
+
 #include "support/catch.hpp"
 #include "support/kernel_box.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace {
 
@@ -36,7 +36,7 @@ TEST_CASE("displays beyond max_output go to files of their own", "[kernel]") {
     REQUIRE(r->displays.size() == 3);
     CHECK(r->displays[0].spill_file.empty());
     CHECK(r->displays[1].data.empty());
-    CHECK(nlohmann::json::parse(read_file(r->displays[2].spill_file))["text/html"] == std::string(6000, '2'));
+    CHECK(nlohmann::json::parse(read_file(r->displays[2].spill_file))["data"]["text/html"] == std::string(6000, '2'));
 }
 
 TEST_CASE("an image that cannot be saved is an error with all output", "[kernel]") {
@@ -66,12 +66,16 @@ TEST_CASE("a full disk under the spill file is an error with head and tail", "[k
 
 TEST_CASE("a kernel that breaks the protocol is ended", "[kernel]") {
     // Hostile code finds the stream socket among its descriptors and writes what it likes.
-    std::string const find = "import os, socket, stat\nfds = []\nfor n in os.listdir('/proc/self/fd'):\n    try:\n        s = os.fstat(int(n))\n        if stat.S_ISSOCK(s.st_mode): fds.append(int(n))\n    except OSError: pass\n";
-    for (std::string const bytes : {"b'\\xff\\xff\\xff\\xff'", "b'\\x06\\x00\\x00\\x00\\x09\\x04aaaa'", "b'\\x02\\x00\\x00\\x00\\x00\\x04' + b'x' * 5000",
-                                    "b'\\x02\\x00\\x00\\x00\\x00\\x00' * 100"}) {
+    std::string const find =
+        "import os, socket, stat\nfds = []\nfor n in os.listdir('/proc/self/fd'):\n    try:\n        s = "
+        "os.fstat(int(n))\n        if stat.S_ISSOCK(s.st_mode): fds.append(int(n))\n    except OSError: pass\n";
+    for (std::string const bytes :
+         {"b'\\xff\\xff\\xff\\xff'", "b'\\x06\\x00\\x00\\x00\\x09\\x04aaaa'",
+          "b'\\x02\\x00\\x00\\x00\\x00\\x04' + b'x' * 5000", "b'\\x02\\x00\\x00\\x00\\x00\\x00' * 100"}) {
         INFO(bytes);
         kernel_box<> box;
-        auto const r = box->execute(find + "for fd in fds: os.write(fd, " + bytes + ")\nimport time\ntime.sleep(60)", {.timeout = std::chrono::seconds(10)});
+        auto const r = box->execute(find + "for fd in fds: os.write(fd, " + bytes + ")\nimport time\ntime.sleep(60)",
+                                    {.timeout = std::chrono::seconds(10)});
         REQUIRE_FALSE(r);
         CHECK((r.error() == errc::protocol_error || r.error() == errc::message_too_large));
         REQUIRE(box->reset());
@@ -99,7 +103,8 @@ TEST_CASE("options that cannot be used are typed errors", "[kernel]") {
         auto const r = box->start();
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::ipykernel_missing);
-        CHECK_THAT(r.error().text(), Contains("/usr/bin/python3") && Contains("-m pip install") && Contains("ipykernel"));
+        CHECK_THAT(r.error().text(),
+                   Contains("/usr/bin/python3") && Contains("-m pip install") && Contains("ipykernel"));
     }
     SECTION("a program that is no interpreter") {
         kernel_box<> box([](executor_options& o) { o.python = "/bin/true"; });

@@ -1,9 +1,9 @@
-#include "support/catch.hpp"
-#include "support/kernel_box.hpp"
-
 #include <chrono>
 #include <csignal>
 #include <future>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
 
 namespace {
 
@@ -14,7 +14,8 @@ using Catch::Matchers::Contains;
 
 } // namespace
 
-TEMPLATE_TEST_CASE("the death of the kernel ends the call, with its cause and the output so far", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("the death of the kernel ends the call, with its cause and the output so far", "[kernel][compat]",
+                   socketpair_transport, zmq_transport) {
     struct death {
         char const* code;
         exit_status status;
@@ -28,7 +29,8 @@ TEMPLATE_TEST_CASE("the death of the kernel ends the call, with its cause and th
     kernel_box<TestType> box;
     for (auto const& d : deaths) {
         INFO(d.code);
-        auto const r = box->execute(std::string("import time\nprint('last words', flush=True)\ntime.sleep(0.05)\n") + d.code);
+        auto const r =
+            box->execute(std::string("import time\nprint('last words', flush=True)\ntime.sleep(0.05)\n") + d.code);
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::kernel_died);
         CHECK(r.error() == condition::kernel_lost);
@@ -98,8 +100,10 @@ TEST_CASE("exit() ends the kernel after its reply", "[kernel][compat]") {
 
 TEST_CASE("a kernel that runs out of memory is a dead kernel", "[kernel]") {
     kernel_box<> box;
-    auto const r = box->execute("import resource\nresource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))\nprint('limited')\nx = []\n"
-                                "try:\n    while True: x.append(bytearray(16 << 20))\nexcept MemoryError:\n    import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)");
+    auto const r = box->execute(
+        "import resource\nresource.setrlimit(resource.RLIMIT_AS, (600 << 20, 600 << 20))\nprint('limited')\nx = []\n"
+        "try:\n    while True: x.append(bytearray(16 << 20))\nexcept MemoryError:\n    import os, signal\n    "
+        "os.kill(os.getpid(), signal.SIGKILL)");
     REQUIRE_FALSE(r);
     CHECK(r.error().status().signal == SIGKILL);
 }
@@ -108,7 +112,8 @@ TEST_CASE("what a dead kernel leaves behind is ended", "[kernel]") {
     kernel_box<> box;
     auto const pids = box.run("import subprocess, os\nchild = subprocess.Popen(['sleep', '1000'])\n"
                               "apart = subprocess.Popen(['setsid', 'sleep', '1000'])\n"
-                              "daemon = subprocess.check_output(\"setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo $!'\", shell=True, text=True).strip()\n"
+                              "daemon = subprocess.check_output(\"setsid sh -c 'sleep 1000 >/dev/null 2>&1 & echo "
+                              "$!'\", shell=True, text=True).strip()\n"
                               "print(child.pid, apart.pid, daemon)");
     REQUIRE(box->execute("os._exit(1)").error() == errc::kernel_died);
     REQUIRE(box->reset()); // the supervisor reports the death when everything is gone

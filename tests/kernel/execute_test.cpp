@@ -1,10 +1,10 @@
-#include "support/catch.hpp"
-#include "support/kernel_box.hpp"
-
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <string>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
 
 namespace {
 
@@ -31,7 +31,8 @@ TEMPLATE_TEST_CASE("a session keeps its state", "[kernel][compat]", socketpair_t
     CHECK(box.run("print(math.floor(2.5))") == "2");
 }
 
-TEMPLATE_TEST_CASE("text is the whole output, stripped, in order", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("text is the whole output, stripped, in order", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box;
     CHECK(box.run("print('  a')\nprint('b')\n'c'") == "a\nb\n'c'");
     CHECK(box.run("print('é 日本 🐍')") == "é 日本 🐍");
@@ -40,7 +41,8 @@ TEMPLATE_TEST_CASE("text is the whole output, stripped, in order", "[kernel][com
     for (int i = 0; i < 300; ++i) REQUIRE(box.run("print(" + std::to_string(i) + ")") == std::to_string(i));
 }
 
-TEMPLATE_TEST_CASE("an exception comes with what was printed before it", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("an exception comes with what was printed before it", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box;
     auto const r = box->execute("print('before')\ndef f(): return 1 / 0\nf()");
     REQUIRE_FALSE(r);
@@ -114,7 +116,8 @@ display({'image/jpeg': '/9j/4A==', 'text/plain': 'jpeg'}, raw=True)
     REQUIRE(r->displays.size() == 9);
     CHECK(*r->displays[0].data.find("text/html") == "<b>bold</b>");
     CHECK_THAT(*r->displays[1].data.find("image/svg+xml"), Contains("<svg"));
-    CHECK(nlohmann::json::parse(*r->displays[2].data.find("application/json")) == nlohmann::json({{"a", {1, nullptr}}}));
+    CHECK(nlohmann::json::parse(*r->displays[2].data.find("application/json")) ==
+          nlohmann::json({{"a", {1, nullptr}}}));
     CHECK(*r->displays[3].data.find("text/latex") == "$x$");
     CHECK(*r->displays[4].data.find("text/markdown") == "# m");
     CHECK(r->displays[5].data.to_json()["application/vnd.plotly.v1+json"]["data"].is_array());
@@ -143,7 +146,8 @@ TEMPLATE_TEST_CASE("a plot becomes a file", "[kernel]", socketpair_transport, zm
     CHECK(second->images.size() == 1);
 }
 
-TEMPLATE_TEST_CASE("displays are updated and output is cleared", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("displays are updated and output is cleared", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box;
     auto const updated = box->execute("h = display('one', display_id=True)\nh.update('two')");
     REQUIRE(updated);
@@ -188,7 +192,8 @@ TEMPLATE_TEST_CASE("input is answered, or refused at once", "[kernel][compat]", 
     CHECK(box.run("1") == "1");
 }
 
-TEMPLATE_TEST_CASE("the kernel goes back to its working directory", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("the kernel goes back to its working directory", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box;
     auto const home = box.options().working_dir.string();
     CHECK(box.run("import os\nprint(os.getcwd())") == home);
@@ -198,11 +203,13 @@ TEMPLATE_TEST_CASE("the kernel goes back to its working directory", "[kernel][co
           "sub\n[ipybox] cwd reset to " + home);
 }
 
-TEMPLATE_TEST_CASE("the environment is what was asked for, and nothing of ours is in the namespace", "[kernel][compat]", socketpair_transport,
-                   zmq_transport) {
+TEMPLATE_TEST_CASE("the environment is what was asked for, and nothing of ours is in the namespace", "[kernel][compat]",
+                   socketpair_transport, zmq_transport) {
     ::setenv("IPYBOX_TEST_SECRET", "host", 1);
     kernel_box<TestType> box([](executor_options& o) { o.kernel_env = {{"MINE", "yes"}, {"TZ", "Asia/Tokyo"}}; });
-    CHECK(box.run("import os, time\nprint(os.environ.get('MINE'), os.environ.get('IPYBOX_TEST_SECRET'), time.tzname[0])") == "yes None JST");
+    CHECK(box.run(
+              "import os, time\nprint(os.environ.get('MINE'), os.environ.get('IPYBOX_TEST_SECRET'), time.tzname[0])") ==
+          "yes None JST");
     CHECK(box.run("print('PATH' in os.environ, os.environ['HOME'] != '')") == "True True");
     CHECK(box.run("print([n for n in globals() if 'ipybox' in n.lower()])") == "[]");
     CHECK(box.run("%who str") == "No variables match your requested type.");
@@ -264,17 +271,19 @@ TEST_CASE("stdout and stderr are told apart", "[kernel][compat]") {
 
 TEST_CASE("output below Python is kept, in order where the code waits for it", "[kernel][compat]") {
     kernel_box<> box;
-    CHECK(box.run("import subprocess\nprint('1')\n_ = subprocess.run(['echo', '2'])\nprint('3')\n_ = subprocess.run(['echo', '4'])\nprint('5')") ==
-          "1\n2\n3\n4\n5");
-    auto const text = box.run("import os, ctypes\nos.write(1, b'from a descriptor\\n')\nctypes.CDLL(None).puts(b'from C')\n"
-                              "_ = ctypes.CDLL(None).fflush(None)");
+    CHECK(box.run("import subprocess\nprint('1')\n_ = subprocess.run(['echo', '2'])\nprint('3')\n_ = "
+                  "subprocess.run(['echo', '4'])\nprint('5')") == "1\n2\n3\n4\n5");
+    auto const text =
+        box.run("import os, ctypes\nos.write(1, b'from a descriptor\\n')\nctypes.CDLL(None).puts(b'from C')\n"
+                "_ = ctypes.CDLL(None).fflush(None)");
     CHECK_THAT(text, Contains("from a descriptor\n") && Contains("from C"));
     CHECK(box.run("import os\n_ = os.write(2, b'x' * 3_000_000)").size() == 3'000'000);
 }
 
 TEST_CASE("multiprocessing with fork works and its output is kept", "[kernel][compat]") {
     kernel_box<> box;
-    auto const text = box.run("import multiprocessing as mp\nctx = mp.get_context('fork')\ndef work(i):\n    print('child', i, flush=True)\n    return i * i\n"
+    auto const text = box.run("import multiprocessing as mp\nctx = mp.get_context('fork')\ndef work(i):\n    "
+                              "print('child', i, flush=True)\n    return i * i\n"
                               "with ctx.Pool(2) as pool:\n    print(sum(pool.map(work, range(4))))");
     CHECK_THAT(text, Contains("14") && Contains("child 0") && Contains("child 3"));
 }

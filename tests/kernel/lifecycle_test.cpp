@@ -1,6 +1,3 @@
-#include "support/catch.hpp"
-#include "support/kernel_box.hpp"
-
 #include <ipybox/os/process.hpp>
 
 #include <chrono>
@@ -9,6 +6,9 @@
 #include <set>
 #include <sstream>
 #include <thread>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
 
 namespace {
 
@@ -29,7 +29,8 @@ std::set<int> descendants(int of = ::getpid()) {
         for (int child = 0; children >> child;) {
             all.insert(child);
             std::error_code gone;
-            if (std::filesystem::exists("/proc/" + std::to_string(child) + "/task", gone)) all.merge(descendants(child));
+            if (std::filesystem::exists("/proc/" + std::to_string(child) + "/task", gone))
+                all.merge(descendants(child));
         }
     }
     return all;
@@ -130,7 +131,10 @@ TEST_CASE("a host that is killed leaves nothing running", "[kernel]") {
     // This very program, running the hidden case below.
     launch_spec spec;
     spec.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "[.victim]"};
-    spec.env = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/root"}, {"IPYBOX_TEST_PYTHON", python().string()}, {"IPYBOX_TEST_VICTIM", dir.path().string()}};
+    spec.env = {{"PATH", "/usr/bin:/bin"},
+                {"HOME", "/root"},
+                {"IPYBOX_TEST_PYTHON", python().string()},
+                {"IPYBOX_TEST_VICTIM", dir.path().string()}};
     spec.working_dir = dir.path();
     for (bool const sandboxed : {false, true}) {
         spec.env["IPYBOX_TEST_SANDBOX"] = sandboxed ? "bubblewrap" : "none";
@@ -151,8 +155,9 @@ TEST_CASE("the victim of the case above", "[.victim]") {
     REQUIRE(dir);
     bool const sandboxed = std::getenv("IPYBOX_TEST_SANDBOX") == std::string("bubblewrap");
     executor box{options_in(dir), {}, sandboxed ? any_sandbox(bubblewrap_sandbox{}) : any_sandbox(no_sandbox{})};
-    (void)box.execute("import subprocess\nsubprocess.Popen(['setsid', 'sleep', '1000'])\nsubprocess.Popen(['sleep', '1000'])\n"
-                      "open('ready', 'w').close()\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass");
+    (void)box.execute(
+        "import subprocess\nsubprocess.Popen(['setsid', 'sleep', '1000'])\nsubprocess.Popen(['sleep', '1000'])\n"
+        "open('ready', 'w').close()\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass");
 }
 
 TEST_CASE("bubblewrap keeps the kernel in", "[kernel]") {
@@ -165,10 +170,13 @@ TEST_CASE("bubblewrap keeps the kernel in", "[kernel]") {
     CHECK(std::filesystem::exists(options.working_dir / "inside.txt"));
     CHECK(run("try:\n    open('/etc/ipybox-test', 'w')\nexcept OSError as e: print(type(e).__name__)") == "OSError");
     CHECK(run("import os\nprint(os.path.exists('" + (dir.path() / "outside.txt").string() + "'))") == "False");
-    CHECK(run("print(sorted(os.listdir('/sys/class/net')) if os.path.exists('/sys/class/net') else open('/proc/net/dev').read().count(':'))") == "1");
-    CHECK(run("import socket\ntry:\n    socket.create_connection(('127.0.0.1', 1), 1)\nexcept OSError as e: print('closed')") == "closed");
+    CHECK(run("print(sorted(os.listdir('/sys/class/net')) if os.path.exists('/sys/class/net') else "
+              "open('/proc/net/dev').read().count(':'))") == "1");
+    CHECK(run("import socket\ntry:\n    socket.create_connection(('127.0.0.1', 1), 1)\nexcept OSError as e: "
+              "print('closed')") == "closed");
     CHECK(run("print(len([p for p in os.listdir('/proc') if p.isdigit()]) < 8)") == "True");
-    CHECK(run("print([l.split()[1] for l in open('/proc/self/status') if l.startswith('CapEff')][0])") == "0000000000000000");
+    CHECK(run("print([l.split()[1] for l in open('/proc/self/status') if l.startswith('CapEff')][0])") ==
+          "0000000000000000");
     CHECK(run("import matplotlib.pyplot as plt\nplt.plot([1, 2]);") != "");
     auto const timed_out = box.execute("import time\ntime.sleep(60)", {.timeout = 200ms});
     CHECK(timed_out.error() == errc::timed_out);

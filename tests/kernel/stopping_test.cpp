@@ -1,9 +1,9 @@
-#include "support/catch.hpp"
-#include "support/kernel_box.hpp"
-
 #include <chrono>
 #include <future>
 #include <thread>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
 
 namespace {
 
@@ -18,7 +18,8 @@ template <class Box>
 std::future<result<execution_result>> begin(Box& box, std::string code) {
     auto const mark = box.options().working_dir / "running";
     std::filesystem::remove(mark);
-    auto call = std::async(std::launch::async, [&box, code = "open('running', 'w').close()\n" + code] { return box->execute(code); });
+    auto call = std::async(std::launch::async,
+                           [&box, code = "open('running', 'w').close()\n" + code] { return box->execute(code); });
     auto const deadline = clock_type::now() + 30s;
     while (!std::filesystem::exists(mark) && clock_type::now() < deadline) std::this_thread::yield();
     REQUIRE(std::filesystem::exists(mark));
@@ -38,7 +39,8 @@ char const* const waiting[] = {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("a timeout keeps what was printed and the state", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("a timeout keeps what was printed and the state", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box;
     REQUIRE(box.run("kept = 7") == "");
     for (auto const* code : waiting) {
@@ -58,7 +60,8 @@ TEMPLATE_TEST_CASE("a timeout keeps what was printed and the state", "[kernel][c
     }
 }
 
-TEMPLATE_TEST_CASE("cancel ends the running code from another thread", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("cancel ends the running code from another thread", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box;
     REQUIRE(box.run("kept = 7") == "");
     for (auto const* code : waiting) {
@@ -74,7 +77,8 @@ TEMPLATE_TEST_CASE("cancel ends the running code from another thread", "[kernel]
     }
 }
 
-TEMPLATE_TEST_CASE("cancel right behind another execution is obeyed", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("cancel right behind another execution is obeyed", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box; // M4: the original ignores it
     for (int i = 0; i < 5; ++i) {
         REQUIRE(box.run("pass") == "");
@@ -89,7 +93,8 @@ TEMPLATE_TEST_CASE("cancel right behind another execution is obeyed", "[kernel][
 TEST_CASE("a busy loop behind an await is interrupted", "[kernel][compat]") {
     // Stock ipykernel cannot: it only cancels the task, which a loop that never yields does not see. Its kernel is replaced.
     kernel_box<> box;
-    auto const r = box->execute("import asyncio\nprint('partial')\nawait asyncio.sleep(0)\nwhile True: pass", {.timeout = 300ms});
+    auto const r =
+        box->execute("import asyncio\nprint('partial')\nawait asyncio.sleep(0)\nwhile True: pass", {.timeout = 300ms});
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::timed_out);
     CHECK_FALSE(r.error().output()->kernel_restarted);
@@ -126,7 +131,8 @@ TEST_CASE("cancel reaches waiting executions too", "[kernel]") {
 TEST_CASE("code that swallows KeyboardInterrupt loses its kernel to a fresh one", "[kernel]") {
     kernel_box<> box([](executor_options& o) { o.interrupt_grace = 400ms; });
     REQUIRE(box.run("kept = 7") == "");
-    auto const stubborn = "import time\nprint('stubborn')\nwhile True:\n    try:\n        time.sleep(60)\n    except KeyboardInterrupt:\n        print('no')\n";
+    auto const stubborn = "import time\nprint('stubborn')\nwhile True:\n    try:\n        time.sleep(60)\n    except "
+                          "KeyboardInterrupt:\n        print('no')\n";
     auto const before = clock_type::now();
     auto const r = box->execute(stubborn, {.timeout = 200ms});
     CHECK(clock_type::now() - before < 1500ms);
@@ -158,7 +164,8 @@ TEST_CASE("a short C loop ends by itself within the grace", "[kernel]") {
     CHECK(box.run("kept") == "1");
 }
 
-TEMPLATE_TEST_CASE("interrupt raises KeyboardInterrupt, which the code may handle", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("interrupt raises KeyboardInterrupt, which the code may handle", "[kernel][compat]",
+                   socketpair_transport, zmq_transport) {
     kernel_box<TestType> box;
     auto call = begin(box, "import time\ntry:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('handled')");
     REQUIRE(box->interrupt());
@@ -178,7 +185,8 @@ TEMPLATE_TEST_CASE("interrupt raises KeyboardInterrupt, which the code may handl
 TEST_CASE("interrupts at any moment of a print loop tear nothing and double nothing", "[kernel]") {
     kernel_box<> box;
     for (int round = 0; round < 30; ++round) {
-        auto const r = box->execute("i = 0\nwhile True:\n    print(i)\n    i += 1", {.timeout = std::chrono::milliseconds(20 + 3 * round)});
+        auto const r = box->execute("i = 0\nwhile True:\n    print(i)\n    i += 1",
+                                    {.timeout = std::chrono::milliseconds(20 + 3 * round)});
         REQUIRE_FALSE(r);
         REQUIRE(r.error() == errc::timed_out);
         auto const& text = r.error().output()->text;
@@ -211,7 +219,8 @@ TEST_CASE("reset and stop end what runs", "[kernel]") {
 
 TEST_CASE("the destructor ends what runs and does not wait for the code", "[kernel]") {
     auto box = std::make_unique<kernel_box<>>();
-    auto stubborn = (**box).stream("import time\nprint('running', flush=True)\nwhile True:\n    try:\n        time.sleep(60)\n    except BaseException:\n        pass");
+    auto stubborn = (**box).stream("import time\nprint('running', flush=True)\nwhile True:\n    try:\n        "
+                                   "time.sleep(60)\n    except BaseException:\n        pass");
     REQUIRE(stubborn.next());
     auto const before = clock_type::now();
     box.reset();
@@ -225,7 +234,9 @@ TEST_CASE("the destructor ends what runs and does not wait for the code", "[kern
 TEST_CASE("executions made at once are done in their order", "[kernel]") {
     kernel_box<> box;
     std::vector<execution_stream> streams;
-    for (int i = 0; i < 20; ++i) streams.push_back(box->stream("order = globals().get('order', []) + [" + std::to_string(i) + "]\nprint(order[-1])"));
+    for (int i = 0; i < 20; ++i)
+        streams.push_back(
+            box->stream("order = globals().get('order', []) + [" + std::to_string(i) + "]\nprint(order[-1])"));
     for (int i = 0; i < 20; ++i) {
         std::string text;
         while (auto event = streams[static_cast<std::size_t>(i)].next())

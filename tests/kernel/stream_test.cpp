@@ -1,9 +1,9 @@
-#include "support/catch.hpp"
-#include "support/kernel_box.hpp"
-
 #include <chrono>
 #include <fstream>
 #include <thread>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
 
 namespace {
 
@@ -22,10 +22,12 @@ std::size_t resident() {
 
 } // namespace
 
-TEMPLATE_TEST_CASE("a stream yields events as they come, the result last", "[kernel][compat]", socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("a stream yields events as they come, the result last", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
     kernel_box<TestType> box;
-    auto stream = box->stream("import time\nprint('first', flush=True)\ntime.sleep(0.3)\ndisplay({'text/plain': 'shown'}, raw=True)\n"
-                              "from IPython.display import clear_output\nclear_output()\nprint('second')\n'value'");
+    auto stream = box->stream(
+        "import time\nprint('first', flush=True)\ntime.sleep(0.3)\ndisplay({'text/plain': 'shown'}, raw=True)\n"
+        "from IPython.display import clear_output\nclear_output()\nprint('second')\n'value'");
     std::string order;
     std::chrono::steady_clock::time_point first;
     std::string text;
@@ -65,7 +67,8 @@ TEST_CASE("a reader may leave a stream at any point", "[kernel]") {
     for (int events_read = 0; events_read < 4; ++events_read) {
         auto const begin = std::chrono::steady_clock::now();
         {
-            auto stream = box->stream("import time\nfor i in range(1000):\n    print(i, flush=True)\n    time.sleep(0.05)");
+            auto stream =
+                box->stream("import time\nfor i in range(1000):\n    print(i, flush=True)\n    time.sleep(0.05)");
             for (int i = 0; i < events_read; ++i) REQUIRE(stream.next());
         }
         REQUIRE(box.run("kept") == "5"); // the same kernel, interrupted

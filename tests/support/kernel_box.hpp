@@ -1,8 +1,5 @@
 #pragma once
 
-#include "support/python.hpp"
-#include "support/scratch_dir.hpp"
-
 #include <ipybox/ipybox.hpp>
 
 #include <algorithm>
@@ -12,6 +9,9 @@
 #include <memory>
 #include <string>
 #include <utility>
+
+#include "support/python.hpp"
+#include "support/scratch_dir.hpp"
 
 /** \file
  * Executors with real kernels, each in a directory of its own.

@@ -22,8 +22,9 @@ class bounded_completion : public std::enable_shared_from_this<bounded_completio
     using value = result<T>;
 
     /// `late` makes the error; it is called on the executor.
-    static std::shared_ptr<bounded_completion> make(asio::any_io_executor const& executor, std::chrono::milliseconds bound,
-                                                    completion<value> done, std::function<error()> late) {
+    static std::shared_ptr<bounded_completion> make(asio::any_io_executor const& executor,
+                                                    std::chrono::milliseconds bound, completion<value> done,
+                                                    std::function<error()> late) {
         std::shared_ptr<bounded_completion> self(new bounded_completion(executor, bound, std::move(done)));
         self->timer_.async_wait([self, late = std::move(late)](asio::error_code cancelled) {
             if (!cancelled && self->done_) self->done_(value(failure(late())));

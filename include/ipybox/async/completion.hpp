@@ -74,8 +74,10 @@ class completion {
                 self.reset();
                 std::move(h)(std::move(value));
             };
-            if constexpr (sets_a_promise) asio::dispatch(target, std::move(call));
-            else asio::post(target, std::move(call));
+            if constexpr (sets_a_promise)
+                asio::dispatch(target, std::move(call));
+            else
+                asio::post(target, std::move(call));
         }
 
         [[nodiscard]] asio::cancellation_slot slot() const noexcept override {

@@ -24,7 +24,8 @@ namespace ipybox::detail {
 template <class T>
 asio::awaitable<std::optional<T>> within(asio::awaitable<T> operation, std::chrono::milliseconds bound) {
     struct race {
-        explicit race(asio::any_io_executor const& executor, std::chrono::milliseconds limit) : timer(executor, limit) {}
+        explicit race(asio::any_io_executor const& executor, std::chrono::milliseconds limit)
+            : timer(executor, limit) {}
         asio::steady_timer timer;
         std::optional<T> value;
         std::exception_ptr failure;

@@ -40,10 +40,10 @@ enum class errc {
 
 /// What callers branch on: `error == condition::timeout`.
 enum class condition {
-    timeout = 1,    ///< a time budget ran out, whichever
-    cancelled,      ///< the caller wanted the end of the operation
-    kernel_lost,    ///< the kernel is gone and with it its state
-    cannot_start,   ///< no kernel can be had before something is installed or changed
+    timeout = 1,  ///< a time budget ran out, whichever
+    cancelled,    ///< the caller wanted the end of the operation
+    kernel_lost,  ///< the kernel is gone and with it its state
+    cannot_start, ///< no kernel can be had before something is installed or changed
 };
 
 [[nodiscard]] std::error_category const& error_category() noexcept;
@@ -58,7 +58,9 @@ struct std::is_error_condition_enum<ipybox::condition> : std::true_type {};
 
 namespace ipybox {
 
-[[nodiscard]] inline std::error_code make_error_code(errc e) noexcept { return {static_cast<int>(e), error_category()}; }
+[[nodiscard]] inline std::error_code make_error_code(errc e) noexcept {
+    return {static_cast<int>(e), error_category()};
+}
 [[nodiscard]] inline std::error_condition make_error_condition(condition c) noexcept {
     return {static_cast<int>(c), condition_category()};
 }

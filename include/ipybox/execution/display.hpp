@@ -29,10 +29,11 @@ enum class display_kind {
 struct display {
     display_kind kind = display_kind::display_data;
     mime_bundle data;
-    std::string metadata = "{}";      ///< JSON object, by MIME type, as the kernel sent it
-    std::string id;                   ///< `transient.display_id`, empty without
-    std::filesystem::path image;      ///< the file that its `image/png` was saved to, empty without
-    std::filesystem::path spill_file; ///< where the bundle is, as JSON, when the output's bound left no room for it here
+    std::string metadata = "{}"; ///< JSON object, by MIME type, as the kernel sent it
+    std::string id;              ///< `transient.display_id`, empty without
+    std::filesystem::path image; ///< the file that its `image/png` was saved to, empty without
+    std::filesystem::path
+        spill_file; ///< JSON object of `data` and `metadata`, when the output's bound left no room for them here
 };
 
 } // namespace ipybox

@@ -30,7 +30,8 @@ enum class chunk_events {
 /// How a stream is done.
 struct stream_options {
     std::optional<std::chrono::milliseconds> timeout = std::nullopt; ///< as in execute_options
-    input_handler on_input = {}; ///< as in execute_options; called when the reader has taken all that came before and waits for more
+    input_handler on_input =
+        {}; ///< as in execute_options; called when the reader has taken all that came before and waits for more
     chunk_events chunks = chunk_events::on;
 };
 

@@ -14,7 +14,6 @@ namespace ipybox {
 struct output_cleared {};
 
 /// What a stream yields. The last event is the result of the execution, or the error that ended it.
-using execution_event =
-    std::variant<output_chunk, display, output_cleared, approval_request, result<execution_result>>;
+using execution_event = std::variant<output_chunk, display, output_cleared, approval_request, result<execution_result>>;
 
 } // namespace ipybox

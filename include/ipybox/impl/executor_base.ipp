@@ -21,7 +21,8 @@ result<T> wait_for(session const& s, Submit submit) {
 
 } // namespace detail
 
-IPYBOX_DECL executor_base::executor_base(std::shared_ptr<detail::session> session) noexcept : session_(std::move(session)) {}
+IPYBOX_DECL executor_base::executor_base(std::shared_ptr<detail::session> session) noexcept
+    : session_(std::move(session)) {}
 IPYBOX_DECL executor_base::executor_base(executor_base&&) noexcept = default;
 
 IPYBOX_DECL executor_base& executor_base::operator=(executor_base&& other) noexcept {
@@ -51,9 +52,8 @@ IPYBOX_DECL result<void> executor_base::stop() {
 }
 
 IPYBOX_DECL result<execution_result> executor_base::execute(std::string code, execute_options options) {
-    return detail::wait_for<execution_result>(*session_, [&](auto done) {
-        submit_execute(session_, std::move(code), std::move(options), std::move(done));
-    });
+    return detail::wait_for<execution_result>(
+        *session_, [&](auto done) { submit_execute(session_, std::move(code), std::move(options), std::move(done)); });
 }
 
 IPYBOX_DECL execution_stream executor_base::stream(std::string code, stream_options options) {

@@ -16,8 +16,8 @@ enum class cwd_policy {
 
 /// What one kernel is started with.
 struct kernel_launch {
-    environment env;                       ///< its whole environment
-    std::filesystem::path working_dir;     ///< absolute
+    environment env;                   ///< its whole environment
+    std::filesystem::path working_dir; ///< absolute
     cwd_policy after_cell = cwd_policy::keep;
 
     /// Bound on the start, from the request to the first sign of life.

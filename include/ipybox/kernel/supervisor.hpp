@@ -19,7 +19,7 @@ namespace ipybox {
 namespace detail {
 class supervisor_core;
 class supervised_state;
-}
+} // namespace detail
 
 /// Puts a sandbox around a launch: the `wrap` of a sandbox policy.
 using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;
@@ -32,10 +32,10 @@ struct supervisor_options {
         spawns_only    ///< starts foreign kernels from their own argv; needs no ipykernel
     };
 
-    std::filesystem::path python;          ///< the interpreter, absolute
-    environment env;                       ///< of the supervisor itself
-    std::filesystem::path working_dir;     ///< absolute; the sandbox makes it writable
-    launch_wrapper wrap;                   ///< the sandbox
+    std::filesystem::path python;      ///< the interpreter, absolute
+    environment env;                   ///< of the supervisor itself
+    std::filesystem::path working_dir; ///< absolute; the sandbox makes it writable
+    launch_wrapper wrap;               ///< the sandbox
     role duty = role::forks_kernels;
     std::vector<std::string> preload = {}; ///< modules that all kernels share, imported before the first fork
     std::string level = "auto";            ///< docs/kernel-protocol.md section 4

@@ -28,7 +28,8 @@ struct socket_pair {
 enum class transfer { done, would_block, closed, failed };
 
 /// Sends one datagram, with copies of descriptors, without blocking. `errno` tells more of a failure.
-[[nodiscard]] transfer send_datagram(int socket, std::string_view bytes, std::span<unique_fd const> descriptors) noexcept;
+[[nodiscard]] transfer send_datagram(int socket, std::string_view bytes,
+                                     std::span<unique_fd const> descriptors) noexcept;
 
 /// Receives one datagram of at most `limit` bytes without blocking. Descriptors that come along are closed: nothing sends us any.
 [[nodiscard]] transfer receive_datagram(int socket, std::string& bytes, std::size_t limit);

@@ -20,8 +20,9 @@ struct launch_spec {
     environment env;                                  ///< the whole environment, nothing is inherited
     std::filesystem::path working_dir;                ///< absolute; also writable
     std::vector<std::filesystem::path> writable = {}; ///< further absolute paths that are written to
-    std::vector<std::filesystem::path> readable = {}; ///< absolute paths that must be seen even where others are hidden (interpreter, packages)
-    int control_fd = 3;                               ///< number of the control descriptor inside; a policy may set another
+    std::vector<std::filesystem::path> readable =
+        {};             ///< absolute paths that must be seen even where others are hidden (interpreter, packages)
+    int control_fd = 3; ///< number of the control descriptor inside; a policy may set another
 };
 
 } // namespace ipybox

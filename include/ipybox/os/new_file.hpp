@@ -16,7 +16,8 @@ struct new_file {
 };
 
 /// Makes a file `<stem><random><suffix>` that did not exist, and its directory if need be. Mode 0600.
-[[nodiscard]] result<new_file> make_file(std::filesystem::path const& directory, std::string_view stem, std::string_view suffix);
+[[nodiscard]] result<new_file> make_file(std::filesystem::path const& directory, std::string_view stem,
+                                         std::string_view suffix);
 
 /// Writes all of it.
 [[nodiscard]] result<void> write_all(new_file const& file, std::string_view bytes);

@@ -35,13 +35,17 @@ class transport_link final : public kernel_link {
     asio::awaitable<result<void>> send(jupyter::message m) override {
         return transport_traits<Transport>::send(transport_, std::move(m));
     }
-    asio::awaitable<result<jupyter::message>> receive() override { return transport_traits<Transport>::receive(transport_); }
+    asio::awaitable<result<jupyter::message>> receive() override {
+        return transport_traits<Transport>::receive(transport_);
+    }
     asio::awaitable<result<void>> interrupt() override { return transport_traits<Transport>::interrupt(transport_); }
     asio::awaitable<void> stop() override { return transport_traits<Transport>::stop(transport_); }
     [[nodiscard]] completion_rule completes_with() const noexcept override {
         return transport_traits<Transport>::completes_with();
     }
-    [[nodiscard]] supervisor_options::role duty() const noexcept override { return transport_traits<Transport>::duty(); }
+    [[nodiscard]] supervisor_options::role duty() const noexcept override {
+        return transport_traits<Transport>::duty();
+    }
 
   private:
     Transport transport_;

@@ -16,8 +16,9 @@ class session;
 
 /// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared supervisor `wrap` does not count.
 [[nodiscard]] std::shared_ptr<session> make_session(std::optional<asio::any_io_executor> application,
-                                                    executor_options options, any_approval approval, launch_wrapper wrap,
-                                                    std::shared_ptr<supervisor> shared, std::unique_ptr<kernel_link> link);
+                                                    executor_options options, any_approval approval,
+                                                    launch_wrapper wrap, std::shared_ptr<supervisor> shared,
+                                                    std::unique_ptr<kernel_link> link);
 
 } // namespace ipybox::detail
 

@@ -42,8 +42,8 @@ enum class kernel_freshness { kept, fresh };
 struct session_parts {
     executor_options options;
     any_approval approval;
-    launch_wrapper wrap;                      ///< of the sandbox, for a supervisor of its own
-    std::shared_ptr<supervisor> shared;       ///< another owner's supervisor, or none
+    launch_wrapper wrap;                ///< of the sandbox, for a supervisor of its own
+    std::shared_ptr<supervisor> shared; ///< another owner's supervisor, or none
     std::unique_ptr<kernel_link> link;
 };
 

@@ -31,11 +31,11 @@ class kernel_script {
       public:
         exchange& prints(std::string text, std::string stream = "stdout");
         exchange& shows(jupyter::json data, std::string type = "display_data");
-        exchange& sends(jupyter::message m);        ///< any message; it gets the request as parent
-        exchange& asks(std::string prompt);         ///< input; goes on when it is answered
-        exchange& waits_for_interrupt();            ///< goes on when the kernel is interrupted
-        exchange& dies(exit_status status);         ///< ends the kernel
-        exchange& replies();                        ///< ends the execution: status ok
+        exchange& sends(jupyter::message m);                     ///< any message; it gets the request as parent
+        exchange& asks(std::string prompt);                      ///< input; goes on when it is answered
+        exchange& waits_for_interrupt();                         ///< goes on when the kernel is interrupted
+        exchange& dies(exit_status status);                      ///< ends the kernel
+        exchange& replies();                                     ///< ends the execution: status ok
         exchange& raises(std::string ename, std::string evalue); ///< ends the execution with an exception
 
       private:
@@ -61,7 +61,9 @@ class kernel_script {
     [[nodiscard]] std::size_t operations() const noexcept { return operations_; } ///< how many there were
     [[nodiscard]] std::size_t starts() const noexcept { return starts_; }         ///< how many kernels were started
     [[nodiscard]] std::size_t interrupts() const noexcept { return interrupts_; } ///< how many interrupts came
-    [[nodiscard]] std::vector<std::string> const& inputs() const noexcept { return inputs_; } ///< answers to `asks`, in order
+    [[nodiscard]] std::vector<std::string> const& inputs() const noexcept {
+        return inputs_;
+    } ///< answers to `asks`, in order
 
   private:
     friend class scripted_transport;

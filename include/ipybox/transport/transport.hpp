@@ -88,15 +88,15 @@ struct transport_traits {
  * * `stop()` ends the kernel, within a bound, and makes a waiting `receive` fail. Needs no kernel to be running.
  */
 template <class T>
-concept transport = std::move_constructible<T> &&
-                    requires(T& t, std::shared_ptr<supervisor> s, kernel_launch l, jupyter::message m) {
-                        { transport_traits<T>::start(t, s, l) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
-                        { transport_traits<T>::send(t, m) } -> std::same_as<asio::awaitable<result<void>>>;
-                        { transport_traits<T>::receive(t) } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
-                        { transport_traits<T>::interrupt(t) } -> std::same_as<asio::awaitable<result<void>>>;
-                        { transport_traits<T>::stop(t) } -> std::same_as<asio::awaitable<void>>;
-                        { transport_traits<T>::completes_with() } -> std::convertible_to<completion_rule>;
-                        { transport_traits<T>::duty() } -> std::convertible_to<supervisor_options::role>;
-                    };
+concept transport =
+    std::move_constructible<T> && requires(T& t, std::shared_ptr<supervisor> s, kernel_launch l, jupyter::message m) {
+        { transport_traits<T>::start(t, s, l) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
+        { transport_traits<T>::send(t, m) } -> std::same_as<asio::awaitable<result<void>>>;
+        { transport_traits<T>::receive(t) } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
+        { transport_traits<T>::interrupt(t) } -> std::same_as<asio::awaitable<result<void>>>;
+        { transport_traits<T>::stop(t) } -> std::same_as<asio::awaitable<void>>;
+        { transport_traits<T>::completes_with() } -> std::convertible_to<completion_rule>;
+        { transport_traits<T>::duty() } -> std::convertible_to<supervisor_options::role>;
+    };
 
 } // namespace ipybox

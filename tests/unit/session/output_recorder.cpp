@@ -148,7 +148,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: displays beyond the bound go to file
     CHECK(result.displays[0].spill_file.empty());
     CHECK(result.displays[1].data.empty());
     REQUIRE_FALSE(result.displays[1].spill_file.empty());
-    CHECK(nlohmann::json::parse(content(result.displays[1].spill_file))["image/jpeg"] == "/9g=");
+    CHECK(nlohmann::json::parse(content(result.displays[1].spill_file))["data"]["image/jpeg"] == "/9g=");
     CHECK(result.displays[2].spill_file.empty()); // still fits
     CHECK_FALSE(r.failure());
 }
@@ -175,6 +175,17 @@ TEST_CASE_METHOD(fixture, "output_recorder: a spill file that cannot be made is 
     REQUIRE(r.failure());
     CHECK(*r.failure() == errc::io_error);
     CHECK(r.finish().displays[0].data.empty()); // bounded all the same
+}
+
+TEST_CASE_METHOD(fixture, "output_recorder: the number of displays is bounded") {
+    auto r = make();
+    for (int i = 0; i <= 10'000; ++i) {
+        auto d = of("text/html", "x");
+        r.show(d);
+    }
+    REQUIRE(r.failure());
+    CHECK(*r.failure() == errc::message_too_large);
+    CHECK(r.finish().displays.size() == 10'000);
 }
 
 TEST_CASE_METHOD(fixture, "output_recorder: displays whose text is no UTF-8 are spilled too") {

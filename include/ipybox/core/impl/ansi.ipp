@@ -15,8 +15,10 @@ inline std::size_t sequence_end(std::string_view text, std::size_t at, char low,
 /// How long the escape sequence at the beginning of `text` is; `text[0]` is ESC.
 inline std::size_t escape_length(std::string_view text) noexcept {
     if (text.size() < 2) return text.size();
-    if (text[1] == '[') return sequence_end(text, 2, 0x20, 0x40); // CSI: parameters and intermediates, then one final byte
-    if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) { // OSC and its kin: up to BEL or ESC backslash
+    if (text[1] == '[')
+        return sequence_end(text, 2, 0x20, 0x40); // CSI: parameters and intermediates, then one final byte
+    if (std::string_view("]PX^_").find(text[1]) !=
+        std::string_view::npos) { // OSC and its kin: up to BEL or ESC backslash
         for (std::size_t at = 2; at < text.size(); ++at) {
             if (text[at] == '\a') return at + 1;
             if (text[at] == '\x1b') return at + 1 < text.size() && text[at + 1] == '\\' ? at + 2 : at;

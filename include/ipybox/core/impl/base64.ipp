@@ -42,9 +42,9 @@ IPYBOX_DECL std::optional<std::string> base64_decode(std::string_view text) {
     std::size_t written = 0;
     for (std::size_t at = 0; at < text.size(); at += part) {
         auto const piece = text.substr(at, part);
-        int const count = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data() + written),
-                                            reinterpret_cast<unsigned char const*>(piece.data()),
-                                            static_cast<int>(piece.size()));
+        int const count =
+            ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data() + written),
+                              reinterpret_cast<unsigned char const*>(piece.data()), static_cast<int>(piece.size()));
         if (count < 0) return std::nullopt;
         written += static_cast<std::size_t>(count);
     }

@@ -8,7 +8,8 @@
 namespace ipybox {
 
 struct input_request::state {
-    state(std::string p, bool hidden, answer_function a) : prompt(std::move(p)), password(hidden), answer(std::move(a)) {}
+    state(std::string p, bool hidden, answer_function a)
+        : prompt(std::move(p)), password(hidden), answer(std::move(a)) {}
     state(state const&) = delete;
     state& operator=(state const&) = delete;
     ~state() { give(nullptr); }
@@ -28,7 +29,9 @@ IPYBOX_DECL input_request::input_request(std::string prompt, bool password, answ
 
 IPYBOX_DECL std::string const& input_request::prompt() const noexcept { return state_->prompt; }
 IPYBOX_DECL bool input_request::password() const noexcept { return state_->password; }
-IPYBOX_DECL void input_request::reply(std::string line) const { state_->give(std::make_unique<std::string>(std::move(line))); }
+IPYBOX_DECL void input_request::reply(std::string line) const {
+    state_->give(std::make_unique<std::string>(std::move(line)));
+}
 IPYBOX_DECL void input_request::refuse() const { state_->give(nullptr); }
 
 } // namespace ipybox

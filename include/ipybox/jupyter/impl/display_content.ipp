@@ -74,7 +74,8 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
             auto& buffer = m.buffers[found->second.index];
             if (kind == mime_bundle::encoding::text && (detail::is_binary(type) || detail::is_json(type)))
                 bundle.add(detail::to_entry(type, json(std::move(buffer))));
-            else bundle.add({type, kind, std::move(buffer)});
+            else
+                bundle.add({type, kind, std::move(buffer)});
         }
     }
     return bundle;

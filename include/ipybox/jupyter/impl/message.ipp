@@ -23,8 +23,10 @@ inline bool too_deep(std::string_view text) noexcept {
     for (std::size_t at = 0; at < text.size(); ++at) {
         char const c = text[at];
         if (quoted) {
-            if (c == '\\') ++at;
-            else quoted = c != '"';
+            if (c == '\\')
+                ++at;
+            else
+                quoted = c != '"';
         } else if (c == '"') {
             quoted = true;
         } else if (c == '[' || c == '{') {
@@ -37,7 +39,9 @@ inline bool too_deep(std::string_view text) noexcept {
 }
 
 inline result<json> parse_object(std::string_view text, char const* frame) {
-    if (too_deep(text)) return failure(errc::protocol_error, std::string("the ") + frame + " of a Jupyter message is nested too deeply");
+    if (too_deep(text))
+        return failure(errc::protocol_error,
+                       std::string("the ") + frame + " of a Jupyter message is nested too deeply");
     auto value = json::parse(text, nullptr, false);
     if (value.is_object()) return value;
     return failure(errc::protocol_error, std::string("the ") + frame + " of a Jupyter message is no JSON object");
@@ -87,8 +91,8 @@ IPYBOX_DECL std::string new_message_id() {
 
 IPYBOX_DECL json_frames to_frames(message& m) {
     if (m.id.empty()) m.id = new_message_id();
-    json const header = {{"msg_id", m.id},         {"msg_type", m.type}, {"session", m.session},
-                         {"username", "ipybox"}, {"version", "5.3"}};
+    json const header = {
+        {"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}, {"username", "ipybox"}, {"version", "5.3"}};
     json_frames frames;
     frames.header = detail::dump(header);
     frames.parent_header = m.parent_header.is_object() ? detail::dump(m.parent_header) : "{}";

@@ -25,7 +25,8 @@ inline bool is_script(std::filesystem::path const& file) {
 /// Asks a script in front of an interpreter which one it runs.
 inline result<std::filesystem::path> interpreter_behind(std::filesystem::path const& script) {
     auto const unusable = [&script](std::string why) {
-        return failure(errc::python_not_found, script.string() + " does not run a Python interpreter: " + std::move(why));
+        return failure(errc::python_not_found,
+                       script.string() + " does not run a Python interpreter: " + std::move(why));
     };
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
@@ -64,13 +65,16 @@ inline result<std::filesystem::path> named_python(std::filesystem::path const& w
     return failure(errc::python_not_found, who + " names " + wanted.string() + ", which is no program that can be run");
 }
 
-inline std::filesystem::path python_in(std::filesystem::path const& environment) { return environment / "bin" / "python"; }
+inline std::filesystem::path python_in(std::filesystem::path const& environment) {
+    return environment / "bin" / "python";
+}
 
 } // namespace detail
 
 IPYBOX_DECL result<std::filesystem::path> find_python(std::filesystem::path const& wanted) {
     if (!wanted.empty()) return detail::named_python(wanted, "the option `python`");
-    if (char const* named = std::getenv("IPYBOX_PYTHON"); named && *named) return detail::named_python(named, "IPYBOX_PYTHON");
+    if (char const* named = std::getenv("IPYBOX_PYTHON"); named && *named)
+        return detail::named_python(named, "IPYBOX_PYTHON");
     if (char const* active = std::getenv("VIRTUAL_ENV"); active && *active)
         return detail::named_python(detail::python_in(active), "VIRTUAL_ENV");
 
@@ -83,9 +87,9 @@ IPYBOX_DECL result<std::filesystem::path> find_python(std::filesystem::path cons
     }
     auto const python = os::find_program("python3");
     if (!python.empty()) return detail::usable(python);
-    return failure(errc::python_not_found,
-                   "no Python interpreter: neither the option `python`, IPYBOX_PYTHON nor VIRTUAL_ENV names one, there is no .venv in or above the "
-                   "current directory, and no python3 on PATH");
+    return failure(errc::python_not_found, "no Python interpreter: neither the option `python`, IPYBOX_PYTHON nor "
+                                           "VIRTUAL_ENV names one, there is no .venv in or above the "
+                                           "current directory, and no python3 on PATH");
 }
 
 IPYBOX_DECL environment kernel_environment(environment const& more) {

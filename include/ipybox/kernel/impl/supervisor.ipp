@@ -43,7 +43,7 @@ IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chro
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_launch launch, os::unique_fd stream,
-                                                                        os::unique_fd action) {
+                                                                         os::unique_fd action) {
     auto const core = core_;
     detail::json request = {{"op", "fork"},
                             {"env", launch.env},
@@ -60,10 +60,9 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::vector<std::string> argv,
-                                                                         kernel_launch launch) {
+                                                                          kernel_launch launch) {
     auto const core = core_;
-    detail::json request = {
-        {"op", "spawn"}, {"argv", argv}, {"env", launch.env}, {"cwd", launch.working_dir.string()}};
+    detail::json request = {{"op", "spawn"}, {"argv", argv}, {"env", launch.env}, {"cwd", launch.working_dir.string()}};
     auto const bound = launch.start_bound;
     auto const start = [&](detail::completion<result<supervised_process>> done) {
         core->start_process(std::move(request), {}, bound, std::move(done));

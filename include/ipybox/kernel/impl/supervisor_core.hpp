@@ -7,7 +7,6 @@
 #include <ipybox/os/process.hpp>
 
 #include <asio/posix/stream_descriptor.hpp>
-
 #include <nlohmann/json.hpp>
 
 #include <array>

@@ -55,8 +55,10 @@ IPYBOX_DECL supervisor_core::supervisor_core(asio::any_io_executor executor, sup
     if (options_.duty != supervisor_options::role::spawns_only) return;
     // Short, because the names of Unix sockets are.
     std::string name = "/tmp/ipybox-XXXXXX";
-    if (::mkdtemp(name.data()) != nullptr) private_dir_ = name;
-    else failure_ = system_failure("making a directory below /tmp", errno);
+    if (::mkdtemp(name.data()) != nullptr)
+        private_dir_ = name;
+    else
+        failure_ = system_failure("making a directory below /tmp", errno);
 }
 
 IPYBOX_DECL supervisor_core::~supervisor_core() {
@@ -65,7 +67,8 @@ IPYBOX_DECL supervisor_core::~supervisor_core() {
     if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
 }
 
-IPYBOX_DECL void supervisor_core::when_ready(std::chrono::milliseconds bound, completion<result<supervisor_info>> done) {
+IPYBOX_DECL void supervisor_core::when_ready(std::chrono::milliseconds bound,
+                                             completion<result<supervisor_info>> done) {
     asio::dispatch(executor_, [self = shared_from_this(), bound, done = std::move(done)]() mutable {
         self->ensure_started();
         if (self->failure_) return done(failure(*self->failure_));
@@ -100,18 +103,22 @@ IPYBOX_DECL void supervisor_core::signal(int pid, int number, completion<result<
         auto answer = self->bounded(std::chrono::seconds(2), std::move(done));
         json message = {{"op", "signal"}, {"pid", pid}, {"signal", number}, {"group", true}};
         self->request(std::move(message), {}, [answer](result<json> reply) {
-            if (reply) (*answer)(result<void>());
-            else (*answer)(failure(reply));
+            if (reply)
+                (*answer)(result<void>());
+            else
+                (*answer)(failure(reply));
         });
     });
 }
 
-IPYBOX_DECL void supervisor_core::wait_for(std::shared_ptr<supervised_state::watch> ending, completion<exit_status> done) {
-    asio::dispatch(executor_, [self = shared_from_this(), ending = std::move(ending), done = std::move(done)]() mutable {
-        if (ending->status) return done(*ending->status);
-        if (self->failure_) return done(exit_status());
-        ending->waiters.push_back(std::move(done));
-    });
+IPYBOX_DECL void supervisor_core::wait_for(std::shared_ptr<supervised_state::watch> ending,
+                                           completion<exit_status> done) {
+    asio::dispatch(executor_,
+                   [self = shared_from_this(), ending = std::move(ending), done = std::move(done)]() mutable {
+                       if (ending->status) return done(*ending->status);
+                       if (self->failure_) return done(exit_status());
+                       ending->waiters.push_back(std::move(done));
+                   });
 }
 
 IPYBOX_DECL void supervisor_core::discard(int pid) {
@@ -184,9 +191,10 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
     if (os::send_datagram(control->ours.get(), greeting(options_), attached) != os::transfer::done)
         return failure(system_failure("greeting the supervisor", errno));
 
-    auto process = os::start_process(
-        *wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}});
-    if (!process) return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
+    auto process =
+        os::start_process(*wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}});
+    if (!process)
+        return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
     return launched{std::move(*process), std::move(control->ours), std::move(standard_error)};
 }
 
@@ -204,7 +212,8 @@ IPYBOX_DECL void supervisor_core::adopt(launched started) {
     await_standard_error();
 }
 
-IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_fd> descriptors, answer_function answer) {
+IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_fd> descriptors,
+                                          answer_function answer) {
     ensure_started();
     if (failure_) return answer(failure(*failure_));
     auto const id = ++last_id_;
@@ -237,10 +246,11 @@ IPYBOX_DECL void supervisor_core::flush() {
 }
 
 IPYBOX_DECL void supervisor_core::await_control() {
-    control_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](asio::error_code cancelled) {
-        auto const self = weak.lock();
-        if (self && !cancelled && self->read_control()) self->await_control();
-    });
+    control_.async_wait(asio::posix::stream_descriptor::wait_read,
+                        [weak = weak_from_this()](asio::error_code cancelled) {
+                            auto const self = weak.lock();
+                            if (self && !cancelled && self->read_control()) self->await_control();
+                        });
 }
 
 /// Handles what has arrived; false at the end.
@@ -281,12 +291,15 @@ IPYBOX_DECL bool supervisor_core::read_standard_error() {
 
 IPYBOX_DECL void supervisor_core::dispatch(std::string_view datagram) {
     auto const message = json::parse(datagram, nullptr, false);
-    if (!message.is_object()) return fail(error(errc::protocol_error, "the supervisor sent something that is no JSON object"));
+    if (!message.is_object())
+        return fail(error(errc::protocol_error, "the supervisor sent something that is no JSON object"));
     if (message.contains("event")) return on_event(message);
 
     auto const id = message.find("id");
-    auto const waiting = id != message.end() && id->is_number_integer() ? answers_.find(id->get<std::int64_t>()) : answers_.end();
-    if (waiting == answers_.end()) return fail(error(errc::protocol_error, "the supervisor answered what was not asked"));
+    auto const waiting =
+        id != message.end() && id->is_number_integer() ? answers_.find(id->get<std::int64_t>()) : answers_.end();
+    if (waiting == answers_.end())
+        return fail(error(errc::protocol_error, "the supervisor answered what was not asked"));
     auto const answer = std::move(waiting->second);
     answers_.erase(waiting);
     auto const refused = message.find("error");
@@ -308,7 +321,8 @@ IPYBOX_DECL void supervisor_core::on_event(json const& event) {
     if (kind == "exit") {
         auto const number = [&event](char const* name) {
             auto const found = event.find(name);
-            return found != event.end() && found->is_number_integer() ? std::optional<int>(found->get<int>()) : std::nullopt;
+            return found != event.end() && found->is_number_integer() ? std::optional<int>(found->get<int>())
+                                                                      : std::nullopt;
         };
         if (auto const pid = number("pid")) on_exit(*pid, {number("code"), number("signal")});
     }

@@ -38,7 +38,8 @@ IPYBOX_DECL result<socket_pair> make_stream_pair(int buffer) {
     return pair;
 }
 
-IPYBOX_DECL transfer send_datagram(int socket, std::string_view bytes, std::span<unique_fd const> descriptors) noexcept {
+IPYBOX_DECL transfer send_datagram(int socket, std::string_view bytes,
+                                   std::span<unique_fd const> descriptors) noexcept {
     static constexpr std::size_t most = 8;
     alignas(cmsghdr) char control[CMSG_SPACE(most * sizeof(int))] = {};
     iovec part{const_cast<char*>(bytes.data()), bytes.size()};

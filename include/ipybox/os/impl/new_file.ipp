@@ -13,7 +13,8 @@
 
 namespace ipybox::os {
 
-IPYBOX_DECL result<new_file> make_file(std::filesystem::path const& directory, std::string_view stem, std::string_view suffix) {
+IPYBOX_DECL result<new_file> make_file(std::filesystem::path const& directory, std::string_view stem,
+                                       std::string_view suffix) {
     std::error_code cannot;
     std::filesystem::create_directories(directory, cannot);
     if (cannot) return failure(system_failure("making the directory " + directory.string(), cannot.value()));

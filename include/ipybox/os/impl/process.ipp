@@ -47,7 +47,7 @@ IPYBOX_UNSANITIZED inline int run_child(void* argument) {
         ::_exit(127);
     };
     // Ignored signals would stay ignored through exec, and handlers are not ours to run.
-    struct sigaction standard {};
+    struct sigaction standard{};
     standard.sa_handler = SIG_DFL;
     for (int number = 1; number < NSIG; ++number) (void)::sigaction(number, &standard, nullptr);
 
@@ -209,7 +209,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     // No handler of ours may run in the child while it shares our memory.
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t const pid = detail::clone_without_fork(detail::run_child, stack.get() + stack_size,
-                              CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
+                                                 CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
     int const clone_error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     if (pid < 0) return failure(system_failure("clone", clone_error));
@@ -219,8 +219,10 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     (void)child.wait(std::chrono::seconds(1));
     auto const step = std::string_view(plan.failed_step);
     auto what = "starting " + spec.argv.front();
-    if (step == "chdir") what = "changing to the directory " + working_dir;
-    else if (step != "execve") what.append(" (").append(step).append(")");
+    if (step == "chdir")
+        what = "changing to the directory " + working_dir;
+    else if (step != "execve")
+        what.append(" (").append(step).append(")");
     return failure(system_failure(what, plan.failure));
 }
 
@@ -229,7 +231,8 @@ IPYBOX_DECL std::filesystem::path find_program(std::string const& name) {
         std::error_code ignored;
         return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
     };
-    if (name.find('/') != std::string::npos) return runnable(name) ? std::filesystem::absolute(name) : std::filesystem::path();
+    if (name.find('/') != std::string::npos)
+        return runnable(name) ? std::filesystem::absolute(name) : std::filesystem::path();
     char const* path = std::getenv("PATH");
     for (std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin"; !rest.empty();) {
         auto const folder = rest.substr(0, rest.find(':'));

@@ -80,7 +80,8 @@ IPYBOX_DECL void event_queue::next(completion<event> reader) {
     std::function<void()> tell;
     {
         std::scoped_lock const lock(mutex_);
-        if (auto taken = take_locked(tell)) reader(std::move(*taken));
+        if (auto taken = take_locked(tell))
+            reader(std::move(*taken));
         else {
             reader_ = std::move(reader);
             tell = std::exchange(on_read_, nullptr);

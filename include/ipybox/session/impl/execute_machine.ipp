@@ -44,22 +44,27 @@ IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
         return nothing_new();
     }
     if (m.type == "input_request")
-        return input_wanted{jupyter::field(m.content, "prompt"), flag(m.content, "password"), std::move(m.parent_header)};
+        return input_wanted{jupyter::field(m.content, "prompt"), flag(m.content, "password"),
+                            std::move(m.parent_header)};
     return on_output(m);
 }
 
 /// Output counts whoever its parent is: threads and tasks of earlier cells go on writing.
 IPYBOX_DECL execute_step execute_machine::on_output(jupyter::message& m) {
     if (m.type == "stream") {
-        auto const stream = jupyter::field(m.content, "name") == "stderr" ? output_stream::stderr_ : output_stream::stdout_;
+        auto const stream =
+            jupyter::field(m.content, "name") == "stderr" ? output_stream::stderr_ : output_stream::stdout_;
         return output_chunk{stream, jupyter::take_text(m, "text")};
     }
     if (m.type == "clear_output") return clear_wanted{flag(m.content, "wait")};
 
     display shown;
-    if (m.type == "execute_result") shown.kind = display_kind::execute_result;
-    else if (m.type == "update_display_data") shown.kind = display_kind::update_display_data;
-    else if (m.type != "display_data") return nothing_new();
+    if (m.type == "execute_result")
+        shown.kind = display_kind::execute_result;
+    else if (m.type == "update_display_data")
+        shown.kind = display_kind::update_display_data;
+    else if (m.type != "display_data")
+        return nothing_new();
     if (auto const meta = m.content.find("metadata"); meta != m.content.end() && meta->is_object())
         shown.metadata = meta->dump(-1, ' ', false, jupyter::json::error_handler_t::replace);
     if (auto const transient = m.content.find("transient"); transient != m.content.end())

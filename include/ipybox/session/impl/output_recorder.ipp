@@ -10,6 +10,9 @@
 
 namespace ipybox::detail {
 
+/// What one result holds, however small they are.
+inline constexpr std::size_t most_displays = 10'000;
+
 inline std::size_t display_size(display const& d) noexcept { return d.data.size() + d.metadata.size(); }
 
 IPYBOX_DECL void output_recorder::write(std::string_view text) {
@@ -30,7 +33,13 @@ IPYBOX_DECL void output_recorder::show(display& d) {
         }
     } else {
         if (auto const* plain = d.data.find("text/plain")) text_.append(*plain);
-        result_.displays.push_back(fitting(d));
+        if (result_.displays.size() < most_displays) {
+            result_.displays.push_back(fitting(d));
+        } else if (!failure_) {
+            auto text = "more than " + std::to_string(most_displays) +
+                        " displays in one execution: a stream has yielded the others, the result lacks them";
+            failure_ = error(errc::message_too_large, std::move(text));
+        }
     }
 }
 
@@ -56,11 +65,16 @@ IPYBOX_DECL display output_recorder::fitting(display const& d) {
     }
     display kept = d;
     kept.data = mime_bundle();
+    kept.metadata = "{}";
     auto file = os::make_file(places_.spill_dir, "ipybox-display-", ".json");
-    auto const text = d.data.to_json().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    nlohmann::json const whole = {{"data", d.data.to_json()},
+                                  {"metadata", nlohmann::json::parse(d.metadata, nullptr, false)}};
+    auto const text = whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
     auto const written = file ? os::write_all(*file, text) : result<void>(ipybox::failure(file.error()));
-    if (written) kept.spill_file = file->path;
-    else if (!failure_) failure_ = written.error();
+    if (written)
+        kept.spill_file = file->path;
+    else if (!failure_)
+        failure_ = written.error();
     return kept;
 }
 

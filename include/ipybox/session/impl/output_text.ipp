@@ -46,8 +46,10 @@ IPYBOX_DECL void output_text::append(std::string_view text) {
 IPYBOX_DECL void output_text::begin_spilling() {
     spilling_ = true;
     auto file = os::make_file(spill_dir_, "ipybox-output-", ".txt");
-    if (file) spill_ = std::move(*file);
-    else failure_ = std::move(file).error();
+    if (file)
+        spill_ = std::move(*file);
+    else
+        failure_ = std::move(file).error();
     spill(head_);
     if (head_.size() <= half_) return;
     auto const cut = whole_characters(head_, half_);

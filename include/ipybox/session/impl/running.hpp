@@ -9,6 +9,7 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -24,7 +25,8 @@ class session::running {
         : session_(owner), execution_(e), serial_(++owner.serial_), started_(clock::now()),
           recorder_({owner.options_.images_dir, owner.options_.spill_dir, owner.options_.max_output}),
           machine_(request_id_, owner.link_->completes_with()),
-          ladder_(time_budget(e.options.timeout, started_), owner.options_.interrupt_grace), freshness_(freshness) {}
+          ladder_(time_budget(budget_of(e.options), started_), std::min(owner.options_.interrupt_grace, longest_wait)),
+          freshness_(freshness) {}
 
     asio::awaitable<result<execution_result>> run() {
         begin();
@@ -33,8 +35,10 @@ class session::running {
             if (next == stop_ladder::step::interrupt) interrupt();
             next = stop_ladder::step::none;
             auto item = co_await session_.inbox_.pop(over_ ? clock::time_point::max() : ladder_.deadline());
-            if (item) std::visit([this](auto& what) { on(what); }, *item);
-            else next = ladder_.on_time(clock::now());
+            if (item)
+                std::visit([this](auto& what) { on(what); }, *item);
+            else
+                next = ladder_.on_time(clock::now());
             if (execution_.unwanted && !over_ && next == stop_ladder::step::none)
                 next = ladder_.end(execution_.unwanted->reason, clock::now());
         }
@@ -46,6 +50,14 @@ class session::running {
 
   private:
     using clock = time_budget::clock;
+
+    /// Ten years: longer than any code runs, and far from overflowing the clock.
+    static constexpr std::chrono::milliseconds longest_wait = std::chrono::hours(10 * 365 * 24);
+
+    static std::optional<clock::duration> budget_of(execute_options const& options) {
+        if (!options.timeout) return std::nullopt;
+        return std::min(*options.timeout, longest_wait);
+    }
 
     [[nodiscard]] bool abandoned() const noexcept { return execution_.unwanted && execution_.unwanted->at_once; }
     [[nodiscard]] bool ended() const noexcept { return abandoned() || death_ || (over_ && calls_ == 0); }
@@ -185,11 +197,16 @@ class session::running {
         output.kernel_restarted = freshness_ == kernel_freshness::fresh;
 
         std::optional<error> why;
-        if (abandoned()) why = error(execution_.unwanted->reason, "");
-        else if (ladder_.reason()) why = error(*ladder_.reason(), ending_text(killed));
-        else if (death_) why = death_;
-        else if (over_ && over_->exception) why = error(errc::python_error, std::move(*over_->exception));
-        else if (output_failure) why = output_failure;
+        if (abandoned())
+            why = error(execution_.unwanted->reason, "");
+        else if (ladder_.reason())
+            why = error(*ladder_.reason(), ending_text(killed));
+        else if (death_)
+            why = death_;
+        else if (over_ && over_->exception)
+            why = error(errc::python_error, std::move(*over_->exception));
+        else if (output_failure)
+            why = output_failure;
         if (!why) return output;
         return failure(why->with_output(std::make_shared<execution_result const>(std::move(output))));
     }

@@ -19,7 +19,8 @@ inline constexpr std::size_t late_output_bound = std::size_t(1) << 20;
 
 inline std::filesystem::path directory_or(std::filesystem::path const& wanted, char const* standard) {
     std::error_code ignored;
-    return std::filesystem::absolute(wanted.empty() ? std::filesystem::path(standard) : wanted, ignored).lexically_normal();
+    return std::filesystem::absolute(wanted.empty() ? std::filesystem::path(standard) : wanted, ignored)
+        .lexically_normal();
 }
 
 inline executor_options with_absolute_paths(executor_options options) {
@@ -34,8 +35,8 @@ inline executor_options with_absolute_paths(executor_options options) {
 IPYBOX_DECL session::session(home where, session_parts parts)
     : home_(std::move(where)), options_(with_absolute_paths(std::move(parts.options))),
       approval_(std::move(parts.approval)), wrap_(std::move(parts.wrap)), shares_supervisor_(parts.shared != nullptr),
-      link_(std::move(parts.link)), supervisor_(std::move(parts.shared)),
-      inbox_(home_.executor), receiving_changed_(home_.executor) {}
+      link_(std::move(parts.link)), supervisor_(std::move(parts.shared)), inbox_(home_.executor),
+      receiving_changed_(home_.executor) {}
 
 /// Runs work at home, behind what was handed over before.
 template <class Work>
@@ -76,8 +77,12 @@ void session::end_waiting(Predicate wanted, errc reason) {
     for (auto const& e : ended) deliver(*e, failure(reason));
 }
 
-IPYBOX_DECL void session::start(completion<result<void>> done) { submit(control_request{order::start, std::move(done)}); }
-IPYBOX_DECL void session::reset(completion<result<void>> done) { submit(control_request{order::reset, std::move(done)}); }
+IPYBOX_DECL void session::start(completion<result<void>> done) {
+    submit(control_request{order::start, std::move(done)});
+}
+IPYBOX_DECL void session::reset(completion<result<void>> done) {
+    submit(control_request{order::reset, std::move(done)});
+}
 IPYBOX_DECL void session::stop(completion<result<void>> done) { submit(control_request{order::stop, std::move(done)}); }
 
 IPYBOX_DECL void session::execute(std::shared_ptr<execution> e) {
@@ -107,9 +112,12 @@ IPYBOX_DECL void session::cancel() {
 IPYBOX_DECL void session::interrupt(completion<result<void>> done) {
     on_home([done = std::move(done)](session& self) mutable {
         if (self.state_ != kernel_state::busy) return done(result<void>());
-        auto const forward = [link = self.link_]() -> asio::awaitable<result<void>> { co_return co_await link->interrupt(); };
+        auto const forward = [link = self.link_]() -> asio::awaitable<result<void>> {
+            co_return co_await link->interrupt();
+        };
         auto const shared = std::make_shared<completion<result<void>>>(std::move(done));
-        asio::co_spawn(self.home_.executor, forward, [shared](std::exception_ptr, result<void> sent) { (*shared)(std::move(sent)); });
+        asio::co_spawn(self.home_.executor, forward,
+                       [shared](std::exception_ptr, result<void> sent) { (*shared)(std::move(sent)); });
     });
 }
 
@@ -129,8 +137,10 @@ IPYBOX_DECL void session::close() {
     if (own) own->end();
     if (!home_.thread) return;
     // Closed by one of its own handlers, the thread cannot wait for itself: another one does.
-    if (home_.is_here()) std::thread([thread = std::move(home_.thread)]() mutable { thread.reset(); }).detach();
-    else home_.thread->join();
+    if (home_.is_here())
+        std::thread([thread = std::move(home_.thread)]() mutable { thread.reset(); }).detach();
+    else
+        home_.thread->join();
 }
 
 /// Executions that wait are ended at once, the running one is told.
@@ -147,8 +157,10 @@ IPYBOX_DECL void session::unwant(execution const* which, execution::ending how) 
 }
 
 IPYBOX_DECL void session::deliver(execution& e, result<execution_result> outcome) {
-    if (e.events) e.events->finish(std::move(outcome));
-    else e.done(std::move(outcome));
+    if (e.events)
+        e.events->finish(std::move(outcome));
+    else
+        e.done(std::move(outcome));
 }
 
 // --- serving -----------------------------------------------------------------------------------------------------------
@@ -157,8 +169,10 @@ IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) 
     while (!self->requests_.empty()) {
         auto next = std::move(self->requests_.front());
         self->requests_.pop_front();
-        if (auto* c = std::get_if<control_request>(&next)) co_await self->obey(std::move(*c));
-        else co_await self->run(std::move(std::get<std::shared_ptr<execution>>(next)));
+        if (auto* c = std::get_if<control_request>(&next))
+            co_await self->obey(std::move(*c));
+        else
+            co_await self->run(std::move(std::get<std::shared_ptr<execution>>(next)));
     }
     if (self->closing_) {
         co_await self->stop_kernel();
@@ -206,7 +220,8 @@ IPYBOX_DECL asio::awaitable<result<execution_result>> session::perform(std::shar
     auto freshness = co_await ensure_kernel();
     if (!freshness) co_return failure(freshness);
     if (e->unwanted) co_return failure(e->unwanted->reason);
-    if (state_ == kernel_state::idle) state_ = kernel_state::busy; // else it is dead again, which is the first thing to be heard
+    if (state_ == kernel_state::idle)
+        state_ = kernel_state::busy; // else it is dead again, which is the first thing to be heard
     running now(*this, *e, *freshness);
     auto outcome = co_await now.run();
     if (state_ == kernel_state::busy) state_ = kernel_state::idle;
@@ -324,8 +339,10 @@ IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self
             self->on_end(std::move(m).error());
             break;
         }
-        if (self->current_) self->inbox_.push(std::move(*m));
-        else self->on_late(std::move(*m));
+        if (self->current_)
+            self->inbox_.push(std::move(*m));
+        else
+            self->on_late(std::move(*m));
     }
     self->receiving_ = false;
     self->receiving_changed_.cancel();

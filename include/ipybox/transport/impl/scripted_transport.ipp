@@ -43,9 +43,10 @@ IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::replies() {
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::raises(std::string ename, std::string evalue) {
     jupyter::json const lines = {ename + ": " + evalue};
-    return sends({jupyter::channel::shell,
-                  "execute_reply",
-                  {{"status", "error"}, {"ename", std::move(ename)}, {"evalue", std::move(evalue)}, {"traceback", lines}}});
+    return sends(
+        {jupyter::channel::shell,
+         "execute_reply",
+         {{"status", "error"}, {"ename", std::move(ename)}, {"evalue", std::move(evalue)}, {"traceback", lines}}});
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::expect(std::string code) {
@@ -101,7 +102,8 @@ struct scripted_transport::state {
     bool dead = false;
 };
 
-IPYBOX_DECL scripted_transport::scripted_transport(std::shared_ptr<kernel_script> script) : script_(std::move(script)) {}
+IPYBOX_DECL scripted_transport::scripted_transport(std::shared_ptr<kernel_script> script)
+    : script_(std::move(script)) {}
 
 IPYBOX_DECL asio::awaitable<result<kernel_info>> scripted_transport::start(std::shared_ptr<supervisor>, kernel_launch) {
     auto const executor = co_await asio::this_coro::executor;
@@ -150,7 +152,8 @@ IPYBOX_DECL asio::awaitable<result<void>> scripted_transport::interrupt() {
 }
 
 IPYBOX_DECL asio::awaitable<void> scripted_transport::stop() {
-    if (auto const kernel = std::exchange(state_, nullptr)) kernel->end(error(errc::kernel_died, "the kernel was stopped"));
+    if (auto const kernel = std::exchange(state_, nullptr))
+        kernel->end(error(errc::kernel_died, "the kernel was stopped"));
     co_return;
 }
 

@@ -23,7 +23,9 @@ inline void append_u32(std::string& to, std::size_t value) {
 
 /// Parses what stands behind the length of a message.
 inline result<jupyter::message> parse_stream_message(std::string_view body) {
-    auto const malformed = [] { return failure(errc::protocol_error, "a message of the kernel has wrong frame sizes"); };
+    auto const malformed = [] {
+        return failure(errc::protocol_error, "a message of the kernel has wrong frame sizes");
+    };
     if (body.size() < 2) return malformed();
     auto const channel = static_cast<unsigned char>(body[0]);
     std::size_t const count = static_cast<unsigned char>(body[1]);
@@ -96,7 +98,8 @@ IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next() 
     if (available() < 4) return std::nullopt;
     auto const length = detail::read_u32(bytes_.get() + begin_);
     if (length > largest_stream_message)
-        return failure(errc::message_too_large, "a message of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");
+        return failure(errc::message_too_large,
+                       "a message of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");
     if (available() - 4 < length) return std::nullopt;
     auto m = detail::parse_stream_message({bytes_.get() + begin_ + 4, length});
     begin_ += 4 + std::size_t(length);
