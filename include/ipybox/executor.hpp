@@ -15,8 +15,9 @@
 namespace ipybox {
 
 /**
- * \brief Runs Python code in a stateful, sandboxed IPython kernel and asks the application before any action runs.
- * \details The front door. The kernel is forked by a supervisor inside the sandbox; without another choice the sandbox is bubblewrap and every action is rejected.
+ * \brief Runs Python code in a stateful, sandboxed IPython kernel.
+ * \details The front door. The kernel is forked by a supervisor inside the sandbox; without another choice that is bubblewrap. The approval policy decides about actions
+ * that leave the kernel; there are none yet, and without a policy they will be rejected.
  * What is permissive is named by the caller: `no_sandbox{}`, `auto_approval{}`.
  * \par Thread safety as executor_base
  * \par Example \snippet 01_hello.cpp execute

@@ -24,6 +24,7 @@ struct input_wanted {
 };
 struct execution_over {
     std::string pager_text;                    ///< what the code showed in the pager (`print?`)
+    bool leaving = false;                      ///< the code called `exit()`: the kernel ends behind its reply
     std::optional<python_exception> exception; ///< none: status ok
 };
 

@@ -79,7 +79,7 @@ struct transport_traits {
 
 /**
  * \brief What kernel there is and how it is reached. The seam is the Jupyter message, not bytes.
- * \details All operations run on the executor's strand, one `receive` and one other operation at a time:
+ * \details All operations run on the executor's strand, one of each kind at a time; an `interrupt` does not wait for a `send`:
  * * `start(supervisor, launch)` starts (or finds) a fresh kernel and completes when it answers. Called again after `stop`.
  * * `send(message)` completes when the message is on its way.
  * * `receive()` completes with the next message of the kernel. At the kernel's end it fails with errc::kernel_died, which carries how it ended; every

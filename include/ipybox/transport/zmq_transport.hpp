@@ -35,7 +35,7 @@ struct zmq_options {
  * behaves as a forked one does: output comes within 10 ms, tracebacks are plain, `kernel_launch::after_cell` holds. A running kernel is left as
  * it is: `start` connects, `stop` disconnects, and `kernel_launch` counts for its bound alone.
  *
- * Sockets are driven by the executor; libzmq has one thread of its own. Nothing is periodic, whether the kernel lives or not.
+ * Sockets are driven by the executor; libzmq has two threads of its own. Nothing is periodic, whether the kernel lives or not.
  *
  * \par Errors of start
  * errc::kernelspec_not_found, invalid_argument — its name, its program; errc::ipykernel_missing; errc::kernel_start_failed — it ended while starting (with its

@@ -52,7 +52,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     ~supervisor_core();
 
     void when_ready(std::chrono::milliseconds bound, completion<result<supervisor_info>> done);
-    void start_process(json request, std::vector<os::unique_fd> descriptors, std::chrono::milliseconds bound,
+    void start_process(json message, std::vector<os::unique_fd> descriptors, std::chrono::milliseconds bound,
                        completion<result<supervised_process>> done);
     void signal(int pid, int number, completion<result<void>> done);
     void wait_for(std::shared_ptr<supervised_state::watch> ending, completion<exit_status> done);

@@ -185,7 +185,7 @@ IPYBOX_DECL void process::kill_tree() const noexcept {
 IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors) {
     if (spec.argv.empty()) return failure(errc::invalid_argument, "a launch specification has no program");
     std::vector<std::string> variables;
-    for (auto const& [name, value] : spec.env) variables.push_back(name + "=" + value);
+    for (auto const& [name, value] : spec.env) variables.push_back(std::string(name).append("=").append(value));
     auto const argv = detail::pointers(spec.argv);
     auto const env = detail::pointers(variables);
     auto const working_dir = spec.working_dir.string();

@@ -20,17 +20,19 @@ inline bool flag(jupyter::json const& content, char const* name) {
     return found != content.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// The text of the `page` payloads of a reply.
-inline std::string pager_text(jupyter::json const& content) {
-    std::string text;
+/// What the payloads of a reply say: text for the pager, and that the kernel is about to end.
+inline execution_over read_payloads(jupyter::json const& content) {
+    execution_over over;
     auto const payloads = content.find("payload");
-    if (payloads == content.end() || !payloads->is_array()) return text;
+    if (payloads == content.end() || !payloads->is_array()) return over;
     for (auto const& payload : *payloads) {
-        if (jupyter::field(payload, "source") != "page") continue;
+        auto const source = jupyter::field(payload, "source");
+        if (source == "ask_exit") over.leaving = true;
+        if (source != "page") continue;
         auto const data = payload.find("data");
-        if (data != payload.end()) text += strip_ansi(jupyter::field(*data, "text/plain"));
+        if (data != payload.end()) over.pager_text += strip_ansi(jupyter::field(*data, "text/plain"));
     }
-    return text;
+    return over;
 }
 
 IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
@@ -74,7 +76,7 @@ IPYBOX_DECL execute_step execute_machine::on_output(jupyter::message& m) {
 }
 
 IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
-    execution_over over{pager_text(m.content), std::nullopt};
+    auto over = read_payloads(m.content);
     auto const status = jupyter::field(m.content, "status");
     if (status != "ok") {
         over.exception = exception_in(m.content);

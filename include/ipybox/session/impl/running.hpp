@@ -34,16 +34,18 @@ class session::running {
         while (!ended() && next != stop_ladder::step::kill) {
             if (next == stop_ladder::step::interrupt) interrupt();
             next = stop_ladder::step::none;
-            auto item = co_await session_.inbox_.pop(over_ ? clock::time_point::max() : ladder_.deadline());
+            auto item = co_await session_.inbox_.pop(over_ ? leave_by_ : ladder_.deadline());
             if (item)
                 std::visit([this](auto& what) { on(what); }, *item);
+            else if (over_)
+                give_up_leaving();
             else
                 next = ladder_.on_time(clock::now());
             if (execution_.unwanted && !over_ && next == stop_ladder::step::none)
                 next = ladder_.end(execution_.unwanted->reason, clock::now());
         }
         // A kernel that had to be killed, or died of the interrupt, is replaced: the caller asked for an end, not for a dead executor.
-        bool const killed = next == stop_ladder::step::kill || (death_ && ladder_.reason());
+        bool const killed = next == stop_ladder::step::kill || (death_ && !over_ && ladder_.reason());
         if (killed && !abandoned() && co_await session_.replace_kernel()) freshness_ = kernel_freshness::fresh;
         co_return outcome(killed);
     }
@@ -60,7 +62,9 @@ class session::running {
     }
 
     [[nodiscard]] bool abandoned() const noexcept { return execution_.unwanted && execution_.unwanted->at_once; }
-    [[nodiscard]] bool ended() const noexcept { return abandoned() || death_ || (over_ && calls_ == 0); }
+    [[nodiscard]] bool ended() const noexcept {
+        return abandoned() || death_ || (over_ && calls_ == 0 && !over_->leaving);
+    }
 
     void begin() {
         if (auto late = std::exchange(session_.late_, {}); !late.empty())
@@ -173,6 +177,14 @@ class session::running {
     void follow(execution_over over) {
         if (!over.pager_text.empty()) write({output_stream::stdout_, over.pager_text});
         over_ = std::move(over);
+        // The execution is over when the kernel is gone: what is asked of it afterwards finds a dead one, not a leaving one.
+        if (over_->leaving) leave_by_ = clock::now() + std::chrono::seconds(1);
+    }
+
+    /// The kernel said that it would end, and does not.
+    void give_up_leaving() {
+        over_->leaving = false;
+        leave_by_ = clock::time_point::max();
     }
 
     void write(output_chunk chunk) {
@@ -201,7 +213,7 @@ class session::running {
             why = error(execution_.unwanted->reason, "");
         else if (ladder_.reason())
             why = error(*ladder_.reason(), ending_text(killed));
-        else if (death_)
+        else if (death_ && !over_)
             why = death_;
         else if (over_ && over_->exception)
             why = error(errc::python_error, std::move(*over_->exception));
@@ -230,6 +242,7 @@ class session::running {
     stop_ladder ladder_;
     kernel_freshness freshness_;
     std::optional<execution_over> over_;
+    clock::time_point leave_by_ = clock::time_point::max();
     std::optional<error> death_;
     int calls_ = 0;
 };

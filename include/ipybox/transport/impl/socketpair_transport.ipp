@@ -53,7 +53,7 @@ struct socketpair_transport::connection {
         co_await asio::async_write(c->socket, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, broken));
         c->writing = false;
         c->written.cancel();
-        if (broken) co_return failure(errc::kernel_died, "the kernel's socket is closed: " + broken.message());
+        if (broken) co_return failure(co_await death(c->process));
         co_return result<void>();
     }
 
