@@ -48,8 +48,8 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     /// Sends a request of the link's own and waits for its reply. Whatever else arrives meanwhile on `shell` and `iopub` is dropped.
     asio::awaitable<result<message>> ask(message request, clock::time_point deadline);
 
-    /// The same on the control channel, beside a `receive`: nothing is dropped.
-    asio::awaitable<result<void>> ask_control(std::string type, clock::time_point deadline);
+    /// The same without content, beside a `receive`: nothing is dropped.
+    asio::awaitable<result<void>> ask_beside(channel on, std::string type, clock::time_point deadline);
 
     /// Waits for any message on iopub, until the deadline at most.
     asio::awaitable<result<bool>> hears_iopub(clock::time_point deadline);
@@ -379,22 +379,23 @@ IPYBOX_DECL asio::awaitable<result<bool>> zmq_link::hears_iopub(clock::time_poin
     }
 }
 
-IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_control(std::string type, clock::time_point deadline) {
+IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_beside(channel on, std::string type,
+                                                               clock::time_point deadline) {
     auto const self = shared_from_this();
-    message request(channel::control, std::move(type), jupyter::json::object());
+    message request(on, std::move(type), jupyter::json::object());
     auto const id = request.id = own_id();
     expected_reply const expected(asked_, id);
     if (auto sent = send(std::move(request)); !sent) co_return sent;
     for (;;) {
         while (held_.size() < held_limit) {
-            auto m = take(channel::control);
+            auto m = take(on);
             if (!m) break;
             if (*m) held_.push_back(std::move(**m));
         }
         if (asked_[id]) co_return result<void>();
         if (auto good = state(); !good) co_return good;
         if (clock::now() >= deadline)
-            co_return failure(errc::kernel_unresponsive, "the kernel did not answer on its control channel");
+            co_return failure(errc::kernel_unresponsive, "the kernel did not answer within the bound");
         co_await change(deadline);
     }
 }

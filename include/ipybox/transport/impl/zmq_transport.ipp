@@ -35,6 +35,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> host, kernel_launch launch);
     asio::awaitable<result<kernel_info>> attach(std::chrono::milliseconds bound);
     asio::awaitable<result<void>> interrupt();
+    asio::awaitable<result<void>> recover();
     asio::awaitable<void> stop();
 
     /// None before the kernel was reached.
@@ -57,6 +58,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     jupyter::connection_info info_;
     std::filesystem::path file_; // the connection file that was written, if any
     supervised_process process_;
+    bool interrupted_ = false; // and no request was answered since
     std::shared_ptr<zmq_link> link_;
     bool python_ = false;
     bool stopped_ = false;
@@ -340,12 +342,28 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::interrupt() {
         auto sent = co_await process_.signal(SIGINT);
         if (!sent) co_return sent;
     } else {
-        auto answered = co_await link_->ask_control("interrupt_request", clock::now() + std::chrono::seconds(2));
+        auto answered =
+            co_await link_->ask_beside(channel::control, "interrupt_request", clock::now() + std::chrono::seconds(2));
         if (!answered) co_return answered;
     }
     // ipykernel cancels a cell that awaits from its signal handler in a way that does not wake its loop: any message does.
     if (python_) link_->poke();
+    interrupted_ = true;
     co_return result<void>();
+}
+
+/// A signal that comes between two requests makes ipykernel lose the next one without an answer. So it gets one that may be lost.
+IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::recover() {
+    auto const self = shared_from_this();
+    if (!interrupted_) co_return result<void>();
+    result<void> answered;
+    for (int attempt = 0; attempt < 4; ++attempt) {
+        auto const deadline = clock::now() + std::chrono::milliseconds(500);
+        answered = co_await link_->ask_beside(channel::shell, "kernel_info_request", deadline);
+        if (answered || answered.error() != errc::kernel_unresponsive) break;
+    }
+    if (answered) interrupted_ = false;
+    co_return answered;
 }
 
 IPYBOX_DECL asio::awaitable<void> zmq_kernel::stop() {
@@ -392,7 +410,10 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::share
 
 IPYBOX_DECL asio::awaitable<result<void>> zmq_transport::send(jupyter::message m) {
     if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
-    co_return kernel_->link()->send(std::move(m));
+    auto const kernel = kernel_;
+    if (m.type == "execute_request")
+        if (auto ready = co_await kernel->recover(); !ready) co_return ready;
+    co_return kernel->link()->send(std::move(m));
 }
 
 IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_transport::receive() {
