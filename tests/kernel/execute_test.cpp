@@ -270,8 +270,10 @@ TEST_CASE("stdout and stderr are told apart", "[kernel][compat]") {
 
 TEST_CASE("output below Python is kept, in order where the code waits for it", "[kernel][compat]") {
     kernel_box<> box;
-    CHECK(box.run("import subprocess\nprint('1')\n_ = subprocess.run(['echo', '2'])\nprint('3')\n_ = "
-                  "subprocess.run(['echo', '4'])\nprint('5')") == "1\n2\n3\n4\n5");
+    CHECK(
+        box.run(
+            "import subprocess\nprint('1', flush=True)\n_ = subprocess.run(['echo', '2'])\nprint('3', flush=True)\n_ = "
+            "subprocess.run(['echo', '4'])\nprint('5', flush=True)") == "1\n2\n3\n4\n5");
     auto const text =
         box.run("import os, ctypes\nos.write(1, b'from a descriptor\\n')\nctypes.CDLL(None).puts(b'from C')\n"
                 "_ = ctypes.CDLL(None).fflush(None)");

@@ -42,6 +42,10 @@ struct zmq_options {
  * status and what it wrote), nothing listens, TCP through a sandbox with a network of its own; errc::kernel_unresponsive — not within
  * `kernel_launch::start_bound`; errc::protocol_error — the connection file, or messages signed with another key; what the supervisor fails with
  *
+ * \par Errors of send
+ * errc::kernel_unresponsive — after an interrupt the kernel gives no sign of life for two seconds: stock ipykernel may lose its way when a signal
+ * comes between two requests. `stop` and `start` bring a fresh one
+ *
  * \par Errors of receive
  * errc::kernel_died — after all messages that had arrived; carries the status of a kernel that was started here. errc::not_running — after `stop`.
  * errc::protocol_error, message_too_large — one message is not usable; later ones may be
