@@ -12,8 +12,8 @@ namespace ipybox::test {
 /// A directory that goes with the test.
 class scratch_dir {
   public:
-    scratch_dir() {
-        std::string name = "/tmp/ipybox-test-XXXXXX"; // short: Unix sockets go into it
+    explicit scratch_dir(std::filesystem::path const& parent = "/tmp") { // short: Unix sockets go into it
+        auto name = (parent / "ipybox-test-XXXXXX").string();
         if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
         path_ = name;
     }

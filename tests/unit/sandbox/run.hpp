@@ -3,6 +3,8 @@
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
+#include <support/scratch_dir.hpp>
+
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/wait.h>
@@ -16,25 +18,7 @@
 
 namespace sandbox_test {
 
-/// A directory of its own, removed with all that is in it.
-class scratch_dir {
-  public:
-    explicit scratch_dir(std::filesystem::path const& parent = "/tmp") {
-        auto name = (parent / "ipybox-test-XXXXXX").string();
-        if (::mkdtemp(name.data())) path_ = name;
-    }
-    scratch_dir(scratch_dir const&) = delete;
-    scratch_dir& operator=(scratch_dir const&) = delete;
-    ~scratch_dir() {
-        std::error_code ec;
-        if (!path_.empty()) std::filesystem::remove_all(path_, ec);
-    }
-
-    std::filesystem::path const& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
+using ipybox::test::scratch_dir;
 
 struct outcome {
     int code;
