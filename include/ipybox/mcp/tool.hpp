@@ -9,15 +9,15 @@ namespace ipybox::mcp {
 
 /**
  * \brief A tool as its server lists it (MCP 2025-11-25, "Tools", data type Tool).
- * \details All of it comes from the server and is not to be trusted.
+ * \details All of it comes from the server and is not to be trusted. Schemas keep the order of their members.
  */
 struct tool {
-    std::string name;                                       ///< how it is called
-    std::optional<std::string> title = {};                  ///< its name for people
-    std::optional<std::string> description = {};            ///< what it does, Markdown by custom
-    nlohmann::json input_schema = nlohmann::json::object(); ///< JSON Schema of the arguments
-    std::optional<nlohmann::json> output_schema = {};       ///< JSON Schema of `structuredContent`
-    std::optional<nlohmann::json> annotations = {};         ///< hints such as `readOnlyHint`
+    std::string name;                                                       ///< how it is called
+    std::optional<std::string> title = {};                                  ///< its name for people
+    std::optional<std::string> description = {};                            ///< what it does, Markdown by custom
+    nlohmann::ordered_json input_schema = nlohmann::ordered_json::object(); ///< JSON Schema of the arguments
+    std::optional<nlohmann::ordered_json> output_schema = {};               ///< JSON Schema of `structuredContent`
+    std::optional<nlohmann::json> annotations = {};                         ///< hints such as `readOnlyHint`
 };
 
 } // namespace ipybox::mcp
