@@ -10,5 +10,4 @@ set(ipybox_test_environment
   "PATH=path_list_prepend:${ipybox_test_python_dir}"
   "ASAN_OPTIONS=set:detect_stack_use_after_return=1"
   "UBSAN_OPTIONS=set:print_stacktrace=1"
-  "LSAN_OPTIONS=set:suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0"
   "TSAN_OPTIONS=set:suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp:second_deadlock_stack=1")

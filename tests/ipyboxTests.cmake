@@ -40,7 +40,14 @@ function(ipybox_add_test_program name)
   endif()
   catch_discover_tests(${name} ${spec}
     TEST_PREFIX "${name}: "
-    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120 ENVIRONMENT_MODIFICATION "${ipybox_test_environment}")
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
+  # Of a property that is a list, catch_discover_tests would set the first element alone.
+  set(environment ${CMAKE_CURRENT_BINARY_DIR}/${name}_environment.cmake)
+  file(WRITE ${environment}
+    "if(${name}_TESTS)\n"
+    "  set_tests_properties(\${${name}_TESTS} PROPERTIES ENVIRONMENT_MODIFICATION [==[${ipybox_test_environment}]==])\n"
+    "endif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${environment})
 endfunction()
 
 # The cases of a program tagged [compat], once more with every interpreter of IPYBOX_COMPAT_PYTHONS.

@@ -62,6 +62,12 @@ class scripted_box {
         box_ = std::make_unique<executor_type>(options_, deny_approval(), no_sandbox(), scripted_transport(script_));
     }
 
+    /// Makes the executor anew with another script: the thread of the one before may still use its own.
+    void renew() {
+        script_ = std::make_shared<kernel_script>();
+        adapt([](executor_options&) {});
+    }
+
     /// Makes the executor anew on a context of the application.
     void on(asio::any_io_executor const& io) {
         box_ =

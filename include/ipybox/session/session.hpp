@@ -63,7 +63,7 @@ class session : public std::enable_shared_from_this<session> {
     void reset(completion<result<void>> done);
     void stop(completion<result<void>> done);
 
-    /// Ends everything: the last call. Where the session has a thread of its own, it has ended on return.
+    /// Ends everything: the last call. Where the session has a thread of its own, it has ended on return, unless that is the caller.
     void close();
 
     [[nodiscard]] kernel_state state() const noexcept { return state_; }

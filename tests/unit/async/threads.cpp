@@ -65,6 +65,22 @@ TEST_CASE("io_thread: runs what is posted, and to the end what is under way", "[
     twice.join();
 }
 
+TEST_CASE("io_thread: let go by what it runs, it runs that and the rest to the end", "[tsan]") {
+    for (int i = 0; i < 20; ++i) {
+        auto own = std::make_unique<io_thread>();
+        auto const executor = own->get_executor();
+        std::promise<void> posted; // a context must not go before `post` has returned
+        std::promise<bool> rest;
+        asio::post(executor, [&, executor, own = std::move(own)]() mutable {
+            posted.get_future().wait();
+            own.reset();
+            asio::post(executor, [&, executor] { rest.set_value(executor.running_in_this_thread()); });
+        });
+        posted.set_value();
+        CHECK(rest.get_future().get());
+    }
+}
+
 TEST_CASE("home: a thread of its own knows itself", "[tsan]") {
     auto const home = own_home();
     REQUIRE(home.thread);

@@ -2,7 +2,7 @@
 
 #include <ipybox/jupyter/message.hpp>
 
-#include <openssl/rand.h>
+#include <sys/random.h>
 
 #include <array>
 #include <cstdlib>
@@ -77,8 +77,8 @@ IPYBOX_DECL std::string take_text(message& m, std::string_view name) {
 
 IPYBOX_DECL std::string new_message_id() {
     std::array<unsigned char, 16> random{};
-    // Without randomness ids could collide or be guessed: nothing sensible can go on then.
-    if (::RAND_bytes(random.data(), static_cast<int>(random.size())) != 1) std::abort();
+    // Without randomness ids could collide or be guessed: nothing sensible can go on then. (OpenSSL's would cost every thread a state of its own.)
+    if (::getentropy(random.data(), random.size()) != 0) std::abort();
     static constexpr char digits[] = "0123456789abcdef";
     std::string id;
     id.reserve(2 * random.size());

@@ -9,7 +9,6 @@
 #include <asio/detached.hpp>
 #include <asio/post.hpp>
 
-#include <thread>
 #include <utility>
 
 namespace ipybox::detail {
@@ -135,12 +134,7 @@ IPYBOX_DECL void session::close() {
     }
     // Also where nobody runs the application's I/O context any more, no process is left.
     if (own) own->end();
-    if (!home_.thread) return;
-    // Closed by one of its own handlers, the thread cannot wait for itself: another one does.
-    if (home_.is_here())
-        std::thread([thread = std::move(home_.thread)]() mutable { thread.reset(); }).detach();
-    else
-        home_.thread->join();
+    if (home_.thread) home_.thread->join();
 }
 
 /// Executions that wait are ended at once, the running one is told.
