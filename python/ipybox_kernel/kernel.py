@@ -17,6 +17,7 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError, UsageError
 
+from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
@@ -39,6 +40,7 @@ class HandlersKernel(IPythonKernel):
         self.commands = ShellCommands(self.shell, self.streams)
         self.tracebacks = Tracebacks(self.shell, self.publish_error)
         self.shell.displayhook.quiet = self.quiet
+        self.formats = PlainFormats(self.shell.display_formatter)
         self.shell.enable_gui = enable_gui
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
@@ -190,7 +192,7 @@ class HandlersKernel(IPythonKernel):
     def quiet(self) -> bool:
         """Whether the cell ends in a semicolon. (IPython looks at the end of its history: another cell, perhaps.)"""
         code = self.get_parent("shell").get("content", {}).get("code", "")
-        return bool(self.shell.displayhook.semicolon_at_end_of_expression(code))
+        return ";" in code and bool(self.shell.displayhook.semicolon_at_end_of_expression(code))
 
     def finish_cell(self) -> None:
         """Puts the working directory right and sends everything that was written."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import select
 import threading
@@ -15,6 +16,34 @@ if TYPE_CHECKING:
 LEADING = 0.001  # from the first write of a quiet stream to its flush
 INTERVAL = 0.010  # between flushes of a busy one
 GRACE = 1.0  # from the host's hang-up to the end of a kernel that does not notice it
+CLOCK_MONOTONIC = 1
+
+libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: these calls take a microsecond
+
+
+class Timer:
+    """A timerfd. (``os`` has them from Python 3.13 on.)
+
+    Whoever sets it does not wake the thread that waits for it, which is what makes printing cheap.
+    """
+
+    def __init__(self) -> None:
+        self.fd = libc.timerfd_create(CLOCK_MONOTONIC, os.O_CLOEXEC | os.O_NONBLOCK)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_create")
+        self._spec = (ctypes.c_long * 4)()
+
+    def set(self, seconds: float) -> None:
+        """Makes the descriptor readable after a while; 0: never."""
+        self._spec[3] = int(seconds * 1e9)
+        libc.timerfd_settime(self.fd, 0, self._spec, None)
+
+    def reset(self) -> None:
+        """Makes the descriptor unreadable."""
+        try:
+            os.read(self.fd, 8)
+        except BlockingIOError:
+            pass  # set anew meanwhile
 
 
 class Service:
@@ -22,28 +51,35 @@ class Service:
 
     def __init__(self, streams: Streams, link: Link) -> None:
         self.streams = streams
-        self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.timer = Timer()
+        self.due = False  # something waits for the timer
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.hangup = link.socket.fileno()
         self.flushed = 0.0
         threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
-    def wake(self) -> None:
-        """Something was printed."""
-        os.eventfd_write(self.event, 1)
+    def expect(self) -> None:
+        """Something was printed: it is sent soon. For those who hold the lock, as is `settle`."""
+        if not self.due:
+            self.due = True
+            self.timer.set(max(LEADING, self.flushed + INTERVAL - time.monotonic()))
+
+    def settle(self) -> None:
+        """Everything has been sent."""
+        if self.due:
+            self.due = False
+            self.timer.set(0)
 
     def _run(self) -> None:
         poller = select.poll()
-        for fd in (self.event, *self.captures):
+        for fd in (self.timer.fd, *self.captures):
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
-        deadline: float | None = None
         while True:
-            wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
-            for fd, event in poller.poll(wait):
-                if fd == self.event:
-                    os.eventfd_read(self.event)
-                    deadline = deadline or max(time.monotonic() + LEADING, self.flushed + INTERVAL)
+            for fd, event in poller.poll():
+                if fd == self.timer.fd:
+                    self.timer.reset()
+                    self._flush()
                 elif event & select.POLLIN:
                     self.captures[fd].pump()
                 elif fd in self.captures:
@@ -51,11 +87,9 @@ class Service:
                 else:
                     time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
                     os._exit(0)
-            if deadline is not None and time.monotonic() >= deadline:
-                self._flush()
-                deadline = None
 
     def _flush(self) -> None:
         with self.streams.lock:
+            self.due = False
             self.streams.flush_text()
-        self.flushed = time.monotonic()
+            self.flushed = time.monotonic()

@@ -241,7 +241,7 @@ class Streams:
             if capture:
                 capture.drain()
         if self.service:
-            self.service.wake()
+            self.service.expect()
 
     def flush_text(self) -> None:
         for out in (self.out, self.err):
@@ -253,6 +253,9 @@ class Streams:
         libc.fflush(None)
         self.out.flush()
         self.err.flush()
+        if self.service:
+            with interrupts, self.lock:
+                self.service.settle()
 
     def _before_fork(self) -> None:
         interrupts.__enter__()

@@ -111,7 +111,9 @@ def user_frames(frames: TracebackType | None) -> TracebackType | None:
         frames = frames.tb_next
     chain: TracebackType | None = None
     for entry in reversed(kept):
-        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        # An interrupt may strike before a function's first line: then there is no number.
+        line = entry.tb_lineno or entry.tb_frame.f_code.co_firstlineno
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, line)
     return chain
 
 

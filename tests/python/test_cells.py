@@ -155,6 +155,28 @@ def test_output_comes_before_what_is_displayed_after_it(any_kernel: Kernel) -> N
     assert "".join(kind[0] for kind in kinds).replace("ss", "s") == "sdsdsd"
 
 
+@pytest.mark.parametrize("value", ["42", "2.5", "1j", "True", "'text'", "b'bytes'"])
+def test_plain_values_are_shown_as_ipython_shows_them(kernel: Kernel, value: str) -> None:
+    """They are formatted in a shorter way, until somebody registers something for them."""
+    assert kernel.run(value).of("execute_result")[0].content["data"] == {"text/plain": value}
+    ask = "get_ipython().display_formatter.formatters['text/html'].for_type(%s, lambda v: '<b>')"
+    kernel.run(ask % f"type({value})")
+    assert kernel.run(value).of("execute_result")[0].content["data"] == {"text/plain": value, "text/html": "<b>"}
+
+
+def test_formatters_for_text(kernel: Kernel) -> None:
+    kernel.run("%precision 3")
+    assert kernel.run("2 / 3").value == "0.667"
+    kernel.run("get_ipython().display_formatter.formatters['text/plain'].for_type(int, lambda v, p, c: p.text('int'))")
+    assert kernel.run("42").value == "int"
+    assert (
+        kernel.run("class Number(int):\n    def _repr_html_(self): return '<i>'\nNumber()")
+        .of("execute_result")[0]
+        .content["data"]["text/html"]
+        == "<i>"
+    )
+
+
 def test_pager(any_kernel: Kernel) -> None:
     payload = any_kernel.run("print?").reply["payload"]
     assert payload[0]["source"] == "page" and "Prints the values" in payload[0]["data"]["text/plain"]

@@ -167,6 +167,52 @@ def reseed() -> None:
     if numpy_random:
         numpy_random.seed()
 )py"},
+{"formats", R"py("""Representations of plain values, found without asking every formatter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PLAIN = frozenset({int, float, complex, bool, str, bytes})
+
+
+class PlainFormats:
+    """Goes before the display formatter's ``format``.
+
+    It asks a dozen formatters about each value. The built-in scalars have no ``_repr_*_`` methods and cannot get any:
+    as long as nobody has registered something with one of these formatters, ``text/plain`` is all there will be.
+    """
+
+    def __init__(self, formatter: Any) -> None:
+        self.formatter = formatter
+        self.ask = formatter.format
+        self.plain = formatter.formatters["text/plain"]
+        self.others = [kind for kind in formatter.formatters.values() if kind is not self.plain]
+        self.others += [formatter.ipython_display_formatter, formatter.mimebundle_formatter]
+        self.kinds = len(formatter.formatters)
+        self.registered = self._registered()
+        formatter.format = self.format
+
+    def format(self, value: Any, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """As ``DisplayFormatter.format``."""
+        if type(value) not in PLAIN or include or exclude or not self._untouched():
+            return self.ask(value, include=include, exclude=exclude)  # type: ignore[no-any-return]
+        text = self.plain(value)
+        return ({} if text is None else {"text/plain": text}), {}
+
+    def _untouched(self) -> bool:
+        formatters = self.formatter.formatters
+        return (
+            len(formatters) == self.kinds
+            and formatters.get("text/plain") is self.plain
+            and self._registered() == self.registered
+        )
+
+    def _registered(self) -> int:
+        return sum(
+            len(kind.type_printers) + len(kind.deferred_printers) + len(kind.singleton_printers) for kind in self.others
+        )
+)py"},
 {"interrupt", R"py("""SIGINT: when it may stop a cell, and when it has to wait."""
 
 from __future__ import annotations
@@ -274,6 +320,7 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError, UsageError
 
+from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
@@ -296,6 +343,7 @@ class HandlersKernel(IPythonKernel):
         self.commands = ShellCommands(self.shell, self.streams)
         self.tracebacks = Tracebacks(self.shell, self.publish_error)
         self.shell.displayhook.quiet = self.quiet
+        self.formats = PlainFormats(self.shell.display_formatter)
         self.shell.enable_gui = enable_gui
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
@@ -447,7 +495,7 @@ class HandlersKernel(IPythonKernel):
     def quiet(self) -> bool:
         """Whether the cell ends in a semicolon. (IPython looks at the end of its history: another cell, perhaps.)"""
         code = self.get_parent("shell").get("content", {}).get("code", "")
-        return bool(self.shell.displayhook.semicolon_at_end_of_expression(code))
+        return ";" in code and bool(self.shell.displayhook.semicolon_at_end_of_expression(code))
 
     def finish_cell(self) -> None:
         """Puts the working directory right and sends everything that was written."""
@@ -613,12 +661,12 @@ async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
 
 
 def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
-    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
+)py"
+R"py(    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
     kernel.add_done_callback(lambda _: loop.stop())
     while not kernel.done():
         try:
-)py"
-R"py(            loop.run_forever()
+            loop.run_forever()
         except (KeyboardInterrupt, SystemExit):
             interrupts.cancel()  # it struck in another task than the cell's
     kernel.result()
@@ -1029,6 +1077,7 @@ def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
 
 from __future__ import annotations
 
+import ctypes
 import os
 import select
 import threading
@@ -1042,6 +1091,34 @@ if TYPE_CHECKING:
 LEADING = 0.001  # from the first write of a quiet stream to its flush
 INTERVAL = 0.010  # between flushes of a busy one
 GRACE = 1.0  # from the host's hang-up to the end of a kernel that does not notice it
+CLOCK_MONOTONIC = 1
+
+libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: these calls take a microsecond
+
+
+class Timer:
+    """A timerfd. (``os`` has them from Python 3.13 on.)
+
+    Whoever sets it does not wake the thread that waits for it, which is what makes printing cheap.
+    """
+
+    def __init__(self) -> None:
+        self.fd = libc.timerfd_create(CLOCK_MONOTONIC, os.O_CLOEXEC | os.O_NONBLOCK)
+        if self.fd < 0:
+            raise OSError(ctypes.get_errno(), "timerfd_create")
+        self._spec = (ctypes.c_long * 4)()
+
+    def set(self, seconds: float) -> None:
+        """Makes the descriptor readable after a while; 0: never."""
+        self._spec[3] = int(seconds * 1e9)
+        libc.timerfd_settime(self.fd, 0, self._spec, None)
+
+    def reset(self) -> None:
+        """Makes the descriptor unreadable."""
+        try:
+            os.read(self.fd, 8)
+        except BlockingIOError:
+            pass  # set anew meanwhile
 
 
 class Service:
@@ -1049,28 +1126,35 @@ class Service:
 
     def __init__(self, streams: Streams, link: Link) -> None:
         self.streams = streams
-        self.event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self.timer = Timer()
+        self.due = False  # something waits for the timer
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.hangup = link.socket.fileno()
         self.flushed = 0.0
         threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
-    def wake(self) -> None:
-        """Something was printed."""
-        os.eventfd_write(self.event, 1)
+    def expect(self) -> None:
+        """Something was printed: it is sent soon. For those who hold the lock, as is `settle`."""
+        if not self.due:
+            self.due = True
+            self.timer.set(max(LEADING, self.flushed + INTERVAL - time.monotonic()))
+
+    def settle(self) -> None:
+        """Everything has been sent."""
+        if self.due:
+            self.due = False
+            self.timer.set(0)
 
     def _run(self) -> None:
         poller = select.poll()
-        for fd in (self.event, *self.captures):
+        for fd in (self.timer.fd, *self.captures):
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
-        deadline: float | None = None
         while True:
-            wait = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
-            for fd, event in poller.poll(wait):
-                if fd == self.event:
-                    os.eventfd_read(self.event)
-                    deadline = deadline or max(time.monotonic() + LEADING, self.flushed + INTERVAL)
+            for fd, event in poller.poll():
+                if fd == self.timer.fd:
+                    self.timer.reset()
+                    self._flush()
                 elif event & select.POLLIN:
                     self.captures[fd].pump()
                 elif fd in self.captures:
@@ -1078,14 +1162,12 @@ class Service:
                 else:
                     time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
                     os._exit(0)
-            if deadline is not None and time.monotonic() >= deadline:
-                self._flush()
-                deadline = None
 
     def _flush(self) -> None:
         with self.streams.lock:
+            self.due = False
             self.streams.flush_text()
-        self.flushed = time.monotonic()
+            self.flushed = time.monotonic()
 )py"},
 {"session", R"py("""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
 
@@ -1584,7 +1666,7 @@ class Streams:
             if capture:
                 capture.drain()
         if self.service:
-            self.service.wake()
+            self.service.expect()
 
     def flush_text(self) -> None:
         for out in (self.out, self.err):
@@ -1596,6 +1678,9 @@ class Streams:
         libc.fflush(None)
         self.out.flush()
         self.err.flush()
+        if self.service:
+            with interrupts, self.lock:
+                self.service.settle()
 
     def _before_fork(self) -> None:
         interrupts.__enter__()
@@ -2039,7 +2124,9 @@ def user_frames(frames: TracebackType | None) -> TracebackType | None:
         frames = frames.tb_next
     chain: TracebackType | None = None
     for entry in reversed(kept):
-        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+        # An interrupt may strike before a function's first line: then there is no number.
+        line = entry.tb_lineno or entry.tb_frame.f_code.co_firstlineno
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, line)
     return chain
 
 
