@@ -30,36 +30,37 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     gc.enable()
     process.forget_signals()
     process.detach(birth.supervisor)
-    set_environment(birth.env)
+    os.environ.clear()
+    os.environ.update(birth.env)
+    time.tzset()
     set_import_path(birth.env)
     reseed()
+    if birth.actions:
+        kernel.connect_actions(birth.actions)
     kernel.run(Link(birth.stream), birth.restore_cwd)
 
 
-def set_environment(env: dict[str, str]) -> None:
+def environment(env: dict[str, str]) -> dict[str, str]:
     """Exactly what the host gave, and what keeps programs from colouring their output."""
-    os.environ.clear()
-    os.environ.update({**DEFAULTS, **matplotlib_place(env), **env})
-    time.tzset()
+    return {**DEFAULTS, **matplotlib_place(env), **env}
 
 
 def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
     """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
-    home = os.path.join(env.get("HOME", "/"), ".cache", "matplotlib")
+    home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
     while not os.path.lexists(home):
         home = os.path.dirname(home)
     if os.access(home, os.W_OK):
         return {}
-    place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
     try:
-        os.mkdir(place, 0o700)
-        for known in glob.glob(os.path.join(home, "fontlist-*.json")):
-            shutil.copy(known, place)
-    except FileExistsError:
-        pass
+        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
+        if not os.path.lexists(place):
+            os.makedirs(place, 0o700, exist_ok=True)
+            for known in glob.glob(os.path.join(home, "fontlist-*.json")):
+                shutil.copy(known, place)
+        return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
     except OSError:
         return {}
-    return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
 
 
 def set_import_path(env: dict[str, str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -22,6 +23,7 @@ class Interrupts:
         self.depth = 0
         self.pending = False
         self.cancelled = False
+        self.wake: Callable[[], object] = lambda: None  # called when an interrupt comes inside a shield
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
@@ -46,6 +48,7 @@ class Interrupts:
             self.early = True
         elif self.depth:
             self.pending = True
+            self.wake()
         else:
             self.deliver()
 
@@ -61,6 +64,10 @@ class Interrupts:
         if self.task is not None and self.loop is not None:
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)
+
+    def waiting(self) -> bool:
+        """Whether one is waiting for the end of this thread's shield."""
+        return self.pending and threading.get_ident() == self.main
 
     def __enter__(self) -> None:
         if threading.get_ident() == self.main:

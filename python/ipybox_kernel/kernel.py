@@ -7,6 +7,7 @@ import builtins
 import getpass
 import inspect
 import os
+import socket
 import sys
 import threading
 from collections import deque
@@ -64,6 +65,19 @@ class HandlersKernel(IPythonKernel):
         self.shell_channel_thread = self.main_thread()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
+
+    def connect_actions(self, stream: socket.socket) -> None:
+        """Lets cells ask the host for tools and programs."""
+        from ipybox_kernel import actions, aliases, magics, programs
+
+        actions.current = actions.ActionChannel(stream, self.cell)
+        self.commands.programs = programs.Programs(actions.current)
+        magics.install(self.shell, self.commands, self.commands.programs)
+        aliases.install()
+
+    def cell(self) -> str:
+        """The id of the request that is being handled."""
+        return self.session.request.get("msg_id", "") if interrupts.armed else ""
 
     async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Handles requests, one after the other. Returns between two of them."""

@@ -122,7 +122,12 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
+    return [*(partial(rehearse, built, code) for code in WARM_UP), load_actions, gc.freeze]
+
+
+def load_actions() -> None:
+    """Imports what kernels with actions need beside."""
+    from ipybox_kernel import aliases, magics, tools  # noqa: F401
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+
+DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # which Python or the supervisor ignores
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,7 +38,7 @@ def forget_signals() -> None:
 
 def default_signals() -> None:
     """Undoes what an exec would keep."""
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in DEFAULT_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
 
 
@@ -73,6 +77,37 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     except ProcessLookupError:
         return False
     return True
+
+
+def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+    """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
+
+    posix_spawn does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
+    """
+    error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for path in candidates(argv[0], env):
+        try:
+            return os.posix_spawn(
+                path,
+                argv,
+                env,
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(descriptors)],
+                setsid=True,
+                setsigmask=[],
+                setsigdef=DEFAULT_SIGNALS,
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as denied:
+            error = denied  # said if nothing better is found
+    raise error
+
+
+def candidates(program: str, env: dict[str, str]) -> list[str]:
+    """The files that a program's name may mean."""
+    if "/" in program:
+        return [program]
+    return [os.path.join(directory, program) for directory in os.get_exec_path(env)]
 
 
 def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:

@@ -7,14 +7,16 @@ import select
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
-from ipybox_kernel.pipe import available, text_decoder
+from ipybox_kernel.pipe import Pump
+
+if TYPE_CHECKING:
+    from ipybox_kernel.programs import Programs
 
 SHELL = "/bin/sh"
-READ = 65536
 INTERRUPT_GRACE = 0.25
 
 Write = Callable[[str], Any]
@@ -26,25 +28,41 @@ class ShellCommands:
     def __init__(self, shell: Any, streams: Any) -> None:
         self.shell = shell
         self.streams = streams
+        self.programs: Programs | None = None  # the host's; the kernel starts its own where there are none
         shell.system = shell.system_piped = shell.system_raw = self.system
         shell.getoutput = self.getoutput
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""
-        command = self.shell.var_expand(cmd, depth=1)
-        self.streams.flush()
-        code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
-        self.streams.flush()
-        self.shell.user_ns["_exit_code"] = code
-        if getattr(self.shell, "system_raise_on_error", False) and code:
-            raise subprocess.CalledProcessError(code, command)
+        self.show(self.shell.var_expand(cmd, depth=1), "shell")
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
         """Runs a command and returns what it writes, to stdout and stderr."""
+        command = self.shell.var_expand(cmd, depth=depth + 1)
         parts: list[str] = []
-        run(self.shell.var_expand(cmd, depth=depth + 1), parts.append, None)
+        if self.programs:
+            code = self.programs.run([SHELL, "-c", command], "shell", parts.append, None)
+        else:
+            code = run(command, parts.append, None)
+        self.finish(command, code)
         text = "".join(parts)
         return SList(text.splitlines()) if split else LSString(text)
+
+    def show(self, command: str, kind: str) -> None:
+        """Runs a command that has no more variables in it; its output appears as the cell's."""
+        self.streams.flush()
+        if self.programs:
+            code = self.programs.run([SHELL, "-c", command], kind, sys.stdout.write, sys.stderr.write)
+        else:
+            code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
+        self.streams.flush()
+        self.finish(command, code)
+
+    def finish(self, command: str, code: int) -> None:
+        """A command has ended with this exit code."""
+        self.shell.user_ns["_exit_code"] = code
+        if getattr(self.shell, "system_raise_on_error", False) and code:
+            raise subprocess.CalledProcessError(code, command)
 
     @staticmethod
     def _target(stream: Any, own: Any) -> Any:
@@ -56,7 +74,7 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
     """Runs a command in the kernel's process group and returns its exit code, negative if a signal ended it.
 
     A target is an open file, which the command inherits, or a function that gets its text; stderr may be None for
-    "where stdout goes". This is the one place where a command starts.
+    "where stdout goes".
     """
     out, err = (subprocess.PIPE if callable(target) else target for target in (stdout, stderr or stdout))
     process = subprocess.Popen(
@@ -77,27 +95,6 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
                 pipe.close()
 
 
-class Pump:
-    """Forwards what arrives in a pipe as text."""
-
-    def __init__(self, fd: int, write: Write) -> None:
-        self.fd = fd
-        self.write = write
-        self.decoder = text_decoder()
-
-    def forward(self, size: int = READ) -> bool:
-        """Forwards one piece; false at the end of file."""
-        data = os.read(self.fd, size)
-        text = self.decoder.decode(data, final=not data)
-        if text:
-            self.write(text)
-        return bool(data)
-
-    def forward_available(self) -> None:
-        if size := available(self.fd):
-            self.forward(size)
-
-
 def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
     """Forwards until the process has ended. A background process may hold the pipes open: nobody waits for that."""
     ended = os.pidfd_open(process.pid)
@@ -109,7 +106,7 @@ def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
             ready = [fd for fd, _ in poller.poll()]
             if ended in ready:
                 for pump in pumps.values():
-                    pump.forward_available()
+                    pump.finish()
                 return
             for fd in ready:
                 if not pumps[fd].forward():

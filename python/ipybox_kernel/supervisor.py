@@ -13,6 +13,7 @@ import sys
 from collections import deque
 
 from ipybox_kernel import process
+from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
@@ -27,17 +28,25 @@ MAX_DESCRIPTORS = 8
 class Refused(Exception):
     """A request that cannot be done, and the kind of the error that answers it."""
 
-    def __init__(self, kind: str, text: str) -> None:
+    def __init__(self, kind: str, text: str, **details: object) -> None:
         super().__init__(text)
-        self.kind = kind
+        self.error = {"kind": kind, "text": text, **details}
 
 
 class Birth:
     """What a kernel gets to know when it is forked."""
 
-    def __init__(self, supervisor: int, stream: socket.socket, env: dict[str, str], restore_cwd: bool) -> None:
+    def __init__(
+        self,
+        supervisor: int,
+        stream: socket.socket,
+        actions: socket.socket | None,
+        env: dict[str, str],
+        restore_cwd: bool,
+    ) -> None:
         self.supervisor = supervisor
         self.stream = stream
+        self.actions = actions
         self.env = env
         self.restore_cwd = restore_cwd
 
@@ -50,6 +59,7 @@ class Supervisor:
         self.control = control
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
+        self.broker = Broker()
         self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
@@ -104,13 +114,13 @@ class Supervisor:
             number = request["id"]
             answer = self.answer(request, descriptors)
             if isinstance(answer, Birth):
-                birth, descriptors = answer, descriptors[1:]
+                birth, descriptors = answer, descriptors[2:]
             else:
                 self.send({"id": number, **answer})
         except Refused as refusal:
-            self.refuse(number, refusal.kind, str(refusal))
+            self.send({"id": number, "error": refusal.error})
         except (ValueError, KeyError, TypeError) as error:
-            self.refuse(number, "request", f"malformed request: {error!r}")
+            self.send({"id": number, "error": {"kind": "request", "text": f"malformed request: {error!r}"}})
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -122,6 +132,8 @@ class Supervisor:
             return self.fork(request, descriptors)
         if operation == "spawn":
             return self.spawn(request)
+        if operation == "run":
+            return self.run(request, descriptors)
         if operation == "signal":
             return self.signal(request)
         raise Refused("request", f"unknown operation {operation!r}")
@@ -130,9 +142,12 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
+        from ipybox_kernel import child
+
         env = checked_env(request["env"])
         restore_cwd = bool(request.get("restore_cwd"))
         self.enter(request.get("cwd"))
+        env = child.environment(env)
         try:
             pid = os.fork()
         except OSError as error:
@@ -140,22 +155,36 @@ class Supervisor:
             raise Refused("fork", str(error)) from None
         if pid == 0:
             self.close()
-            return Birth(self.pid, socket.socket(fileno=descriptors[0]), env, restore_cwd)
+            sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
+            return Birth(self.pid, sockets[0], sockets[1] if len(sockets) == 2 else None, env, restore_cwd)
         self.leave()
         self.living.add(pid)
+        self.broker.environments[pid] = env
         return {"pid": pid}
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Starts a program."""
-        argv = request["argv"]
-        if not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
-            raise Refused("request", "argv must be a list of strings")
-        env = checked_env(request["env"])
-        self.enter(request.get("cwd"))
+        """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
+        argv, env = checked_argv(request["argv"]), checked_env(request["env"])
+        return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid))
+
+    def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        """Starts a program that a kernel has asked for."""
+        kernel, argv = request["kernel"], checked_argv(request["argv"])
+        if len(descriptors) != 3:
+            raise Refused("request", "a program needs three descriptors")
+        if kernel not in self.broker.environments:
+            raise Refused("kernel", f"kernel {kernel} has ended")
+        env = checked_env(self.broker.environment(kernel, request["env"]))
+        started = self.start(argv, request.get("cwd"), lambda: process.start(argv, env, descriptors))
+        self.broker.owners[started["pid"]] = kernel
+        return started
+
+    def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> dict[str, Any]:
+        self.enter(cwd)
         try:
-            pid = process.run(argv, env, self.pid)
+            pid = program()
         except OSError as error:
-            raise Refused("exec", f"{argv[0]}: {error.strerror}") from None
+            raise Refused("exec", f"{argv[0]}: {error.strerror}", errno=error.errno) from None
         finally:
             self.leave()
         self.living.add(pid)
@@ -166,7 +195,7 @@ class Supervisor:
         pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
         self.reap()
         if pid not in self.living:
-            return {"sent": False}
+            return {"sent": group and self.broker.has_group(pid) and process.kill(pid, number, group=True)}
         # A child that was forked just now may not have its group yet; then it is alone.
         sent = group and process.kill(pid, number, group=True)
         return {"sent": sent or process.kill(pid, number)}
@@ -178,7 +207,7 @@ class Supervisor:
         try:
             os.chdir(directory)
         except OSError as error:
-            raise Refused("cwd", f"{directory}: {error.strerror}") from None
+            raise Refused("cwd", f"{directory}: {error.strerror}", errno=error.errno) from None
 
     def leave(self) -> None:
         os.fchdir(self.home)
@@ -186,14 +215,22 @@ class Supervisor:
     # Children
 
     def reap(self) -> None:
-        """Collects dead children; reports each of ours once nothing of what it started is left."""
+        """Collects dead children; reports programs of kernels at once, others when nothing of theirs is left."""
+        programs: dict[int, int] = {}
         while dead := peek():
-            if dead in self.living:
-                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
-                self.living.remove(dead)
-                self.ended[dead] = os.waitpid(dead, 0)[1]
-            else:
+            kernel = self.broker.forget(dead)
+            if dead not in self.living:
                 os.waitpid(dead, 0)
+            elif kernel is not None:
+                self.report(dead, os.waitpid(dead, 0)[1])
+            else:
+                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
+                self.ended[dead] = os.waitpid(dead, 0)[1]
+            self.living.discard(dead)
+            if kernel is not None:
+                programs[dead] = kernel
+        if programs or (self.ended and self.broker.owners):
+            self.broker.adopt(programs, self.living, alone=not self.ended)
         if self.ended and not self.kill_orphans():
             for pid, status in self.ended.items():
                 self.report(pid, status)
@@ -201,9 +238,9 @@ class Supervisor:
 
     def kill_orphans(self) -> bool:
         """Kills what dead children left behind; true as long as something was there. Their deaths wake us again."""
-        orphans = [pid for pid in process.children() if pid not in self.living]
+        orphans = self.broker.left(self.living)
         for pid in orphans:
-            process.kill(pid, signal.SIGKILL)
+            process.kill(pid, signal.SIGKILL, group=pid in self.living)
         return bool(orphans)
 
     def report(self, pid: int, status: int) -> None:
@@ -229,9 +266,6 @@ class Supervisor:
         except OSError:
             self.end()
 
-    def refuse(self, number: Any, kind: str, text: str) -> None:
-        self.send({"id": number, "error": {"kind": kind, "text": text}})
-
     def fail(self, kind: str, text: str) -> NoReturn:
         """Says why there will be no kernels, and ends."""
         self.send({"event": "failed", "kind": kind, "executable": sys.executable, "text": text})
@@ -251,6 +285,13 @@ def peek() -> int | None:
     except ChildProcessError:
         return None
     return found.si_pid if found else None
+
+
+def checked_argv(argv: Any) -> list[str]:
+    """The words of a program's command line, or a refusal."""
+    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
+        raise Refused("request", "argv must be a list of strings")
+    return argv
 
 
 def checked_env(env: Any) -> dict[str, str]:

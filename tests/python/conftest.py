@@ -28,6 +28,14 @@ def kernel(host: Host) -> Iterator[Kernel]:
     kernel.close()
 
 
+@pytest.fixture
+def acting(host: Host) -> Iterator[Kernel]:
+    """A kernel whose actions the test answers."""
+    kernel = host.fork(actions=True)
+    yield kernel
+    kernel.close()
+
+
 @pytest.fixture(params=["lean", "handlers"])
 def any_kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
     """The same test at both levels."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import select
@@ -10,9 +11,11 @@ import socket
 import struct
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from base64 import b64encode
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,7 +62,10 @@ class Host:
         )
         theirs.close()
         self.events: list[dict[str, Any]] = []
-        self.requests = 0
+        self.answers: dict[int, dict[str, Any]] = {}
+        self.requests = itertools.count(1)
+        self.changed = threading.Condition()
+        self.reading = False
         memory = os.memfd_create("sources")
         os.write(memory, json.dumps(sources() if texts is None else texts).encode())
         greeting = {"op": "hello", "protocol": 1, "preload": True, "level": "auto", "modules": [], **hello}
@@ -82,50 +88,78 @@ class Host:
 
     def event(self, kind: str, timeout: float = TIMEOUT, **match: Any) -> dict[str, Any]:
         """Waits for an event, also one that has come already."""
-        while True:
+
+        def find() -> dict[str, Any] | None:
             for event in self.events:
                 if event["event"] == kind and all(event[key] == value for key, value in match.items()):
                     self.events.remove(event)
                     return event
-            message = self.receive(timeout)
-            assert "event" in message, message
-            if message["event"] == "failed" and kind != "failed":
-                raise AssertionError(message)
-            self.events.append(message)
+                assert event["event"] != "failed", event
+            return None
+
+        return self.wait(find, timeout)
 
     def request(self, op: str, descriptors: list[int] | None = None, **fields: Any) -> dict[str, Any]:
         """Sends a request and waits for its answer."""
-        self.requests += 1
-        self.send({"op": op, "id": self.requests, **fields}, descriptors)
+        number = next(self.requests)
+        self.send({"op": op, "id": number, **fields}, descriptors)
+        return self.wait(lambda: self.answers.pop(number, None), TIMEOUT)
+
+    def wait(self, find: Callable[[], dict[str, Any] | None], timeout: float) -> dict[str, Any]:
+        """Waits, in any thread, until something has come. One of the threads that wait reads for all."""
         while True:
-            message = self.receive()
-            if "event" not in message:
-                assert message["id"] == self.requests
-                return message
-            self.events.append(message)
+            with self.changed:
+                if (found := find()) is not None:
+                    return found
+                if self.reading:
+                    assert self.changed.wait(timeout), "timeout"
+                    continue
+                self.reading = True
+            try:
+                message = self.receive(timeout)
+                with self.changed:
+                    if "event" in message:
+                        self.events.append(message)
+                    else:
+                        self.answers[message["id"]] = message
+            finally:
+                with self.changed:
+                    self.reading = False
+                    self.changed.notify_all()
 
     def fork(
-        self, env: dict[str, str] | None = None, cwd: str | os.PathLike[str] | None = None, restore_cwd: bool = False
+        self,
+        env: dict[str, str] | None = None,
+        cwd: str | os.PathLike[str] | None = None,
+        restore_cwd: bool = False,
+        actions: bool = False,
+        **options: Any,
     ) -> Kernel:
         """A new kernel that has said that it is up."""
         ours, theirs = socket.socketpair()
+        action_end, action_end_of_kernel = socket.socketpair()
         for end in (ours, theirs):
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                 end.setsockopt(socket.SOL_SOCKET, option, 4 << 20)
         answer = self.request(
             "fork",
-            [theirs.fileno()],
+            [theirs.fileno(), *([action_end_of_kernel.fileno()] if actions else [])],
             env=default_env() if env is None else env,
             cwd=None if cwd is None else os.fspath(cwd),
             restore_cwd=restore_cwd,
+            **options,
         )
         theirs.close()
+        action_end_of_kernel.close()
         if "error" in answer:
             ours.close()
+            action_end.close()
             raise AssertionError(answer["error"])
-        return Kernel(self, answer["pid"], ours)
+        kernel = Kernel(self, answer["pid"], ours)
+        kernel.actions = Actions(self, answer["pid"], action_end)
+        return kernel
 
-    def signal(self, pid: int, number: int, group: bool = True) -> bool:
+    def signal(self, pid: int | None, number: int, group: bool = True) -> bool:
         return bool(self.request("signal", pid=pid, signal=int(number), group=group)["sent"])
 
     def stderr(self) -> str:
@@ -133,6 +167,10 @@ class Host:
 
     def close(self) -> int:
         """Closes the control socket; returns the exit status of the supervisor."""
+        try:
+            self.control.shutdown(socket.SHUT_RDWR)  # which ends the waiting of other threads too
+        except OSError:
+            pass  # the supervisor has ended
         self.control.close()
         status = self.process.wait(TIMEOUT)
         os.close(self.stderr_file)
@@ -200,6 +238,7 @@ class Kernel:
         self.stream = stream
         self.buffer = bytearray()
         self.sizes: list[int] = []
+        self.actions: Actions
         first = self.receive()
         assert first.type == "status" and first.content["execution_state"] == "starting", first
 
@@ -282,6 +321,13 @@ class Kernel:
             self.send("interrupt_request", {"msg_id": request}, CONTROL)
         return self.host.signal(self.pid, signal.SIGINT)
 
+    def interrupt_when_started(self, code: str) -> Result:
+        """Runs a cell that says when it has started, and interrupts it then."""
+        request = self.start(code)
+        self.until("started")
+        self.interrupt()
+        return self.finish(request)
+
     def wait_closed(self) -> dict[str, Any]:
         """Waits for the end of file and the exit event."""
         while True:
@@ -294,6 +340,147 @@ class Kernel:
         if self.stream.fileno() >= 0:
             self.host.signal(self.pid, signal.SIGKILL)
             self.stream.close()
+            self.actions.close()
+
+
+class Refusal(Exception):
+    """An error that answers an action."""
+
+    def __init__(self, kind: str, text: str, **fields: Any) -> None:
+        super().__init__(text)
+        self.error = {"op": "error", "kind": kind, "text": text, **fields}
+
+
+@dataclass
+class Action:
+    """One request of a kernel."""
+
+    head: dict[str, Any]
+    body: bytes
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    pid: int | None = None  # of the program
+
+    def __getitem__(self, name: str) -> Any:
+        return self.head[name]
+
+
+class Actions:
+    """The host's end of an action socket: tools are functions here, programs run as `approve` lets them."""
+
+    def __init__(self, host: Host, kernel: int, stream: socket.socket) -> None:
+        self.host = host
+        self.kernel = kernel
+        self.stream = stream
+        self.sending = threading.Lock()
+        self.seen: list[Action] = []
+        self.outstanding: dict[int, Action] = {}
+        self.tools: dict[str, Callable[..., Any]] = {}
+        self.approve: Callable[[Action], object] = lambda action: None  # or it raises a Refusal
+        threading.Thread(target=self._serve_to_the_end, daemon=True).start()
+
+    def send(self, head: dict[str, Any], body: bytes = b"", descriptors: list[int] | None = None) -> None:
+        text = json.dumps(head).encode()
+        frame = struct.pack("<II", 4 + len(text) + len(body), len(text)) + text + body
+        with self.sending:
+            sent = socket.send_fds(self.stream, [frame[:65536]], descriptors or [])
+            self.stream.sendall(memoryview(frame)[sent:])
+
+    def argvs(self) -> list[list[str]]:
+        """What was asked for, in order."""
+        return [action["argv"] for action in self.seen if action["op"] == "run"]
+
+    def close(self) -> None:
+        try:
+            self.stream.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+    def _serve_to_the_end(self) -> None:
+        try:
+            self._serve()
+        except OSError:
+            pass  # the kernel is gone
+
+    def _serve(self) -> None:
+        stream = self.stream.makefile("rb")
+        while prefix := stream.read(8):
+            size, head = struct.unpack("<II", prefix)
+            action = Action(json.loads(stream.read(head)), stream.read(size - 4 - head))
+            if action["op"] == "cancel":
+                if cancelled := self.outstanding.get(action["id"]):
+                    cancelled.cancelled.set()
+                    self._stop(cancelled)
+                continue
+            self.seen.append(action)
+            self.outstanding[action["id"]] = action
+            threading.Thread(target=self._answer, args=(action,), daemon=True).start()
+
+    def _answer(self, action: Action) -> None:
+        try:
+            self.approve(action)
+            answer = self._run(action) if action["op"] == "run" else self._call(action)
+        except Refusal as refusal:
+            answer = refusal.error, b""
+        except OSError:
+            return  # the kernel is gone
+        del self.outstanding[action["id"]]
+        try:
+            self.send({**answer[0], "id": action["id"]}, answer[1])
+        except OSError:
+            pass
+
+    def _call(self, action: Action) -> tuple[dict[str, Any], bytes]:
+        if action["tool"] not in self.tools:
+            raise Refusal("server", f"no tool {action['tool']}")
+        value = self.tools[action["tool"]](action)
+        if isinstance(value, tuple):
+            return value
+        if isinstance(value, str):
+            return {"op": "result", "text": True, "parts": []}, value.encode()
+        return {"op": "result", "text": False, "parts": []}, json.dumps(value).encode()
+
+    def _run(self, action: Action) -> tuple[dict[str, Any], bytes]:
+        stdin = os.memfd_create("stdin") if action.body else os.open(os.devnull, os.O_RDONLY)
+        if action.body:
+            os.write(stdin, action.body)
+            os.lseek(stdin, 0, os.SEEK_SET)
+        out, err = os.pipe(), os.pipe()
+        try:
+            if action["merge"]:
+                os.dup2(out[1], err[1])
+            ends = [stdin, out[1], err[1]]
+            fields = {name: action[name] for name in ("argv", "env", "cwd")}
+            answer = self.host.request("run", ends, kernel=self.kernel, **fields)
+            if "error" in answer:
+                raise Refusal(**{**answer["error"], "kind": "exec"})
+            reads = [out[0]] if action["merge"] else [out[0], err[0]]
+            self.send({"op": "started", "id": action["id"], "descriptors": len(reads)}, b"", reads)
+        finally:
+            for fd in (stdin, *out, *err):
+                os.close(fd)
+        action.pid = answer["pid"]
+        if action.cancelled.is_set():
+            self._stop(action)
+        try:
+            ended = self.host.event("exit", pid=action.pid, timeout=10 * TIMEOUT)
+            if action.cancelled.is_set():
+                self.host.signal(action.pid, signal.SIGKILL)  # what it left in its group
+        except (Closed, OSError):
+            raise Refusal("server", "the supervisor has ended") from None
+        return {"op": "exited", "code": ended["code"], "signal": ended["signal"]}, b""
+
+    def _stop(self, action: Action) -> None:
+        """Interrupts a program that runs, and kills it if that does not help."""
+
+        def kill() -> None:
+            try:
+                self.host.signal(action.pid, signal.SIGKILL)
+            except (Closed, OSError):
+                pass  # everything is gone
+
+        if action.pid:
+            self.host.signal(action.pid, signal.SIGINT)
+            threading.Timer(0.25, kill).start()
 
 
 def parse(packet: bytes) -> Message:

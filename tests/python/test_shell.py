@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import pytest
 
 from harness import Kernel
+
+
+@pytest.fixture(params=["lean", "handlers", "lean with actions", "handlers with actions"])
+def any_kernel(request: pytest.FixtureRequest) -> Iterator[Kernel]:
+    """The same test with programs of the kernel's own and with programs that the host runs."""
+    level, _, actions = request.param.partition(" with ")
+    kernel = request.getfixturevalue("host" if level == "lean" else "handlers_host").fork(actions=bool(actions))
+    yield kernel
+    kernel.close()
 
 
 def test_output_and_exit_code(any_kernel: Kernel) -> None:

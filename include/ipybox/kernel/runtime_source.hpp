@@ -91,6 +91,417 @@ ipybox_kernel.supervisor.main(control, hello)
 )py";
 
 inline constexpr runtime_module runtime_modules[] = {
+{"actions", R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import select
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import get_ident
+from typing import Any
+
+from ipybox_kernel.inbox import MAX_FRAME, READ, Answer, Inbox
+from ipybox_kernel.interrupt import interrupts
+
+FINAL = ("result", "exited", "error")  # no further answer follows
+ABSENT = "No actions are possible here: the host takes none from this kernel."
+ENDED = "No actions are possible any more: the host has closed their channel."
+FORKED = "Actions are possible in the kernel itself only, not in a process that it has forked."
+
+to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+
+
+class ToolRunnerError(Exception):
+    """An action could not be done, or failed."""
+
+
+class ApprovalRejectedError(ToolRunnerError, PermissionError):
+    """An action was rejected; the text is the reason."""
+
+
+class ApprovalTimeoutError(ToolRunnerError):
+    """Nobody decided about an action in time."""
+
+
+current: ActionChannel | None = None
+
+
+def channel() -> ActionChannel:
+    """This kernel's way to its host."""
+    if current is None:
+        raise ToolRunnerError(ABSENT)
+    return current
+
+
+def failure(head: dict[str, Any]) -> Exception:
+    """What an error of the host is raised as."""
+    kind, text = head.get("kind"), str(head.get("text"))
+    if kind == "rejected":
+        return ApprovalRejectedError(text)
+    if kind == "approval_timeout":
+        return ApprovalTimeoutError(text)
+    if kind == "exec":
+        return OSError(head.get("errno"), text)
+    return ToolRunnerError(text)
+
+
+class Bell:
+    """Wakes the thread that listens to it."""
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def ring(self) -> None:
+        os.eventfd_write(self.fd, 1)
+
+    def silence(self) -> None:
+        try:
+            os.eventfd_read(self.fd)
+        except BlockingIOError:
+            pass
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
+
+class Request:
+    """A question to the host, and its answers so far."""
+
+    def __init__(self, number: int, wake: Callable[[], object], thread: int) -> None:
+        self.number = number
+        self.answers: deque[Answer] = deque()
+        self.wake = wake
+        self.thread = thread  # which need not be woken by what it reads itself; 0: none
+
+    def take(self) -> Answer:
+        """The next answer; raises what it says if it is an error."""
+        if not self.answers:
+            raise KeyboardInterrupt  # what else ends the waiting
+        answer = self.answers.popleft()
+        if answer.head["op"] == "error":
+            raise failure(answer.head)
+        return answer
+
+
+class ActionChannel:
+    """Asks the host.
+
+    Who waits reads: one of the threads that wait leads, reads the socket and wakes those whose answers have come; it
+    passes the lead on when it has its own. Loops that wait watch the socket as well. Changes are made in the shield of
+    `interrupts`: the main thread leaves none half done.
+    """
+
+    def __init__(self, stream: socket.socket, cell: Callable[[], str]) -> None:
+        self.socket = stream
+        self.cell = cell
+        self.closed = ""  # why nothing can be asked any more
+        self._inbox = Inbox(stream)
+        self._numbers = itertools.count(1)
+        self._outstanding: dict[int, Request] = {}
+        self._sending, self._reading, self._lock = threading.RLock(), threading.RLock(), threading.RLock()
+        self._leader: Request | None = None
+        self._followers: dict[Request, None] = {}  # in order
+        self._loops: dict[asyncio.AbstractEventLoop, int] = {}  # how many tasks of each wait
+        self._bells = threading.local()
+        self._bells.own = Bell()
+        interrupts.wake = self._bells.own.ring
+        os.register_at_fork(after_in_child=self._in_child)
+
+    # Asking
+
+    def call(self, op: str, head: dict[str, Any], body: bytes) -> Answer:
+        """Asks for what is answered once, and waits for it. An interrupt takes the request back."""
+        with interrupts:
+            request = self.ask(op, head, body)
+            try:
+                self.wait(request)
+            finally:
+                self.cancel(request)
+                self._outstanding.pop(request.number, None)
+        return request.take()
+
+    async def call_async(self, op: str, head: dict[str, Any], body: bytes) -> Answer:
+        """The same in a coroutine, which can be cancelled."""
+        loop = asyncio.get_running_loop()
+        answered = loop.create_future()
+        request = None
+        try:
+            with interrupts:
+                request = self.ask(op, head, body, partial(settle, answered))
+                self._watch(loop)
+            await answered
+            return request.take()
+        finally:
+            if request:
+                self._unwatch(loop)
+                self.cancel(request)
+                self.forget(request)
+
+    def ask(
+        self, op: str, head: dict[str, Any], body: bytes = b"", wake: Callable[[], object] | None = None
+    ) -> Request:
+        """Sends a request. For callers that wait in threads, or are called (in any) when an answer has come."""
+        if self.closed:
+            raise ToolRunnerError(self.closed)
+        request = Request(next(self._numbers), wake or self._bell().ring, 0 if wake else get_ident())
+        text = to_json({"op": op, "id": request.number, "cell": self.cell(), **head}).encode()
+        if 4 + len(text) + len(body) > MAX_FRAME:
+            raise ToolRunnerError(f"{len(body)} bytes are too much for one request.")
+        with interrupts:
+            self._outstanding[request.number] = request
+            self._send(text, body)
+        return request
+
+    def cancel(self, request: Request) -> None:
+        """Takes a request back that has no last answer yet; that may be waited for all the same."""
+        with interrupts:
+            if request.number in self._outstanding:
+                self._send(to_json({"op": "cancel", "id": request.number}).encode(), b"")
+
+    def forget(self, request: Request) -> None:
+        """Nobody waits for an answer any more."""
+        with interrupts:
+            self._outstanding.pop(request.number, None)
+            for answer in request.answers:
+                close(answer.descriptors)
+
+    def _send(self, head: bytes, body: bytes) -> None:
+        frame = struct.pack("<II", 4 + len(head) + len(body), len(head)) + head
+        with self._sending:
+            try:
+                if len(body) > READ:
+                    self.socket.sendall(frame)
+                    self.socket.sendall(body)
+                else:
+                    self.socket.sendall(frame + body)
+            except OSError:
+                self._end(ENDED)
+
+    # Waiting
+
+    def wait(self, request: Request, descriptors: Sequence[int] = (), timeout: float | None = None) -> list[int]:
+        """Waits for an answer, or for something to read: returns the descriptors that have it. An interrupt ends it."""
+        bell = self._bell()
+        with interrupts:
+            request.thread, request.wake = get_ident(), bell.ring
+            try:
+                while not request.answers and not interrupts.waiting():
+                    poller = select.poll()
+                    for fd in (bell.fd, *descriptors, *([self.socket] if self._leads(request) else ())):
+                        poller.register(fd, select.POLLIN)
+                    ready = [fd for fd, _ in poller.poll(None if timeout is None else timeout * 1000)]
+                    if bell.fd in ready:
+                        bell.silence()
+                    if self.socket.fileno() in ready:
+                        self.receive()
+                    if found := [fd for fd in descriptors if fd in ready]:
+                        return found
+                    if not ready:
+                        break
+            finally:
+                self._leave(request)
+        return []
+
+    def receive(self) -> None:
+        """Reads what is there, and tells those whose it is."""
+        with interrupts, self._reading:
+            try:
+                self._inbox.read()
+                while answer := self._inbox.next():
+                    self._deliver(answer)
+            except EOFError:
+                self._end(ENDED)
+            except (ValueError, KeyError, TypeError) as error:
+                self._end(f"No actions are possible any more: the host has sent {error}.")
+
+    def _deliver(self, answer: Answer) -> None:
+        number = answer.head["id"]
+        request = self._outstanding.get(number)
+        if answer.head["op"] in FINAL:
+            self._outstanding.pop(number, None)
+        if request:
+            request.answers.append(answer)
+            if request.thread != get_ident():
+                request.wake()
+        else:
+            close(answer.descriptors)
+
+    def _leads(self, request: Request) -> bool:
+        with self._lock:
+            # A thread may wait within its own waiting: a finalizer asked.
+            if self._leader is None or self._leader.thread == request.thread:
+                self._leader = request
+                self._followers.pop(request, None)
+            elif self._leader is not request:
+                self._followers[request] = None
+            return self._leader is request
+
+    def _leave(self, request: Request) -> None:
+        with self._lock:
+            self._followers.pop(request, None)
+            if self._leader is request:
+                self._leader = next(iter(self._followers), None)
+                if self._leader:
+                    del self._followers[self._leader]
+                    self._leader.wake()
+
+    def _bell(self) -> Bell:
+        try:
+            return self._bells.own  # type: ignore[no-any-return]
+        except AttributeError:
+            self._bells.own = Bell()
+            return self._bells.own  # type: ignore[no-any-return]
+
+    def _watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        with self._lock:
+            self._loops[loop] = self._loops.get(loop, 0) + 1
+            if self._loops[loop] == 1:
+                loop.add_reader(self.socket, self.receive)
+
+    def _unwatch(self, loop: asyncio.AbstractEventLoop) -> None:
+        with interrupts, self._lock:
+            self._loops[loop] -= 1
+            if not self._loops[loop]:
+                del self._loops[loop]
+                if not loop.is_closed():
+                    loop.remove_reader(self.socket)
+
+    # The end
+
+    def _end(self, reason: str) -> None:
+        with self._lock:
+            self.closed = self.closed or reason
+            lost, self._outstanding = self._outstanding, {}
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass  # it is closed, on one side or the other
+        for request in lost.values():
+            request.answers.append(Answer({"op": "error", "text": self.closed}, memoryview(b""), []))
+            request.wake()
+
+    def _in_child(self) -> None:
+        """A forked process has no part in the socket; threads that held the locks do not exist in it."""
+        self.closed = FORKED
+        self._sending, self._reading, self._lock = threading.RLock(), threading.RLock(), threading.RLock()
+        self._outstanding.clear()
+        self._loops.clear()
+        self.socket.close()
+
+
+def close(descriptors: list[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)
+
+
+def settle(future: asyncio.Future[None]) -> None:
+    """Ends the waiting for a future, from any thread."""
+
+    def set_result() -> None:
+        if not future.done():
+            future.set_result(None)
+
+    try:
+        future.get_loop().call_soon_threadsafe(set_result)
+    except RuntimeError:
+        pass  # its loop was closed while it waited
+)py"},
+{"aliases", R"py("""The original's names of ``ipybox_kernel.tools``, for code that was written for it."""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+PACKAGES = ("mcpygen", "mcpygen.tool_exec", "mcpygen.tool_exec.approval")
+MODULES = ("mcpygen.tool_exec.client", "mcpygen.tool_exec.approval.client")
+
+
+class Aliases:
+    """Importer that is asked when nobody else knows ``mcpygen``: when it is not installed."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name not in PACKAGES + MODULES:
+            return None
+        top: Any = sys.modules.get("mcpygen")
+        if top and getattr(top.__spec__, "loader", None) is not self:
+            return None
+        return ModuleSpec(name, self, is_package=name in PACKAGES)  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An ordinary one."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        from ipybox_kernel import tools
+
+        vars(module).update({name: getattr(tools, name) for name in tools.__all__})
+
+
+def install() -> None:
+    """Makes them importable."""
+    sys.meta_path.append(Aliases())  # type: ignore[arg-type]
+)py"},
+{"broker", R"py("""Whose program is whose: programs run for kernels, and end with them."""
+
+from __future__ import annotations
+
+import os
+
+from ipybox_kernel import process
+
+
+class Broker:
+    """The kernels that live, their programs, and the background processes that these left."""
+
+    def __init__(self) -> None:
+        self.environments: dict[int, dict[str, str]] = {}  # what each kernel was forked with
+        self.owners: dict[int, int] = {}  # program or background process -> kernel
+
+    def environment(self, kernel: int, changes: dict[str, str | None]) -> dict[str, str]:
+        """The environment of a program; KeyError if the kernel is gone."""
+        merged = {**self.environments[kernel], **changes}
+        return {name: value for name, value in merged.items() if value is not None}
+
+    def forget(self, pid: int) -> int | None:
+        """A child has ended; returns the kernel that it ran for, if it ran for one."""
+        self.environments.pop(pid, None)
+        return self.owners.pop(pid, None)
+
+    def adopt(self, ended: dict[int, int], living: set[int], *, alone: bool) -> None:
+        """Finds out for which kernel the processes run whose parents are among those that ended just now.
+
+        Their session tells it. What set itself apart runs for the same kernel as those that ended, if they were alone.
+        """
+        sessions = {**ended, **{os.getsid(pid): kernel for pid, kernel in self.owners.items()}}
+        kernels = set(ended.values())
+        heir = kernels.pop() if alone and len(kernels) == 1 else None
+        for pid in process.children():
+            if pid not in living and pid not in self.owners:
+                kernel = sessions.get(os.getsid(pid), heir)
+                if kernel is not None:
+                    self.owners[pid] = kernel
+
+    def has_group(self, pid: int) -> bool:
+        """Whether a program that has ended left somebody in its process group."""
+        return any(os.getpgid(background) == pid for background in self.owners)
+
+    def left(self, living: set[int]) -> set[int]:
+        """The children that nobody has a use for any more."""
+        children = {*process.children(), *self.owners}
+        used = {pid for pid, kernel in self.owners.items() if kernel in self.environments}
+        return children - used - (living - self.owners.keys())
+)py"},
 {"child", R"py("""What a forked child does to become a kernel."""
 
 from __future__ import annotations
@@ -123,36 +534,37 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     gc.enable()
     process.forget_signals()
     process.detach(birth.supervisor)
-    set_environment(birth.env)
+    os.environ.clear()
+    os.environ.update(birth.env)
+    time.tzset()
     set_import_path(birth.env)
     reseed()
+    if birth.actions:
+        kernel.connect_actions(birth.actions)
     kernel.run(Link(birth.stream), birth.restore_cwd)
 
 
-def set_environment(env: dict[str, str]) -> None:
+def environment(env: dict[str, str]) -> dict[str, str]:
     """Exactly what the host gave, and what keeps programs from colouring their output."""
-    os.environ.clear()
-    os.environ.update({**DEFAULTS, **matplotlib_place(env), **env})
-    time.tzset()
+    return {**DEFAULTS, **matplotlib_place(env), **env}
 
 
 def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
     """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
-    home = os.path.join(env.get("HOME", "/"), ".cache", "matplotlib")
+    home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
     while not os.path.lexists(home):
         home = os.path.dirname(home)
     if os.access(home, os.W_OK):
         return {}
-    place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
     try:
-        os.mkdir(place, 0o700)
-        for known in glob.glob(os.path.join(home, "fontlist-*.json")):
-            shutil.copy(known, place)
-    except FileExistsError:
-        pass
+        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
+        if not os.path.lexists(place):
+            os.makedirs(place, 0o700, exist_ok=True)
+            for known in glob.glob(os.path.join(home, "fontlist-*.json")):
+                shutil.copy(known, place)
+        return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
     except OSError:
         return {}
-    return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
 
 
 def set_import_path(env: dict[str, str]) -> None:
@@ -213,6 +625,90 @@ class PlainFormats:
             len(kind.type_printers) + len(kind.deferred_printers) + len(kind.singleton_printers) for kind in self.others
         )
 )py"},
+{"inbox", R"py("""What arrives on the action socket: frames, and the descriptors that come with them."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+from collections import deque
+from typing import Any, NamedTuple
+
+MAX_FRAME = 256 << 20
+READ = 64 << 10  # what is larger is read into memory of its own
+FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
+ROOM = socket.CMSG_SPACE(8 * 4)
+
+
+class Answer(NamedTuple):
+    """One frame of the host."""
+
+    head: dict[str, Any]
+    body: memoryview
+    descriptors: list[int]
+
+
+class Inbox:
+    """Takes frames out of a stream of bytes that never waits."""
+
+    def __init__(self, stream: socket.socket) -> None:
+        self.socket = stream
+        self.received = bytearray()
+        self.large: memoryview | None = None  # a frame that is too large for `received`
+        self.filled = 0  # how much of it is there
+        self.descriptors: deque[int] = deque()
+
+    def read(self) -> None:
+        """Reads what is there, once; raises EOFError at the end."""
+        try:
+            if self.large is None:
+                data, ancillary, _, _ = self.socket.recvmsg(READ, ROOM, FLAGS)
+                self.received += data
+                size = len(data)
+            else:
+                size, ancillary, _, _ = self.socket.recvmsg_into([self.large[self.filled :]], ROOM, FLAGS)
+                self.filled += size
+        except BlockingIOError:
+            return  # somebody else was faster
+        except OSError:
+            raise EOFError from None
+        if not size:
+            raise EOFError
+        for _, _, packed in ancillary:
+            self.descriptors.extend(struct.unpack(f"{len(packed) // 4}i", packed))
+
+    def next(self) -> Answer | None:
+        """The next frame, if it is there as a whole; raises ValueError if it is none."""
+        if self.large is not None:
+            if self.filled < len(self.large):
+                return None
+            frame, self.large = self.large, None
+            return self._parse(frame)
+        if len(self.received) < 8:
+            return None
+        size = 4 + int.from_bytes(self.received[:4], "little")
+        if not 8 <= size <= 4 + MAX_FRAME:
+            raise ValueError(f"a frame of {size} bytes")
+        if size <= len(self.received):
+            frame = memoryview(bytes(self.received[:size]))
+            del self.received[:size]
+            return self._parse(frame)
+        if size > READ:
+            self.large, self.filled = memoryview(bytearray(size)), len(self.received)
+            self.large[: self.filled] = self.received
+            self.received.clear()
+        return None
+
+    def _parse(self, frame: memoryview) -> Answer:
+        body = 8 + int.from_bytes(frame[4:8], "little")
+        head = json.loads(bytes(frame[8:body]))
+        if not isinstance(head, dict) or body > len(frame):
+            raise ValueError("a frame without a head")
+        if len(self.descriptors) < (count := head.get("descriptors", 0)):
+            raise ValueError(f"{count} descriptors are missing")
+        return Answer(head, frame[body:], [self.descriptors.popleft() for _ in range(count)])
+)py"},
 {"interrupt", R"py("""SIGINT: when it may stop a cell, and when it has to wait."""
 
 from __future__ import annotations
@@ -220,6 +716,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -237,6 +734,7 @@ class Interrupts:
         self.depth = 0
         self.pending = False
         self.cancelled = False
+        self.wake: Callable[[], object] = lambda: None  # called when an interrupt comes inside a shield
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
@@ -261,6 +759,7 @@ class Interrupts:
             self.early = True
         elif self.depth:
             self.pending = True
+            self.wake()
         else:
             self.deliver()
 
@@ -276,6 +775,10 @@ class Interrupts:
         if self.task is not None and self.loop is not None:
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)
+
+    def waiting(self) -> bool:
+        """Whether one is waiting for the end of this thread's shield."""
+        return self.pending and threading.get_ident() == self.main
 
     def __enter__(self) -> None:
         if threading.get_ident() == self.main:
@@ -310,6 +813,7 @@ import builtins
 import getpass
 import inspect
 import os
+import socket
 import sys
 import threading
 from collections import deque
@@ -367,6 +871,19 @@ class HandlersKernel(IPythonKernel):
         self.shell_channel_thread = self.main_thread()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
+
+    def connect_actions(self, stream: socket.socket) -> None:
+        """Lets cells ask the host for tools and programs."""
+        from ipybox_kernel import actions, aliases, magics, programs
+
+        actions.current = actions.ActionChannel(stream, self.cell)
+        self.commands.programs = programs.Programs(actions.current)
+        magics.install(self.shell, self.commands, self.commands.programs)
+        aliases.install()
+
+    def cell(self) -> str:
+        """The id of the request that is being handled."""
+        return self.session.request.get("msg_id", "") if interrupts.armed else ""
 
     async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Handles requests, one after the other. Returns between two of them."""
@@ -645,7 +1162,8 @@ def complete(cell: Coroutine[Any, Any, Any]) -> Any:
     try:
         cell.send(None)
     except StopIteration as stop:
-        return stop.value
+)py"
+R"py(        return stop.value
     cell.close()
     raise RuntimeError("a cell without await waits for something")
 
@@ -661,8 +1179,7 @@ async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
 
 
 def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
-)py"
-R"py(    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
+    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
     kernel.add_done_callback(lambda _: loop.stop())
     while not kernel.done():
         try:
@@ -670,6 +1187,80 @@ R"py(    """Runs the loop until the kernel is done, whatever cells and their tas
         except (KeyboardInterrupt, SystemExit):
             interrupts.cancel()  # it struck in another task than the cell's
     kernel.result()
+)py"},
+{"magics", R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from IPython.core.error import UsageError
+from IPython.core.magics.packaging import PackagingMagics
+from IPython.core.magics.script import ScriptMagics
+from IPython.utils.process import arg_split
+
+from ipybox_kernel.programs import Programs
+from ipybox_kernel.shell import ShellCommands
+
+
+def install(shell: Any, commands: ShellCommands, programs: Programs) -> None:
+    """Puts the host in the place of IPython's own ways."""
+    manager = shell.magics_manager
+    magics = manager.registry["ScriptMagics"]  # which makes IPython load them, if it has not done so yet
+    magics.shebang = Scripts(shell, commands, programs, magics).run
+    manager.register_function(magics.shebang, "cell", "script")
+    # All that these want of a shell is that it runs a command. Their line has been expanded already.
+    packaging = PackagingMagics(SimpleNamespace(system=partial(commands.show, kind="package"), kernel=shell.kernel))
+    for name, function in packaging.magics["line"].items():
+        manager.register_function(function, "line", name)
+
+
+class Scripts:
+    """Runs ``%%script`` cells, with the options that IPython has for them."""
+
+    def __init__(self, shell: Any, commands: ShellCommands, programs: Programs, magics: Any) -> None:
+        self.shell = shell
+        self.commands = commands
+        self.programs = programs
+        self.magics = magics
+
+    def run(self, line: str, cell: str) -> None:
+        """Runs a cell with the program that the line names."""
+        options, argv = ScriptMagics.shebang.parser.parse_known_args(arg_split(line, posix=True))
+        if not argv:
+            raise UsageError("%%script needs the name of a program.")
+        body = (cell if cell.endswith("\n") else cell + "\n").encode("utf-8", "replace")
+        if options.bg:
+            self.start(argv, body, options)
+            return
+        code = self.finish(argv, body, options)
+        self.shell.user_ns["_exit_code"] = code
+        if options.raise_error and code:
+            raise subprocess.CalledProcessError(code, body)
+
+    def finish(self, argv: list[str], body: bytes, options: Any) -> int:
+        """Runs a program to its end and returns its exit code."""
+        kept: dict[str, list[str]] = {name: [] for name in (options.out, options.err) if name}
+        stdout = kept[options.out].append if options.out else sys.stdout.write
+        stderr = kept[options.err].append if options.err else sys.stderr.write
+        self.commands.streams.flush()
+        try:
+            return self.programs.run(argv, "shell_magic", stdout, stderr, body)
+        finally:
+            self.commands.streams.flush()
+            self.shell.user_ns.update({name: "".join(texts) for name, texts in kept.items()})
+
+    def start(self, argv: list[str], body: bytes, options: Any) -> None:
+        """Starts a program that runs beside the cells."""
+        program = self.programs.start(argv, "shell_magic", body)
+        program.background(keep_stdout=bool(options.out), keep_stderr=bool(options.err))
+        self.magics.bg_processes.append(program)  # for %killbgscripts
+        names = {options.out: program.stdout, options.err: program.stderr, options.proc: program}
+        self.shell.user_ns.update({name: value for name, value in names.items() if name})
 )py"},
 {"pipe", R"py("""Reading and writing pipes."""
 
@@ -680,7 +1271,12 @@ import fcntl
 import os
 import struct
 import termios
+from collections.abc import Callable
 from typing import Any
+
+READ = 64 << 10
+LARGE = 1 << 20
+F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 
 
 def available(fd: int) -> int:
@@ -691,6 +1287,44 @@ def available(fd: int) -> int:
 def text_decoder() -> codecs.IncrementalDecoder:
     """Turns bytes into text, wherever they are cut and whatever they are."""
     return codecs.getincrementaldecoder("utf-8")("replace")
+
+
+class Pump:
+    """Forwards what arrives in a pipe as text."""
+
+    def __init__(self, fd: int, write: Callable[[str], Any]) -> None:
+        self.fd = fd
+        self.write = write
+        self.decoder = text_decoder()
+        self.size = READ
+
+    def forward(self) -> int:
+        """Forwards one piece, for which it waits, and returns its size; 0 is the end of file."""
+        data = os.read(self.fd, self.size)
+        self._put(data)
+        if len(data) == READ == self.size:
+            self._enlarge()
+        return len(data)
+
+    def finish(self) -> None:
+        """Forwards what is there now, however much is written meanwhile, and half a character if that is the end."""
+        remaining = available(self.fd)
+        while remaining > 0 and (size := self.forward()):
+            remaining -= size
+        self._put(b"")
+
+    def _put(self, data: bytes) -> None:
+        text = self.decoder.decode(data, final=not data)
+        if text:
+            self.write(text)
+
+    def _enlarge(self) -> None:
+        """Makes room for a program that writes much."""
+        self.size = LARGE
+        try:
+            fcntl.fcntl(self.fd, F_SETPIPE_SZ, LARGE)
+        except OSError:
+            pass  # over the user's limit
 
 
 def write_all(fd: int, data: Any) -> None:
@@ -823,7 +1457,12 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
+    return [*(partial(rehearse, built, code) for code in WARM_UP), load_actions, gc.freeze]
+
+
+def load_actions() -> None:
+    """Imports what kernels with actions need beside."""
+    from ipybox_kernel import aliases, magics, tools  # noqa: F401
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
@@ -980,11 +1619,15 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 
 PR_SET_PDEATHSIG = 1
+PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
+
+DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # which Python or the supervisor ignores
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -1011,7 +1654,7 @@ def forget_signals() -> None:
 
 def default_signals() -> None:
     """Undoes what an exec would keep."""
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
+    for number in DEFAULT_SIGNALS:
         signal.signal(number, signal.SIG_DFL)
 
 
@@ -1052,6 +1695,37 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     return True
 
 
+def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+    """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
+
+    posix_spawn does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
+    """
+    error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for path in candidates(argv[0], env):
+        try:
+            return os.posix_spawn(
+                path,
+                argv,
+                env,
+                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(descriptors)],
+                setsid=True,
+                setsigmask=[],
+                setsigdef=DEFAULT_SIGNALS,
+            )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as denied:
+            error = denied  # said if nothing better is found
+    raise error
+
+
+def candidates(program: str, env: dict[str, str]) -> list[str]:
+    """The files that a program's name may mean."""
+    if "/" in program:
+        return [program]
+    return [os.path.join(directory, program) for directory in os.get_exec_path(env)]
+
+
 def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
     """Starts a program in a session of its own and returns its pid once it runs; raises OSError if it cannot."""
     reading, writing = os.pipe()
@@ -1072,6 +1746,176 @@ def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
         os.waitpid(pid, 0)
         raise OSError(int(code), os.strerror(int(code)), argv[0])
     return pid
+)py"},
+{"programs", R"py("""Programs that the host is asked to run: they are no children of the kernel."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import IO, Any
+
+from ipybox_kernel.actions import ActionChannel, ToolRunnerError
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.pipe import Pump
+
+GRACE = 1.0  # for a program to end that was cancelled, so that it does not run on beside the next cell
+
+Write = Callable[[str], Any]
+
+
+class Programs:
+    """Asks for programs. They get the environment of the kernel, with what cells have changed in it."""
+
+    def __init__(self, channel: ActionChannel) -> None:
+        self.channel = channel
+        self.environment = dict(os.environ)  # the host knows this one
+
+    def run(self, argv: list[str], kind: str, stdout: Write, stderr: Write | None, body: bytes = b"") -> int:
+        """Runs a program to its end, forwards its output and returns its exit code; without stderr both are one."""
+        program = None
+        try:
+            with interrupts:
+                program = self.start(argv, kind, body, merge=stderr is None)
+            return program.forward(stdout, stderr or stdout)
+        finally:
+            if program:
+                program.close()
+
+    def start(self, argv: list[str], kind: str, body: bytes = b"", *, merge: bool = False) -> Program:
+        """Asks for a program."""
+        head = {"kind": kind, "argv": argv, "cwd": os.getcwd(), "env": self.changes(), "merge": merge}
+        return Program(self.channel, head, body)
+
+    def changes(self) -> dict[str, str | None]:
+        """How the environment differs from the one that the host knows."""
+        now = dict(os.environ)
+        if now == self.environment:
+            return {}
+        changed = {name: value for name, value in now.items() if self.environment.get(name) != value}
+        return {**changed, **dict.fromkeys(self.environment.keys() - now.keys())}
+
+
+class Program:
+    """A program of the host, with what a `subprocess.Popen` has while it runs."""
+
+    def __init__(self, channel: ActionChannel, head: dict[str, Any], body: bytes) -> None:
+        self.args = head["argv"]
+        self.pid = None  # of another process's children
+        self.stdout: IO[bytes] | None = None
+        self.stderr: IO[bytes] | None = None
+        self._code: int | None = None
+        self._descriptors: list[int] = []  # read ends of its output
+        self._channel = channel
+        self._request = channel.ask("run", head, body)
+
+    @property
+    def returncode(self) -> int | None:
+        """Its exit code, negative if a signal ended it; None while it runs."""
+        if self._code is None:
+            self._channel.receive()
+            if self._request.answers:
+                self._take()
+        return self._code
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits for its end and returns its exit code."""
+        while self._code is None:
+            self._channel.wait(self._request, timeout=timeout)
+            if timeout is not None and not self._request.answers:
+                raise subprocess.TimeoutExpired(self.args, timeout)
+            self._take()
+        return self._code
+
+    def terminate(self) -> None:
+        """Asks for its end: it is interrupted, and killed if that does not help."""
+        self._channel.cancel(self._request)
+
+    kill = terminate
+
+    def send_signal(self, number: int) -> None:
+        """The same, for the signals that end programs; others cannot be sent."""
+        if number not in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            raise ValueError(f"A program can be made to end; signal {number} cannot be sent to it.")
+        self.terminate()
+
+    def forward(self, *targets: Write) -> int:
+        """Forwards its output until it has ended. A background process may hold the pipes open: nobody waits for it."""
+        pumps = {fd: Pump(fd, write) for fd, write in zip(self._started(), targets, strict=False)}
+        while self._code is None:
+            self._forward_once(pumps)
+        for pump in pumps.values():
+            pump.finish()
+        return self._code
+
+    def background(self, *, keep_stdout: bool, keep_stderr: bool) -> None:
+        """Lets it run beside the cells, with ``stdout`` and ``stderr`` to be read; what is not kept is read away."""
+        self._started()
+        with interrupts:
+            stdout, stderr = (os.fdopen(fd, "rb") for fd in self._descriptors)
+            self._descriptors.clear()
+        self.stdout, self.stderr = stdout if keep_stdout else None, stderr if keep_stderr else None
+        for pipe, keep in ((stdout, keep_stdout), (stderr, keep_stderr)):
+            if not keep:
+                threading.Thread(target=read_away, args=(pipe,), daemon=True).start()
+
+    def close(self) -> None:
+        """Lets go of it; if it has not ended it is made to, for which there is a moment."""
+        with interrupts:
+            try:
+                if self._code is None:
+                    self.terminate()
+                    self._linger()
+            finally:
+                self._channel.forget(self._request)
+                for fd in self._descriptors:
+                    os.close(fd)
+                self._descriptors.clear()
+
+    def _started(self) -> list[int]:
+        """Waits until it runs; raises what keeps it from running. Returns the read ends of its output."""
+        self._channel.wait(self._request)
+        self._take()
+        return self._descriptors
+
+    def _forward_once(self, pumps: dict[int, Pump], timeout: float | None = None) -> None:
+        ready = self._channel.wait(self._request, [*pumps], timeout)
+        for fd in ready:
+            if not pumps[fd].forward():
+                del pumps[fd]
+        if not ready:
+            self._take()
+
+    def _linger(self) -> None:
+        pumps = {fd: Pump(fd, str) for fd in self._descriptors}
+        end = time.monotonic() + GRACE
+        try:
+            while pumps and self._code is None and (left := end - time.monotonic()) > 0:
+                self._forward_once(pumps, left)
+        except (ToolRunnerError, KeyboardInterrupt):
+            pass  # what ended the waiting before is more to the point
+
+    def _take(self) -> None:
+        with interrupts:
+            answer = self._request.take()
+            self._descriptors += answer.descriptors
+            if answer.head["op"] == "exited":
+                code, number = answer.head.get("code"), answer.head.get("signal")
+                self._code = code if number is None else -number
+
+
+def read_away(pipe: IO[bytes]) -> None:
+    """Reads to the end, so that nobody waits for a reader."""
+    with pipe:
+        while pipe.read(1 << 16):
+            pass
 )py"},
 {"service", R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
 
@@ -1302,14 +2146,16 @@ import select
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
-from ipybox_kernel.pipe import available, text_decoder
+from ipybox_kernel.pipe import Pump
+
+if TYPE_CHECKING:
+    from ipybox_kernel.programs import Programs
 
 SHELL = "/bin/sh"
-READ = 65536
 INTERRUPT_GRACE = 0.25
 
 Write = Callable[[str], Any]
@@ -1321,25 +2167,41 @@ class ShellCommands:
     def __init__(self, shell: Any, streams: Any) -> None:
         self.shell = shell
         self.streams = streams
+        self.programs: Programs | None = None  # the host's; the kernel starts its own where there are none
         shell.system = shell.system_piped = shell.system_raw = self.system
         shell.getoutput = self.getoutput
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""
-        command = self.shell.var_expand(cmd, depth=1)
-        self.streams.flush()
-        code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
-        self.streams.flush()
-        self.shell.user_ns["_exit_code"] = code
-        if getattr(self.shell, "system_raise_on_error", False) and code:
-            raise subprocess.CalledProcessError(code, command)
+        self.show(self.shell.var_expand(cmd, depth=1), "shell")
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
         """Runs a command and returns what it writes, to stdout and stderr."""
+        command = self.shell.var_expand(cmd, depth=depth + 1)
         parts: list[str] = []
-        run(self.shell.var_expand(cmd, depth=depth + 1), parts.append, None)
+        if self.programs:
+            code = self.programs.run([SHELL, "-c", command], "shell", parts.append, None)
+        else:
+            code = run(command, parts.append, None)
+        self.finish(command, code)
         text = "".join(parts)
         return SList(text.splitlines()) if split else LSString(text)
+
+    def show(self, command: str, kind: str) -> None:
+        """Runs a command that has no more variables in it; its output appears as the cell's."""
+        self.streams.flush()
+        if self.programs:
+            code = self.programs.run([SHELL, "-c", command], kind, sys.stdout.write, sys.stderr.write)
+        else:
+            code = run(command, self._target(sys.stdout, self.streams.out), self._target(sys.stderr, self.streams.err))
+        self.streams.flush()
+        self.finish(command, code)
+
+    def finish(self, command: str, code: int) -> None:
+        """A command has ended with this exit code."""
+        self.shell.user_ns["_exit_code"] = code
+        if getattr(self.shell, "system_raise_on_error", False) and code:
+            raise subprocess.CalledProcessError(code, command)
 
     @staticmethod
     def _target(stream: Any, own: Any) -> Any:
@@ -1351,7 +2213,7 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
     """Runs a command in the kernel's process group and returns its exit code, negative if a signal ended it.
 
     A target is an open file, which the command inherits, or a function that gets its text; stderr may be None for
-    "where stdout goes". This is the one place where a command starts.
+    "where stdout goes".
     """
     out, err = (subprocess.PIPE if callable(target) else target for target in (stdout, stderr or stdout))
     process = subprocess.Popen(
@@ -1372,27 +2234,6 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
                 pipe.close()
 
 
-class Pump:
-    """Forwards what arrives in a pipe as text."""
-
-    def __init__(self, fd: int, write: Write) -> None:
-        self.fd = fd
-        self.write = write
-        self.decoder = text_decoder()
-
-    def forward(self, size: int = READ) -> bool:
-        """Forwards one piece; false at the end of file."""
-        data = os.read(self.fd, size)
-        text = self.decoder.decode(data, final=not data)
-        if text:
-            self.write(text)
-        return bool(data)
-
-    def forward_available(self) -> None:
-        if size := available(self.fd):
-            self.forward(size)
-
-
 def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
     """Forwards until the process has ended. A background process may hold the pipes open: nobody waits for that."""
     ended = os.pidfd_open(process.pid)
@@ -1404,7 +2245,7 @@ def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
             ready = [fd for fd, _ in poller.poll()]
             if ended in ready:
                 for pump in pumps.values():
-                    pump.forward_available()
+                    pump.finish()
                 return
             for fd in ready:
                 if not pumps[fd].forward():
@@ -1728,6 +2569,7 @@ import sys
 from collections import deque
 
 from ipybox_kernel import process
+from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
@@ -1742,17 +2584,25 @@ MAX_DESCRIPTORS = 8
 class Refused(Exception):
     """A request that cannot be done, and the kind of the error that answers it."""
 
-    def __init__(self, kind: str, text: str) -> None:
+    def __init__(self, kind: str, text: str, **details: object) -> None:
         super().__init__(text)
-        self.kind = kind
+        self.error = {"kind": kind, "text": text, **details}
 
 
 class Birth:
     """What a kernel gets to know when it is forked."""
 
-    def __init__(self, supervisor: int, stream: socket.socket, env: dict[str, str], restore_cwd: bool) -> None:
+    def __init__(
+        self,
+        supervisor: int,
+        stream: socket.socket,
+        actions: socket.socket | None,
+        env: dict[str, str],
+        restore_cwd: bool,
+    ) -> None:
         self.supervisor = supervisor
         self.stream = stream
+        self.actions = actions
         self.env = env
         self.restore_cwd = restore_cwd
 
@@ -1765,6 +2615,7 @@ class Supervisor:
         self.control = control
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
+        self.broker = Broker()
         self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
@@ -1819,13 +2670,13 @@ class Supervisor:
             number = request["id"]
             answer = self.answer(request, descriptors)
             if isinstance(answer, Birth):
-                birth, descriptors = answer, descriptors[1:]
+                birth, descriptors = answer, descriptors[2:]
             else:
                 self.send({"id": number, **answer})
         except Refused as refusal:
-            self.refuse(number, refusal.kind, str(refusal))
+            self.send({"id": number, "error": refusal.error})
         except (ValueError, KeyError, TypeError) as error:
-            self.refuse(number, "request", f"malformed request: {error!r}")
+            self.send({"id": number, "error": {"kind": "request", "text": f"malformed request: {error!r}"}})
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -1837,6 +2688,8 @@ class Supervisor:
             return self.fork(request, descriptors)
         if operation == "spawn":
             return self.spawn(request)
+        if operation == "run":
+            return self.run(request, descriptors)
         if operation == "signal":
             return self.signal(request)
         raise Refused("request", f"unknown operation {operation!r}")
@@ -1845,9 +2698,12 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
+        from ipybox_kernel import child
+
         env = checked_env(request["env"])
         restore_cwd = bool(request.get("restore_cwd"))
         self.enter(request.get("cwd"))
+        env = child.environment(env)
         try:
             pid = os.fork()
         except OSError as error:
@@ -1855,22 +2711,36 @@ class Supervisor:
             raise Refused("fork", str(error)) from None
         if pid == 0:
             self.close()
-            return Birth(self.pid, socket.socket(fileno=descriptors[0]), env, restore_cwd)
+            sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
+            return Birth(self.pid, sockets[0], sockets[1] if len(sockets) == 2 else None, env, restore_cwd)
         self.leave()
         self.living.add(pid)
+        self.broker.environments[pid] = env
         return {"pid": pid}
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Starts a program."""
-        argv = request["argv"]
-        if not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
-            raise Refused("request", "argv must be a list of strings")
-        env = checked_env(request["env"])
-        self.enter(request.get("cwd"))
+        """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
+        argv, env = checked_argv(request["argv"]), checked_env(request["env"])
+        return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid))
+
+    def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+        """Starts a program that a kernel has asked for."""
+        kernel, argv = request["kernel"], checked_argv(request["argv"])
+        if len(descriptors) != 3:
+            raise Refused("request", "a program needs three descriptors")
+        if kernel not in self.broker.environments:
+            raise Refused("kernel", f"kernel {kernel} has ended")
+        env = checked_env(self.broker.environment(kernel, request["env"]))
+        started = self.start(argv, request.get("cwd"), lambda: process.start(argv, env, descriptors))
+        self.broker.owners[started["pid"]] = kernel
+        return started
+
+    def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> dict[str, Any]:
+        self.enter(cwd)
         try:
-            pid = process.run(argv, env, self.pid)
+            pid = program()
         except OSError as error:
-            raise Refused("exec", f"{argv[0]}: {error.strerror}") from None
+            raise Refused("exec", f"{argv[0]}: {error.strerror}", errno=error.errno) from None
         finally:
             self.leave()
         self.living.add(pid)
@@ -1881,7 +2751,7 @@ class Supervisor:
         pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
         self.reap()
         if pid not in self.living:
-            return {"sent": False}
+            return {"sent": group and self.broker.has_group(pid) and process.kill(pid, number, group=True)}
         # A child that was forked just now may not have its group yet; then it is alone.
         sent = group and process.kill(pid, number, group=True)
         return {"sent": sent or process.kill(pid, number)}
@@ -1893,7 +2763,7 @@ class Supervisor:
         try:
             os.chdir(directory)
         except OSError as error:
-            raise Refused("cwd", f"{directory}: {error.strerror}") from None
+            raise Refused("cwd", f"{directory}: {error.strerror}", errno=error.errno) from None
 
     def leave(self) -> None:
         os.fchdir(self.home)
@@ -1901,14 +2771,22 @@ class Supervisor:
     # Children
 
     def reap(self) -> None:
-        """Collects dead children; reports each of ours once nothing of what it started is left."""
+        """Collects dead children; reports programs of kernels at once, others when nothing of theirs is left."""
+        programs: dict[int, int] = {}
         while dead := peek():
-            if dead in self.living:
-                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
-                self.living.remove(dead)
-                self.ended[dead] = os.waitpid(dead, 0)[1]
-            else:
+            kernel = self.broker.forget(dead)
+            if dead not in self.living:
                 os.waitpid(dead, 0)
+            elif kernel is not None:
+                self.report(dead, os.waitpid(dead, 0)[1])
+            else:
+                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
+                self.ended[dead] = os.waitpid(dead, 0)[1]
+            self.living.discard(dead)
+            if kernel is not None:
+                programs[dead] = kernel
+        if programs or (self.ended and self.broker.owners):
+            self.broker.adopt(programs, self.living, alone=not self.ended)
         if self.ended and not self.kill_orphans():
             for pid, status in self.ended.items():
                 self.report(pid, status)
@@ -1916,9 +2794,9 @@ class Supervisor:
 
     def kill_orphans(self) -> bool:
         """Kills what dead children left behind; true as long as something was there. Their deaths wake us again."""
-        orphans = [pid for pid in process.children() if pid not in self.living]
+        orphans = self.broker.left(self.living)
         for pid in orphans:
-            process.kill(pid, signal.SIGKILL)
+            process.kill(pid, signal.SIGKILL, group=pid in self.living)
         return bool(orphans)
 
     def report(self, pid: int, status: int) -> None:
@@ -1944,9 +2822,6 @@ class Supervisor:
         except OSError:
             self.end()
 
-    def refuse(self, number: Any, kind: str, text: str) -> None:
-        self.send({"id": number, "error": {"kind": kind, "text": text}})
-
     def fail(self, kind: str, text: str) -> NoReturn:
         """Says why there will be no kernels, and ends."""
         self.send({"event": "failed", "kind": kind, "executable": sys.executable, "text": text})
@@ -1966,6 +2841,13 @@ def peek() -> int | None:
     except ChildProcessError:
         return None
     return found.si_pid if found else None
+
+
+def checked_argv(argv: Any) -> list[str]:
+    """The words of a program's command line, or a refusal."""
+    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
+        raise Refused("request", "argv must be a list of strings")
+    return argv
 
 
 def checked_env(env: Any) -> dict[str, str]:
@@ -2010,6 +2892,154 @@ def main(control: socket.socket, hello: dict[str, Any]) -> None:
     from ipybox_kernel import child
 
     child.become_kernel(kernel, birth)
+)py"},
+{"tools", R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ipybox_kernel import actions
+from ipybox_kernel.actions import ApprovalRejectedError, ApprovalTimeoutError, ToolRunnerError
+from ipybox_kernel.inbox import Answer
+
+__all__ = [
+    "ApprovalRejectedError",
+    "ApprovalTimeoutError",
+    "Audio",
+    "Blob",
+    "Content",
+    "Image",
+    "ToolRunner",
+    "ToolRunnerError",
+]
+
+
+class ToolRunner:
+    """Calls the tools of one MCP server. The host knows how to reach it, and asks before a tool runs.
+
+    Parameters of a server, a host and a port are taken, since generated packages may have them, and have no effect.
+    """
+
+    def __init__(
+        self,
+        server_name: str,
+        server_params: dict[str, Any] | None = None,
+        host: str | None = None,
+        port: int | None = None,
+    ) -> None:
+        self.server_name = server_name
+
+    def run_sync(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+        """Calls a tool and returns its result: text, or what its structured result holds.
+
+        A result with images, audio or files is displayed with them, and has them as ``parts``.
+
+        Raises:
+            ApprovalRejectedError: the call was rejected.
+            ApprovalTimeoutError: nobody decided about it in time.
+            ToolRunnerError: the tool failed, or could not be called.
+        """
+        head, body = self._request(tool_name, tool_args)
+        return result(actions.channel().call("call", head, body))
+
+    async def run(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+        """The same for ``await``."""
+        head, body = self._request(tool_name, tool_args)
+        return result(await actions.channel().call_async("call", head, body))
+
+    def _request(self, tool_name: str, tool_args: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+        return {"server": self.server_name, "tool": tool_name}, encode(tool_args).encode()
+
+    def __repr__(self) -> str:
+        return f"ToolRunner(server_name={self.server_name!r})"
+
+
+class Content:
+    """Something binary that a tool answered: ``data``, and its MIME type as ``mime``."""
+
+    def __init__(self, data: bytes, mime: str) -> None:
+        self.data = data
+        self.mime = mime
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.mime}, {len(self.data)} bytes>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {"text/plain": repr(self), self.mime: self.data}
+
+
+class Image(Content):
+    """An image."""
+
+
+class Audio(Content):
+    """A recording."""
+
+
+class Blob(Content):
+    """A file."""
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {"text/plain": repr(self)}  # there is nothing to look at
+
+
+class Mixed:
+    """What text and structured results are too if other content came with them."""
+
+    parts: list[Content]
+
+    def _ipython_display_(self) -> None:
+        from IPython.display import display
+
+        if self:
+            display({"text/plain": repr(self)}, raw=True)
+        for part in self.parts:
+            display(part)
+
+
+class MixedText(Mixed, str):
+    """Text, and ``parts``."""
+
+
+class MixedObject(Mixed, dict[str, Any]):
+    """A structured result, and ``parts``."""
+
+
+class MixedList(Mixed, list[Any]):
+    """A structured result, and ``parts``."""
+
+
+CONTENTS = {"image": Image, "audio": Audio, "blob": Blob}
+MIXED: dict[type, Any] = {str: MixedText, dict: MixedObject, list: MixedList}
+
+
+def result(answer: Answer) -> Any:
+    """What a tool answered, as Python has it."""
+    head, body = answer.head, answer.body
+    parts = head.get("parts", [])
+    end = len(body) - sum(part["size"] for part in parts)
+    value = str(body[:end], "utf-8") if head["text"] else json.loads(bytes(body[:end]))
+    if parts and type(value) in MIXED:
+        value = MIXED[type(value)](value)
+        value.parts = []
+        for part in parts:
+            value.parts.append(CONTENTS[part["type"]](bytes(body[end : end + part["size"]]), part["mime"]))
+            end += part["size"]
+    return value
+
+
+def plain(value: Any) -> Any:
+    """What is no JSON by itself: models, dates, paths and their like."""
+    try:
+        from pydantic_core import to_jsonable_python
+    except ImportError:
+        raise TypeError(f"{type(value).__name__} is not JSON") from None
+    return to_jsonable_python(value)
+
+
+encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
 )py"},
 {"tracebacks", R"py("""Errors of cells, shown without the machinery that ran them."""
 

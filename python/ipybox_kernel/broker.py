@@ -1,0 +1,49 @@
+"""Whose program is whose: programs run for kernels, and end with them."""
+
+from __future__ import annotations
+
+import os
+
+from ipybox_kernel import process
+
+
+class Broker:
+    """The kernels that live, their programs, and the background processes that these left."""
+
+    def __init__(self) -> None:
+        self.environments: dict[int, dict[str, str]] = {}  # what each kernel was forked with
+        self.owners: dict[int, int] = {}  # program or background process -> kernel
+
+    def environment(self, kernel: int, changes: dict[str, str | None]) -> dict[str, str]:
+        """The environment of a program; KeyError if the kernel is gone."""
+        merged = {**self.environments[kernel], **changes}
+        return {name: value for name, value in merged.items() if value is not None}
+
+    def forget(self, pid: int) -> int | None:
+        """A child has ended; returns the kernel that it ran for, if it ran for one."""
+        self.environments.pop(pid, None)
+        return self.owners.pop(pid, None)
+
+    def adopt(self, ended: dict[int, int], living: set[int], *, alone: bool) -> None:
+        """Finds out for which kernel the processes run whose parents are among those that ended just now.
+
+        Their session tells it. What set itself apart runs for the same kernel as those that ended, if they were alone.
+        """
+        sessions = {**ended, **{os.getsid(pid): kernel for pid, kernel in self.owners.items()}}
+        kernels = set(ended.values())
+        heir = kernels.pop() if alone and len(kernels) == 1 else None
+        for pid in process.children():
+            if pid not in living and pid not in self.owners:
+                kernel = sessions.get(os.getsid(pid), heir)
+                if kernel is not None:
+                    self.owners[pid] = kernel
+
+    def has_group(self, pid: int) -> bool:
+        """Whether a program that has ended left somebody in its process group."""
+        return any(os.getpgid(background) == pid for background in self.owners)
+
+    def left(self, living: set[int]) -> set[int]:
+        """The children that nobody has a use for any more."""
+        children = {*process.children(), *self.owners}
+        used = {pid for pid, kernel in self.owners.items() if kernel in self.environments}
+        return children - used - (living - self.owners.keys())
