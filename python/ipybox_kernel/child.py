@@ -26,10 +26,11 @@ DEFAULTS = {
 
 
 def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
-    """Runs a kernel in this process, which was forked for it, one step after the other. Guards go before the last."""
+    """Runs a kernel in this process, which was forked for it, one step after the other."""
     gc.enable()
     process.forget_signals()
     process.detach(birth.supervisor)
+    process.set_dumpable(True)  # or this kernel could not look into itself
     os.environ.clear()
     os.environ.update(birth.env)
     time.tzset()
@@ -37,6 +38,10 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     reseed()
     if birth.actions:
         kernel.connect_actions(birth.actions)
+    if birth.guard:
+        from ipybox_kernel import guards
+
+        guards.confine()
     kernel.run(Link(birth.stream), birth.restore_cwd)
 
 

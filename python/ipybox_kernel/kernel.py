@@ -68,11 +68,10 @@ class HandlersKernel(IPythonKernel):
 
     def connect_actions(self, stream: socket.socket) -> None:
         """Lets cells ask the host for tools and programs."""
-        from ipybox_kernel import actions, aliases, magics, programs
+        from ipybox_kernel import actions, aliases
 
         actions.current = actions.ActionChannel(stream, self.cell)
-        self.commands.programs = programs.Programs(actions.current)
-        magics.install(self.shell, self.commands, self.commands.programs)
+        self.commands.ask(actions.current)
         aliases.install()
 
     def cell(self) -> str:

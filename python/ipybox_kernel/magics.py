@@ -4,44 +4,62 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import partial
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
-from IPython.core.magics.packaging import PackagingMagics
-from IPython.core.magics.script import ScriptMagics
-from IPython.utils.process import arg_split
-
-from ipybox_kernel.programs import Programs
-from ipybox_kernel.shell import ShellCommands
+if TYPE_CHECKING:
+    from ipybox_kernel.programs import Program, Programs
+    from ipybox_kernel.shell import ShellCommands
 
 
-def install(shell: Any, commands: ShellCommands, programs: Programs) -> None:
-    """Puts the host in the place of IPython's own ways."""
-    manager = shell.magics_manager
-    magics = manager.registry["ScriptMagics"]  # which makes IPython load them, if it has not done so yet
-    magics.shebang = Scripts(shell, commands, programs, magics).run
-    manager.register_function(magics.shebang, "cell", "script")
-    # All that these want of a shell is that it runs a command. Their line has been expanded already.
-    packaging = PackagingMagics(SimpleNamespace(system=partial(commands.show, kind="package"), kernel=shell.kernel))
-    for name, function in packaging.magics["line"].items():
-        manager.register_function(function, "line", name)
+def install(shell: Any, commands: ShellCommands) -> None:
+    """Takes the place of IPython's own ones. What they need is imported when one is used."""
+    scripts = Scripts(shell, commands)
+    packages = Packages(shell, commands)
+    for kind, table in shell.magics_manager.magics.items():
+        for name, function in list(table.items()):
+            home = getattr(function, "spec", None) or function.__module__  # IPython has not imported all of them yet
+            if home.startswith("IPython.core.magics.script"):
+                shell.register_magic_function(scripts.magic(name), kind, name)
+            elif home.startswith("IPython.core.magics.packaging"):
+                shell.register_magic_function(packages.magic(name), kind, name)
 
 
 class Scripts:
-    """Runs ``%%script`` cells, with the options that IPython has for them."""
+    """``%%script``, and the cell magics that are called like a program."""
 
-    def __init__(self, shell: Any, commands: ShellCommands, programs: Programs, magics: Any) -> None:
+    def __init__(self, shell: Any, commands: ShellCommands) -> None:
         self.shell = shell
         self.commands = commands
-        self.programs = programs
-        self.magics = magics
+        self.background: list[Program] = []
+
+    def magic(self, name: str) -> Callable[..., None]:
+        """The magic of a name."""
+        if name == "killbgscripts":
+            return self.end_background
+        if name == "script":
+            return self.run
+
+        def script(line: str, cell: str) -> None:
+            self.run(f"{name} {line}", cell)
+
+        script.__doc__ = f"Runs a cell with {name}. It takes the options of %%script, and then those of {name}."
+        return script
 
     def run(self, line: str, cell: str) -> None:
-        """Runs a cell with the program that the line names."""
+        """Runs a cell with the program that the line names.
+
+        ``--out VAR`` and ``--err VAR`` store its output, ``--no-raise-error`` lets it fail, ``--bg`` lets it run beside
+        the cells: then ``VAR`` is a pipe, and ``--proc VAR`` stores the program.
+        """
+        from IPython.core.magics.script import ScriptMagics
+        from IPython.utils.process import arg_split
+
         options, argv = ScriptMagics.shebang.parser.parse_known_args(arg_split(line, posix=True))
         if not argv:
+            from IPython.core.error import UsageError
+
             raise UsageError("%%script needs the name of a program.")
         body = (cell if cell.endswith("\n") else cell + "\n").encode("utf-8", "replace")
         if options.bg:
@@ -68,6 +86,39 @@ class Scripts:
         """Starts a program that runs beside the cells."""
         program = self.programs.start(argv, "shell_magic", body)
         program.background(keep_stdout=bool(options.out), keep_stderr=bool(options.err))
-        self.magics.bg_processes.append(program)  # for %killbgscripts
+        self.background = [*(other for other in self.background if other.returncode is None), program]
         names = {options.out: program.stdout, options.err: program.stderr, options.proc: program}
         self.shell.user_ns.update({name: value for name, value in names.items() if name})
+
+    def end_background(self, line: str = "") -> None:
+        """Ends all programs that were started with ``--bg``."""
+        for program in self.background:
+            program.terminate()
+        for program in self.background:
+            program.wait()
+        self.background.clear()
+        print("All background processes were killed.")
+
+    @property
+    def programs(self) -> Programs:
+        assert self.commands.programs
+        return self.commands.programs
+
+
+class Packages:
+    """``%pip`` and the other package managers, as IPython calls them."""
+
+    def __init__(self, shell: Any, commands: ShellCommands) -> None:
+        # All that they want of a shell is that it runs a command. Their line has been expanded already.
+        self.shell = SimpleNamespace(system=lambda command: commands.show(command, "package"), kernel=shell.kernel)
+
+    def magic(self, name: str) -> Callable[[str], None]:
+        """The magic of a name."""
+
+        def package(line: str) -> None:
+            from IPython.core.magics.packaging import PackagingMagics
+
+            getattr(PackagingMagics(self.shell), name)(line)
+
+        package.__doc__ = f"Runs {name} for the environment of this kernel."
+        return package

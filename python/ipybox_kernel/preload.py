@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 SUPPORTED = "ipykernel >= 6.29, < 8"
 NOT_NEEDED = ("debugpy", "jedi", "pickleshare")  # imported by IPython if they are there; 45 ms
 CHECK = "print('ready')"
+FOR_ACTIONS = (
+    "ipybox_kernel.actions",
+    "ipybox_kernel.aliases",
+    "ipybox_kernel.programs",
+    "ipybox_kernel.tools",
+    "IPython.core.magics.script",
+    "IPython.core.magics.packaging",
+)
 WARM_UP = ("1/0", "await __import__('asyncio').sleep(0)", "'ready'", "print('ready')")
 
 
@@ -122,12 +130,8 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, code) for code in WARM_UP), load_actions, gc.freeze]
-
-
-def load_actions() -> None:
-    """Imports what kernels with actions need beside."""
-    from ipybox_kernel import aliases, magics, tools  # noqa: F401
+    rehearsals = (partial(rehearse, built, code) for code in WARM_UP)
+    return [*rehearsals, *(partial(importlib.import_module, name) for name in FOR_ACTIONS), gc.freeze]
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:

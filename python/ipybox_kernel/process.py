@@ -21,6 +21,11 @@ def adopt_orphans() -> None:
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def set_dumpable(dumpable: bool) -> None:
+    """Whether processes of the same user may look into this one, by ``/proc`` too; inherited by forks, not by execs."""
+    libc.prctl(PR_SET_DUMPABLE, int(dumpable), 0, 0, 0)
+
+
 def detach(supervisor: int) -> None:
     """Gives a child of the supervisor its own session and group, and makes it die with the supervisor."""
     os.setsid()

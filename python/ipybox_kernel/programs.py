@@ -22,9 +22,9 @@ Write = Callable[[str], Any]
 class Programs:
     """Asks for programs. They get the environment of the kernel, with what cells have changed in it."""
 
-    def __init__(self, channel: ActionChannel) -> None:
+    def __init__(self, channel: ActionChannel, environment: dict[str, str]) -> None:
         self.channel = channel
-        self.environment = dict(os.environ)  # the host knows this one
+        self.environment = environment  # which the host knows
 
     def run(self, argv: list[str], kind: str, stdout: Write, stderr: Write | None, body: bytes = b"") -> int:
         """Runs a program to its end, forwards its output and returns its exit code; without stderr both are one."""

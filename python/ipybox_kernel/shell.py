@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 import subprocess
@@ -11,9 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
+from ipybox_kernel import magics
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
+    from ipybox_kernel.actions import ActionChannel
     from ipybox_kernel.programs import Programs
 
 SHELL = "/bin/sh"
@@ -28,9 +31,26 @@ class ShellCommands:
     def __init__(self, shell: Any, streams: Any) -> None:
         self.shell = shell
         self.streams = streams
-        self.programs: Programs | None = None  # the host's; the kernel starts its own where there are none
+        self.remote: Callable[[], Programs] | None = None  # the host's programs, where it has a say
         shell.system = shell.system_piped = shell.system_raw = self.system
         shell.getoutput = self.getoutput
+
+    def ask(self, channel: ActionChannel) -> None:
+        """From now on the host is asked for programs; the kernel starts none itself."""
+        environment = dict(os.environ)
+
+        @functools.cache
+        def remote() -> Programs:
+            from ipybox_kernel.programs import Programs
+
+            return Programs(channel, environment)
+
+        self.remote = remote
+        magics.install(self.shell, self)
+
+    @property
+    def programs(self) -> Programs | None:
+        return self.remote() if self.remote else None
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""

@@ -43,12 +43,14 @@ class Birth:
         actions: socket.socket | None,
         env: dict[str, str],
         restore_cwd: bool,
+        guard: bool,
     ) -> None:
         self.supervisor = supervisor
         self.stream = stream
         self.actions = actions
         self.env = env
         self.restore_cwd = restore_cwd
+        self.guard = guard
 
 
 class Supervisor:
@@ -60,6 +62,8 @@ class Supervisor:
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
+        self.missing: str | None = None  # for the guard; None: not known yet
+        process.set_dumpable(False)
         self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
@@ -146,6 +150,7 @@ class Supervisor:
 
         env = checked_env(request["env"])
         restore_cwd = bool(request.get("restore_cwd"))
+        guard = self.checked_guard(request.get("guard"))
         self.enter(request.get("cwd"))
         env = child.environment(env)
         try:
@@ -156,11 +161,25 @@ class Supervisor:
         if pid == 0:
             self.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
-            return Birth(self.pid, sockets[0], sockets[1] if len(sockets) == 2 else None, env, restore_cwd)
+            return Birth(self.pid, sockets[0], sockets[1] if len(sockets) == 2 else None, env, restore_cwd, guard)
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
         return {"pid": pid}
+
+    def checked_guard(self, name: str | None) -> bool:
+        """Whether a kernel is to be guarded; a refusal if that is impossible here."""
+        if name is None:
+            return False
+        if name != "no_exec":
+            raise Refused("request", f"unknown guard {name!r}")
+        if self.missing is None:
+            from ipybox_kernel import guards
+
+            self.missing = guards.unavailable()
+        if self.missing:
+            raise Refused("guard", f"the guard no_exec cannot be had: {self.missing}")
+        return True
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""

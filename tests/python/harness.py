@@ -45,6 +45,7 @@ class Host:
         texts: dict[str, str] | None = None,
         cwd: str | None = None,
         control_fd: int | None = None,
+        user: int | None = None,
         wait: bool = True,
         **hello: Any,
     ) -> None:
@@ -59,6 +60,9 @@ class Host:
             stderr=self.stderr_file,
             pass_fds=() if control_fd == 1 else (theirs.fileno(),),
             cwd=cwd,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
         )
         theirs.close()
         self.events: list[dict[str, Any]] = []
@@ -239,6 +243,7 @@ class Kernel:
         self.buffer = bytearray()
         self.sizes: list[int] = []
         self.actions: Actions
+        self.directory = Path()  # where it works, for tests that look there
         first = self.receive()
         assert first.type == "status" and first.content["execution_state"] == "starting", first
 

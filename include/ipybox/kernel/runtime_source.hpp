@@ -530,10 +530,11 @@ DEFAULTS = {
 
 
 def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
-    """Runs a kernel in this process, which was forked for it, one step after the other. Guards go before the last."""
+    """Runs a kernel in this process, which was forked for it, one step after the other."""
     gc.enable()
     process.forget_signals()
     process.detach(birth.supervisor)
+    process.set_dumpable(True)  # or this kernel could not look into itself
     os.environ.clear()
     os.environ.update(birth.env)
     time.tzset()
@@ -541,6 +542,10 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     reseed()
     if birth.actions:
         kernel.connect_actions(birth.actions)
+    if birth.guard:
+        from ipybox_kernel import guards
+
+        guards.confine()
     kernel.run(Link(birth.stream), birth.restore_cwd)
 
 
@@ -624,6 +629,231 @@ class PlainFormats:
         return sum(
             len(kind.type_printers) + len(kind.deferred_printers) + len(kind.singleton_printers) for kind in self.others
         )
+)py"},
+{"guards", R"py("""The guard ``no_exec``: a kernel that can start no program and touch no process that is not its own.
+
+What holds is the system: capabilities, Landlock and a seccomp filter, none of which can be undone. Python's own ways to
+start programs say so in a sentence, for people.
+"""
+
+from __future__ import annotations
+
+import _posixsubprocess
+import ctypes
+import errno
+import os
+import platform
+import pty
+import struct
+import subprocess
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+PR_CAPBSET_READ, PR_CAPBSET_DROP = 23, 24
+PR_SET_NO_NEW_PRIVS = 38
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+CAPABILITY_VERSION_3 = 0x20080522
+
+LANDLOCK_CREATE_RULESET, LANDLOCK_ADD_RULE, LANDLOCK_RESTRICT_SELF = 444, 445, 446  # on every machine
+LANDLOCK_CREATE_RULESET_VERSION = 1
+LANDLOCK_RULE_PATH_BENEATH = 1
+LANDLOCK_ACCESS_FS_MAKE_BLOCK, LANDLOCK_ACCESS_FS_REFER = 1 << 11, 1 << 13
+LANDLOCK_SCOPES = 1 << 0 | 1 << 1  # abstract sockets, signals
+
+SECCOMP_SET_MODE_FILTER = 1
+SECCOMP_FILTER_FLAG_TSYNC = 1
+SECCOMP_RET_KILL_PROCESS = 0x80000000
+SECCOMP_RET_ERRNO = 0x00050000
+SECCOMP_RET_ALLOW = 0x7FFF0000
+X32 = 0x40000000  # this bit is in every number of the x32 ABI
+
+SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Machine(NamedTuple):
+    """What the filter has to know of a processor: its number, and those of system calls."""
+
+    audit: int
+    seccomp: int
+    execve: int
+    execveat: int
+    prlimit: int
+
+
+MACHINES = {
+    "x86_64": Machine(audit=0xC000003E, seccomp=317, execve=59, execveat=322, prlimit=302),
+    "aarch64": Machine(audit=0xC00000B7, seccomp=277, execve=221, execveat=281, prlimit=261),
+}
+
+
+class Missing(Exception):
+    """The guard cannot be had; the text says what this system lacks."""
+
+
+def confine() -> None:
+    """Puts this process, for ever, under the guard, and all that it will fork; raises Missing if that is impossible."""
+    machine = MACHINES.get(platform.machine())
+    if machine is None:
+        raise Missing(f"there is no filter for {platform.machine()}, only for {' and '.join(MACHINES)}")
+    drop_capabilities()
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise missing("no_new_privs")
+    restrict(landlock_version())
+    install(program(machine), machine)
+    explain()
+
+
+def unavailable() -> str:
+    """What is missing here, found out by trying it in a process of its own; empty if nothing is."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            confine()
+            os.write(writing, b"ok")
+        except BaseException as error:
+            os.write(writing, str(error).encode())
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        text = pipe.read().decode()
+    os.waitpid(pid, 0)
+    return "" if text == "ok" else text or "a process that was put under it died"
+
+
+def missing(what: str) -> Missing:
+    """What to say after a system call has failed."""
+    number = ctypes.get_errno()
+    return Missing(f"{what}: {os.strerror(number)} (errno {number})")
+
+
+# Capabilities
+
+
+def drop_capabilities() -> None:
+    """Gives up all capabilities, in every set."""
+    libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    capability = 0
+    while libc.prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0:
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails for ordinary users, who have none to be given
+        capability += 1
+    if libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
+        raise missing("the capabilities cannot be dropped")
+
+
+# Landlock
+
+
+def landlock_version() -> int:
+    """The ABI of Landlock; raises Missing without one."""
+    version = libc.syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), LANDLOCK_CREATE_RULESET_VERSION)
+    if version < 1:
+        raise missing("this Linux has no Landlock (it came with 5.13, and can be left out with `lsm=`)")
+    return int(version)
+
+
+def restrict(version: int) -> None:
+    """Enters a domain that restricts no file: memory and descriptors outside are closed; from ABI 6 on signals too.
+
+    A domain wants something to restrict. Making block devices was possible to nobody, but a domain that handles any
+    right to files forbids renames across directories unless these are granted, which was impossible with ABI 1.
+    """
+    if version >= 6:
+        attributes, grants = struct.pack("QQQ", 0, 0, LANDLOCK_SCOPES), 0
+    elif version >= 2:
+        grants = LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_REFER
+        attributes = struct.pack("Q", grants)
+    else:
+        attributes, grants = struct.pack("Q", LANDLOCK_ACCESS_FS_MAKE_BLOCK), 0
+    ruleset = libc.syscall(LANDLOCK_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
+    if ruleset < 0:
+        raise missing("Landlock makes no ruleset")
+    try:
+        if grants:
+            grant(ruleset, grants)
+        if libc.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0):
+            raise missing("Landlock does not restrict this process")
+    finally:
+        os.close(ruleset)
+
+
+def grant(ruleset: int, rights: int) -> None:
+    """Grants rights to all files."""
+    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    try:
+        if libc.syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, struct.pack("=Qi", rights, root), 0):
+            raise missing("Landlock takes no rule")
+    finally:
+        os.close(root)
+
+
+# seccomp
+
+
+def program(machine: Machine) -> bytes:
+    """The filter: no program is started by any number, limits are set for oneself only, the rest is as ever."""
+    nothing, number, architecture, arguments = 0, 0, 4, 16
+    deny, kill = SECCOMP_RET_ERRNO | errno.EPERM, SECCOMP_RET_KILL_PROCESS
+    steps: list[tuple[str, int, str, str]] = [
+        ("load", architecture, "", ""),
+        ("equal", machine.audit, "", "kill"),
+        ("load", number, "", ""),
+        *([("at least", X32, "deny", "")] if machine is MACHINES["x86_64"] else []),
+        ("equal", machine.execve, "deny", ""),
+        ("equal", machine.execveat, "deny", ""),
+        ("equal", machine.prlimit, "", "allow"),
+        ("load", arguments, "", ""),  # whose limits
+        ("equal", nothing, "allow", ""),
+        ("load", arguments + 16, "", ""),  # where the new ones are, in two halves
+        ("equal", nothing, "", "deny"),
+        ("load", arguments + 20, "", ""),
+        ("equal", nothing, "allow", "deny"),
+    ]
+    ends = {"allow": SECCOMP_RET_ALLOW, "deny": deny, "kill": kill}
+    places = {name: len(steps) + place for place, name in enumerate(ends)}
+    codes = {"load": 0x20, "equal": 0x15, "at least": 0x35}  # BPF_LD|W|ABS, BPF_JMP|JEQ|K, BPF_JMP|JGE|K
+    packed = b""
+    for place, (code, value, yes, no) in enumerate(steps):
+        jumps = [places[name] - place - 1 if name else 0 for name in (yes, no)]
+        packed += struct.pack("HBBI", codes[code], *jumps, value)
+    return packed + b"".join(struct.pack("HBBI", 0x06, 0, 0, value) for value in ends.values())  # BPF_RET|K
+
+
+def install(filter: bytes, machine: Machine) -> None:
+    """Filters the system calls of all threads of this process from now on."""
+    memory = ctypes.create_string_buffer(filter, len(filter))
+    description = struct.pack("HxxxxxxP", len(filter) // 8, ctypes.addressof(memory))
+    if libc.syscall(machine.seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, description):
+        raise missing("this Linux takes no seccomp filter")
+
+
+# Python
+
+
+def explain() -> None:
+    """Makes Python say what to do instead. The filter would only say that it is not permitted."""
+    names = ("system", "posix_spawn", "posix_spawnp", "execv", "execve", "spawnv", "spawnve", "spawnvp", "spawnvpe")
+    for name in names:  # the other ones call these
+        replace(os, name)
+    for module in (pty, _posixsubprocess, subprocess):
+        replace(module, "spawn" if module is pty else "fork_exec" if module is _posixsubprocess else "_fork_exec")
+
+
+def replace(module: Any, name: str) -> None:
+    """Replaces a function by one that says why it does not do what it did."""
+    original: Callable[..., Any] | None = getattr(module, name, None)
+    if original is None:
+        return
+
+    def denied(*args: object, **options: object) -> None:
+        raise PermissionError(SENTENCE)
+
+    denied.__name__ = denied.__qualname__ = name
+    denied.__doc__ = SENTENCE
+    setattr(module, name, denied)
 )py"},
 {"inbox", R"py("""What arrives on the action socket: frames, and the descriptors that come with them."""
 
@@ -874,11 +1104,10 @@ class HandlersKernel(IPythonKernel):
 
     def connect_actions(self, stream: socket.socket) -> None:
         """Lets cells ask the host for tools and programs."""
-        from ipybox_kernel import actions, aliases, magics, programs
+        from ipybox_kernel import actions, aliases
 
         actions.current = actions.ActionChannel(stream, self.cell)
-        self.commands.programs = programs.Programs(actions.current)
-        magics.install(self.shell, self.commands, self.commands.programs)
+        self.commands.ask(actions.current)
         aliases.install()
 
     def cell(self) -> str:
@@ -1162,13 +1391,13 @@ def complete(cell: Coroutine[Any, Any, Any]) -> Any:
     try:
         cell.send(None)
     except StopIteration as stop:
-)py"
-R"py(        return stop.value
+        return stop.value
     cell.close()
     raise RuntimeError("a cell without await waits for something")
 
 
-async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+)py"
+R"py(async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
     """Waits until there is something to read. Only then is the descriptor watched: no cell is disturbed by it."""
     arrived = loop.create_future()
     loop.add_reader(fd, arrived.set_result, None)
@@ -1194,44 +1423,62 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from functools import partial
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from IPython.core.error import UsageError
-from IPython.core.magics.packaging import PackagingMagics
-from IPython.core.magics.script import ScriptMagics
-from IPython.utils.process import arg_split
-
-from ipybox_kernel.programs import Programs
-from ipybox_kernel.shell import ShellCommands
+if TYPE_CHECKING:
+    from ipybox_kernel.programs import Program, Programs
+    from ipybox_kernel.shell import ShellCommands
 
 
-def install(shell: Any, commands: ShellCommands, programs: Programs) -> None:
-    """Puts the host in the place of IPython's own ways."""
-    manager = shell.magics_manager
-    magics = manager.registry["ScriptMagics"]  # which makes IPython load them, if it has not done so yet
-    magics.shebang = Scripts(shell, commands, programs, magics).run
-    manager.register_function(magics.shebang, "cell", "script")
-    # All that these want of a shell is that it runs a command. Their line has been expanded already.
-    packaging = PackagingMagics(SimpleNamespace(system=partial(commands.show, kind="package"), kernel=shell.kernel))
-    for name, function in packaging.magics["line"].items():
-        manager.register_function(function, "line", name)
+def install(shell: Any, commands: ShellCommands) -> None:
+    """Takes the place of IPython's own ones. What they need is imported when one is used."""
+    scripts = Scripts(shell, commands)
+    packages = Packages(shell, commands)
+    for kind, table in shell.magics_manager.magics.items():
+        for name, function in list(table.items()):
+            home = getattr(function, "spec", None) or function.__module__  # IPython has not imported all of them yet
+            if home.startswith("IPython.core.magics.script"):
+                shell.register_magic_function(scripts.magic(name), kind, name)
+            elif home.startswith("IPython.core.magics.packaging"):
+                shell.register_magic_function(packages.magic(name), kind, name)
 
 
 class Scripts:
-    """Runs ``%%script`` cells, with the options that IPython has for them."""
+    """``%%script``, and the cell magics that are called like a program."""
 
-    def __init__(self, shell: Any, commands: ShellCommands, programs: Programs, magics: Any) -> None:
+    def __init__(self, shell: Any, commands: ShellCommands) -> None:
         self.shell = shell
         self.commands = commands
-        self.programs = programs
-        self.magics = magics
+        self.background: list[Program] = []
+
+    def magic(self, name: str) -> Callable[..., None]:
+        """The magic of a name."""
+        if name == "killbgscripts":
+            return self.end_background
+        if name == "script":
+            return self.run
+
+        def script(line: str, cell: str) -> None:
+            self.run(f"{name} {line}", cell)
+
+        script.__doc__ = f"Runs a cell with {name}. It takes the options of %%script, and then those of {name}."
+        return script
 
     def run(self, line: str, cell: str) -> None:
-        """Runs a cell with the program that the line names."""
+        """Runs a cell with the program that the line names.
+
+        ``--out VAR`` and ``--err VAR`` store its output, ``--no-raise-error`` lets it fail, ``--bg`` lets it run beside
+        the cells: then ``VAR`` is a pipe, and ``--proc VAR`` stores the program.
+        """
+        from IPython.core.magics.script import ScriptMagics
+        from IPython.utils.process import arg_split
+
         options, argv = ScriptMagics.shebang.parser.parse_known_args(arg_split(line, posix=True))
         if not argv:
+            from IPython.core.error import UsageError
+
             raise UsageError("%%script needs the name of a program.")
         body = (cell if cell.endswith("\n") else cell + "\n").encode("utf-8", "replace")
         if options.bg:
@@ -1258,9 +1505,42 @@ class Scripts:
         """Starts a program that runs beside the cells."""
         program = self.programs.start(argv, "shell_magic", body)
         program.background(keep_stdout=bool(options.out), keep_stderr=bool(options.err))
-        self.magics.bg_processes.append(program)  # for %killbgscripts
+        self.background = [*(other for other in self.background if other.returncode is None), program]
         names = {options.out: program.stdout, options.err: program.stderr, options.proc: program}
         self.shell.user_ns.update({name: value for name, value in names.items() if name})
+
+    def end_background(self, line: str = "") -> None:
+        """Ends all programs that were started with ``--bg``."""
+        for program in self.background:
+            program.terminate()
+        for program in self.background:
+            program.wait()
+        self.background.clear()
+        print("All background processes were killed.")
+
+    @property
+    def programs(self) -> Programs:
+        assert self.commands.programs
+        return self.commands.programs
+
+
+class Packages:
+    """``%pip`` and the other package managers, as IPython calls them."""
+
+    def __init__(self, shell: Any, commands: ShellCommands) -> None:
+        # All that they want of a shell is that it runs a command. Their line has been expanded already.
+        self.shell = SimpleNamespace(system=lambda command: commands.show(command, "package"), kernel=shell.kernel)
+
+    def magic(self, name: str) -> Callable[[str], None]:
+        """The magic of a name."""
+
+        def package(line: str) -> None:
+            from IPython.core.magics.packaging import PackagingMagics
+
+            getattr(PackagingMagics(self.shell), name)(line)
+
+        package.__doc__ = f"Runs {name} for the environment of this kernel."
+        return package
 )py"},
 {"pipe", R"py("""Reading and writing pipes."""
 
@@ -1360,6 +1640,14 @@ if TYPE_CHECKING:
 SUPPORTED = "ipykernel >= 6.29, < 8"
 NOT_NEEDED = ("debugpy", "jedi", "pickleshare")  # imported by IPython if they are there; 45 ms
 CHECK = "print('ready')"
+FOR_ACTIONS = (
+    "ipybox_kernel.actions",
+    "ipybox_kernel.aliases",
+    "ipybox_kernel.programs",
+    "ipybox_kernel.tools",
+    "IPython.core.magics.script",
+    "IPython.core.magics.packaging",
+)
 WARM_UP = ("1/0", "await __import__('asyncio').sleep(0)", "'ready'", "print('ready')")
 
 
@@ -1457,12 +1745,8 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, code) for code in WARM_UP), load_actions, gc.freeze]
-
-
-def load_actions() -> None:
-    """Imports what kernels with actions need beside."""
-    from ipybox_kernel import aliases, magics, tools  # noqa: F401
+    rehearsals = (partial(rehearse, built, code) for code in WARM_UP)
+    return [*rehearsals, *(partial(importlib.import_module, name) for name in FOR_ACTIONS), gc.freeze]
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
@@ -1637,6 +1921,11 @@ def adopt_orphans() -> None:
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def set_dumpable(dumpable: bool) -> None:
+    """Whether processes of the same user may look into this one, by ``/proc`` too; inherited by forks, not by execs."""
+    libc.prctl(PR_SET_DUMPABLE, int(dumpable), 0, 0, 0)
+
+
 def detach(supervisor: int) -> None:
     """Gives a child of the supervisor its own session and group, and makes it die with the supervisor."""
     os.setsid()
@@ -1771,9 +2060,9 @@ Write = Callable[[str], Any]
 class Programs:
     """Asks for programs. They get the environment of the kernel, with what cells have changed in it."""
 
-    def __init__(self, channel: ActionChannel) -> None:
+    def __init__(self, channel: ActionChannel, environment: dict[str, str]) -> None:
         self.channel = channel
-        self.environment = dict(os.environ)  # the host knows this one
+        self.environment = environment  # which the host knows
 
     def run(self, argv: list[str], kind: str, stdout: Write, stderr: Write | None, body: bytes = b"") -> int:
         """Runs a program to its end, forwards its output and returns its exit code; without stderr both are one."""
@@ -2141,6 +2430,7 @@ class LeanSession(Session):
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 import subprocess
@@ -2150,9 +2440,11 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
+from ipybox_kernel import magics
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
+    from ipybox_kernel.actions import ActionChannel
     from ipybox_kernel.programs import Programs
 
 SHELL = "/bin/sh"
@@ -2167,9 +2459,26 @@ class ShellCommands:
     def __init__(self, shell: Any, streams: Any) -> None:
         self.shell = shell
         self.streams = streams
-        self.programs: Programs | None = None  # the host's; the kernel starts its own where there are none
+        self.remote: Callable[[], Programs] | None = None  # the host's programs, where it has a say
         shell.system = shell.system_piped = shell.system_raw = self.system
         shell.getoutput = self.getoutput
+
+    def ask(self, channel: ActionChannel) -> None:
+        """From now on the host is asked for programs; the kernel starts none itself."""
+        environment = dict(os.environ)
+
+        @functools.cache
+        def remote() -> Programs:
+            from ipybox_kernel.programs import Programs
+
+            return Programs(channel, environment)
+
+        self.remote = remote
+        magics.install(self.shell, self)
+
+    @property
+    def programs(self) -> Programs | None:
+        return self.remote() if self.remote else None
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""
@@ -2599,12 +2908,14 @@ class Birth:
         actions: socket.socket | None,
         env: dict[str, str],
         restore_cwd: bool,
+        guard: bool,
     ) -> None:
         self.supervisor = supervisor
         self.stream = stream
         self.actions = actions
         self.env = env
         self.restore_cwd = restore_cwd
+        self.guard = guard
 
 
 class Supervisor:
@@ -2616,6 +2927,8 @@ class Supervisor:
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
+        self.missing: str | None = None  # for the guard; None: not known yet
+        process.set_dumpable(False)
         self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
@@ -2702,6 +3015,7 @@ class Supervisor:
 
         env = checked_env(request["env"])
         restore_cwd = bool(request.get("restore_cwd"))
+        guard = self.checked_guard(request.get("guard"))
         self.enter(request.get("cwd"))
         env = child.environment(env)
         try:
@@ -2712,11 +3026,25 @@ class Supervisor:
         if pid == 0:
             self.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
-            return Birth(self.pid, sockets[0], sockets[1] if len(sockets) == 2 else None, env, restore_cwd)
+            return Birth(self.pid, sockets[0], sockets[1] if len(sockets) == 2 else None, env, restore_cwd, guard)
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
         return {"pid": pid}
+
+    def checked_guard(self, name: str | None) -> bool:
+        """Whether a kernel is to be guarded; a refusal if that is impossible here."""
+        if name is None:
+            return False
+        if name != "no_exec":
+            raise Refused("request", f"unknown guard {name!r}")
+        if self.missing is None:
+            from ipybox_kernel import guards
+
+            self.missing = guards.unavailable()
+        if self.missing:
+            raise Refused("guard", f"the guard no_exec cannot be had: {self.missing}")
+        return True
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
