@@ -62,7 +62,8 @@ class Supervisor:
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
-        self.missing: str | None = None  # for the guard; None: not known yet
+        self.acting = False  # whether a kernel was given an action socket
+        self.missing: str | None = None  # what the guard lacks here; None: not known yet
         process.set_dumpable(False)
         self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -165,7 +166,17 @@ class Supervisor:
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
+        if len(descriptors) > 1:
+            self.prepare_actions()
         return {"pid": pid}
+
+    def prepare_actions(self) -> None:
+        """A kernel can act: what the next ones need for that is imported here, once, when there is time."""
+        if not self.acting:
+            from ipybox_kernel import preload
+
+            self.acting = True
+            self.chores.extend(preload.actions())
 
     def checked_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""

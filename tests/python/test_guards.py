@@ -132,7 +132,7 @@ class TestPrograms:
             "import asyncio; await asyncio.create_subprocess_shell('touch ran')",
         ],
     )
-    def test_python_says_what_to_do(self, guarded: Kernel, code: str) -> None:
+    def test_q4_q5_python_says_what_to_do(self, guarded: Kernel, code: str) -> None:
         result = guarded.run(code)
         assert result.error == "PermissionError" and SENTENCE in result.reply["evalue"], result.reply
         assert "ipybox_kernel" not in result.traceback

@@ -15,7 +15,7 @@ from test_processes import alive
 
 
 class TestRequest:
-    """What the host is asked is what is executed."""
+    """What the host is asked is what is executed: weaknesses W10, Q3 and M13 of the original."""
 
     def test_command(self, acting: Kernel, tmp_path: Path) -> None:
         acting.run(f"import os; os.chdir({str(tmp_path)!r})")
@@ -51,18 +51,20 @@ class TestRequest:
             ("v = !echo {f()}", "echo 1"),
             ("v = %sx echo {f()} $x", "echo 1 value"),
             ("%system echo {f()}", "echo 1"),
+            ("%%sx\necho {f()} $x", "echo 1 value\n"),
+            ("%%!\necho {f()}", "echo 1\n"),
             ("!find . -name nothing -exec echo {} \\;", "find . -name nothing -exec echo {} \\;"),
             ("!echo 1 2 | awk '{print $1}'", "echo 1 2 | awk '{print $1}'"),
             ("!echo '{\"a\": 1}'", "echo '{\"a\": 1}'"),
             ("!echo {nested}", "echo {f()} $x"),
         ],
     )
-    def test_variables_are_expanded_once(self, acting: Kernel, code: str, command: str) -> None:
+    def test_w10_q3_variables_are_expanded_once(self, acting: Kernel, code: str, command: str) -> None:
         acting.run("calls = []\ndef f():\n  calls.append(1)\n  return len(calls)\nx = 'value'\nnested = '{f()} $x'")
         assert acting.run(code).reply["status"] == "ok"
         assert acting.actions.argvs() == [["/bin/sh", "-c", command]]
 
-    def test_what_formats_differently_each_time_is_run_as_it_was_shown(self, acting: Kernel) -> None:
+    def test_w10_what_formats_differently_each_time_is_run_as_it_was_shown(self, acting: Kernel) -> None:
         code = """
             class Changing:
                 texts = iter(['echo shown', 'echo another'])
@@ -177,12 +179,16 @@ class TestFailure:
 
 
 class TestScripts:
-    def test_one_request_and_one_program(self, acting: Kernel) -> None:
+    def test_m13_one_request_and_one_program(self, acting: Kernel) -> None:
         body = "for i in 1 2; do echo $i {x} $x; done\n"
         assert acting.run("x = 'python'\n").reply["status"] == "ok"
         assert acting.run("%%bash -e\n" + body).text() == "1 {x}\n2 {x}\n"
         (action,) = acting.actions.seen
         assert (action["kind"], action["argv"], action.body.decode()) == ("shell_magic", ["bash", "-e"], body)
+
+    def test_w10_the_line_is_shown_too(self, acting: Kernel) -> None:
+        assert acting.run("%%bash -c 'echo evil'\necho harmless").text() == "evil\n"
+        assert acting.actions.argvs() == [["bash", "-c", "echo evil"]]
 
     def test_line_is_expanded_and_split(self, acting: Kernel) -> None:
         acting.run("x = 'a b'")

@@ -1745,8 +1745,12 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    rehearsals = (partial(rehearse, built, code) for code in WARM_UP)
-    return [*rehearsals, *(partial(importlib.import_module, name) for name in FOR_ACTIONS), gc.freeze]
+    return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
+
+
+def actions() -> list[Callable[[], object]]:
+    """What makes the first actions of every fork faster, one piece at a time."""
+    return [*(partial(importlib.import_module, name) for name in FOR_ACTIONS), gc.freeze]
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
@@ -2927,7 +2931,8 @@ class Supervisor:
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
-        self.missing: str | None = None  # for the guard; None: not known yet
+        self.acting = False  # whether a kernel was given an action socket
+        self.missing: str | None = None  # what the guard lacks here; None: not known yet
         process.set_dumpable(False)
         self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -3030,7 +3035,17 @@ class Supervisor:
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
+        if len(descriptors) > 1:
+            self.prepare_actions()
         return {"pid": pid}
+
+    def prepare_actions(self) -> None:
+        """A kernel can act: what the next ones need for that is imported here, once, when there is time."""
+        if not self.acting:
+            from ipybox_kernel import preload
+
+            self.acting = True
+            self.chores.extend(preload.actions())
 
     def checked_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""
