@@ -6,14 +6,17 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable
+from inspect import CO_COROUTINE
 from types import FrameType, TracebackType
 from typing import Any
+
+STEP = asyncio.Handle._run.__code__  # of an event loop
 
 
 class Interrupts:
     """Turns SIGINT into the end of the running cell.
 
-    ``with interrupts.shield`` around a change that must not be left half done: an interrupt that comes meanwhile is
+    ``with interrupts`` around a change that must not be left half done: an interrupt that comes meanwhile is
     raised at the end of it. (Blocking the signal would not do: Python runs the handler whichever thread took it.)
     """
 
@@ -22,6 +25,8 @@ class Interrupts:
         self.early = False  # came when nothing ran; perhaps for a cell that is still on its way
         self.depth = 0
         self.pending = False
+        self.begun = False  # the cell's own code runs
+        self.swallowed = False  # perhaps: it was raised before the code began
         self.cancelled = False
         self.wake: Callable[[], object] = lambda: None  # called when an interrupt comes inside a shield
         self.task: asyncio.Task[Any] | None = None
@@ -35,8 +40,17 @@ class Interrupts:
 
     def arm(self) -> None:
         """From here on SIGINT stops what runs."""
-        self.pending = self.cancelled = False
+        self.pending = self.begun = self.swallowed = self.cancelled = False
         self.armed = True
+
+    def begin(self) -> None:
+        """The cell's own code begins. If something on the way there, as IPython's callbacks do, made nothing of an
+        interrupt, it strikes now.
+        """
+        self.begun = True
+        if self.swallowed:
+            self.swallowed = False
+            raise KeyboardInterrupt
 
     def disarm(self) -> None:
         self.armed = False
@@ -49,18 +63,19 @@ class Interrupts:
         elif self.depth:
             self.pending = True
             self.wake()
+        elif self.task is None or runs_a_callback(frame):
+            self.strike()
         else:
-            self.deliver()
+            self.cancel()
 
-    def deliver(self) -> None:
-        """Raises in the code that runs; cancels the cell's task when the loop waits for it."""
+    def strike(self) -> None:
+        """Raises in the code that runs."""
         self.pending = False
-        if self.task is None or self.cancelled or asyncio.current_task(self.loop):
-            raise KeyboardInterrupt
-        self.cancel()
+        self.swallowed = not self.begun
+        raise KeyboardInterrupt
 
     def cancel(self) -> None:
-        """Cancels the task of an ``await`` cell, once: what swallows that gets KeyboardInterrupt the next time."""
+        """Cancels the task of an ``await`` cell. What swallows that is cancelled again the next time."""
         if self.task is not None and self.loop is not None:
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)
@@ -77,7 +92,7 @@ class Interrupts:
         if threading.get_ident() == self.main:
             self.depth -= 1
             if self.pending and not self.depth and self.armed:
-                self.deliver()
+                self.strike()
 
     def unshield(self) -> None:
         """Leaves a shield where nothing can be raised; an interrupt that came meanwhile waits for the next one."""
@@ -89,6 +104,16 @@ class Interrupts:
         self.disarm()
         self.depth = 0
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def runs_a_callback(frame: FrameType | None) -> bool:
+    """Whether a task or a callback runs, and not the loop itself: that would lose what it is about to do."""
+    inner = None
+    while frame and frame.f_code is not STEP:
+        inner, frame = frame, frame.f_back
+    if frame is None or inner is None:
+        return False
+    return bool(inner.f_code.co_flags & CO_COROUTINE) or not inner.f_globals.get("__name__", "").startswith("asyncio.")
 
 
 interrupts = Interrupts()

@@ -11,9 +11,9 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError, UsageError
@@ -27,6 +27,7 @@ from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
 from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
+T = TypeVar("T")
 
 
 class HandlersKernel(IPythonKernel):
@@ -43,6 +44,7 @@ class HandlersKernel(IPythonKernel):
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
         self.shell.enable_gui = enable_gui
+        self.shell.run_code = beginning(self.shell.run_code)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
@@ -118,13 +120,14 @@ class HandlersKernel(IPythonKernel):
         interrupts.early = False
         if not self.link:
             return
-        while message := self.link.receive():
-            if message[0] == CONTROL:
-                announced = self.session.parse(message[1])
-                if announced["content"].get("msg_id") == request["msg_id"]:
-                    raise KeyboardInterrupt
-            else:
-                self.keep(*message)
+        with interrupts:
+            while message := self.link.receive():
+                if message[0] == CONTROL:
+                    announced = self.session.parse(message[1])
+                    if announced["content"].get("msg_id") == request["msg_id"]:
+                        raise KeyboardInterrupt
+                else:
+                    self.keep(*message)
 
     def refuse(self, request: dict[str, Any], error: BaseException) -> None:
         """Answers a request that could not be handled."""
@@ -247,19 +250,26 @@ class HandlersKernel(IPythonKernel):
             raise StdinNotImplementedError(f"{function}() was called, but nobody is there to answer.")
         assert self.link
         self.streams.flush()
-        while stale := self.link.receive():
-            self.keep(*stale)
+        while self.next_input():
+            pass  # stale
         content = {"prompt": prompt, "password": password}
         self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
-        while True:
-            channel, frames = self.link.wait()
-            if channel == STDIN:
-                break
-            self.keep(channel, frames)
+        while not (frames := self.next_input()):
+            self.link.wait()
         value = str(self.session.parse(frames)["content"].get("value", ""))
         if value == END_OF_INPUT:
             raise EOFError
         return value
+
+    def next_input(self) -> list[memoryview] | None:
+        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
+        assert self.link
+        with interrupts:
+            while message := self.link.receive():
+                if message[0] == STDIN:
+                    return message[1]
+                self.keep(*message)
+        return None
 
     def keep(self, channel: int, frames: list[memoryview]) -> None:
         """Puts a request aside that came too early. What came too late is dropped."""
@@ -323,11 +333,12 @@ class LeanKernel(HandlersKernel):
 
     async def run_task(self, cell: Coroutine[Any, Any, Any]) -> Any:
         """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
-        interrupts.task = asyncio.get_running_loop().create_task(cell)
+        task = interrupts.task = asyncio.get_running_loop().create_task(cell)
         try:
-            return await interrupts.task
+            return await task
         finally:
             interrupts.task = None
+            task.cancel()  # if an interrupt struck here, and not in it
 
 
 class MainLoop:
@@ -348,6 +359,16 @@ def enable_gui(gui: str | None = None) -> None:
 
     if loop_map.get(gui, "unknown") is not None:
         raise UsageError(f"There is no event loop for {gui!r} here.")
+
+
+def beginning(run_code: Callable[..., T]) -> Callable[..., T]:
+    """``shell.run_code``, which IPython calls when it is done with its callbacks."""
+
+    def run(*code: Any, **options: Any) -> T:
+        interrupts.begin()
+        return run_code(*code, **options)
+
+    return run
 
 
 def complete(cell: Coroutine[Any, Any, Any]) -> Any:

@@ -76,10 +76,10 @@ def _namespace_pids(process: str) -> list[int]:
 
 
 def kill(pid: int, number: int, *, group: bool = False) -> bool:
-    """Sends a signal; false when nobody is there to take it."""
+    """Sends a signal; false when nobody is there to take it, or only what runs for another user (``sudo``)."""
     try:
         (os.killpg if group else os.kill)(pid, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         return False
     return True
 

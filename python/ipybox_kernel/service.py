@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import select
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -71,6 +72,8 @@ class Service:
             self.timer.set(0)
 
     def _run(self) -> None:
+        # The main thread may not notice for long that another one took a signal.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         poller = select.poll()
         for fd in (self.timer.fd, *self.captures):
             poller.register(fd, select.POLLIN)

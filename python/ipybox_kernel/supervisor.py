@@ -267,11 +267,13 @@ class Supervisor:
             self.ended.clear()
 
     def kill_orphans(self) -> bool:
-        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again."""
+        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again.
+
+        No pid can be another's by now: it is kept until we have waited for the child.
+        """
         orphans = self.broker.left(self.living)
-        for pid in orphans:
-            process.kill(pid, signal.SIGKILL, group=pid in self.living)
-        return bool(orphans)
+        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
+        return bool(killed)
 
     def report(self, pid: int, status: int) -> None:
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None

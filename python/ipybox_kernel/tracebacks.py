@@ -111,10 +111,17 @@ def user_frames(frames: TracebackType | None) -> TracebackType | None:
         frames = frames.tb_next
     chain: TracebackType | None = None
     for entry in reversed(kept):
-        # An interrupt may strike before a function's first line: then there is no number.
-        line = entry.tb_lineno or entry.tb_frame.f_code.co_firstlineno
-        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, line)
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, line_of(entry))
     return chain
+
+
+def line_of(entry: TracebackType) -> int:
+    """Where an exception was raised. An interrupt may strike at an instruction without a line: then the line before."""
+    if entry.tb_lineno is not None:
+        return entry.tb_lineno
+    code = entry.tb_frame.f_code  # type: ignore[unreachable]  # what typeshed does not know
+    lines = [line for start, _, line in code.co_lines() if line is not None and start <= entry.tb_lasti]
+    return lines[-1] if lines else code.co_firstlineno
 
 
 def has_group(error: BaseException | None) -> bool:

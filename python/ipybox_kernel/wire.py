@@ -103,13 +103,11 @@ class Link:
         with interrupts:
             return self._next() or (self._read() and self._next()) or None
 
-    def wait(self) -> tuple[int, list[memoryview]]:
-        """The next message; blocks, and can be interrupted."""
+    def wait(self) -> None:
+        """Blocks until there is something to read; can be interrupted."""
         poller = select.poll()
         poller.register(self.socket, select.POLLIN)
-        while not (message := self.receive()):
-            poller.poll()
-        return message
+        poller.poll()
 
     def _read(self) -> bool:
         try:

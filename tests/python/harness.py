@@ -23,6 +23,7 @@ from typing import Any
 PYTHON = os.environ.get("IPYBOX_TEST_PYTHON", sys.executable)
 PACKAGE = Path(__file__).parents[2] / "python" / "ipybox_kernel"
 TIMEOUT = 20.0
+MAX_OUTPUT = 1 << 30  # of one cell: one that nothing stops must not take all memory
 SHELL, IOPUB, STDIN, CONTROL = range(4)
 
 
@@ -244,6 +245,7 @@ class Kernel:
         self.sizes: list[int] = []
         self.actions: Actions
         self.directory = Path()  # where it works, for tests that look there
+        self.output = 0  # what the messages since the last reply take, about
         first = self.receive()
         assert first.type == "status" and first.content["execution_state"] == "starting", first
 
@@ -278,7 +280,10 @@ class Kernel:
         packet = bytes(self.buffer[4 : 4 + length])
         del self.buffer[: 4 + length]
         self.sizes.append(length)
-        return parse(packet)
+        message = parse(packet)
+        self.output = 0 if message.type.endswith("_reply") else self.output + length + 2048
+        assert self.output < MAX_OUTPUT, "the cell does not end"
+        return message
 
     def start(self, code: str, **options: Any) -> str:
         """Sends a cell and returns the id of the request."""

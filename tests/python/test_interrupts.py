@@ -76,6 +76,23 @@ def test_a_cell_that_has_not_begun(any_kernel: Kernel) -> None:
         assert any_kernel.run("print('next')").text() == "next\n"
 
 
+def test_what_is_swallowed_on_the_way_to_the_cell(any_kernel: Kernel) -> None:
+    """IPython prints what its callbacks raise, KeyboardInterrupt too, and goes on to the cell."""
+    code = """
+        import os, signal
+        turns = []
+        def interrupt(_):
+            turns.append(1)
+            if len(turns) == 2: os.kill(os.getpid(), signal.SIGINT)
+        get_ipython().events.register('pre_run_cell', interrupt)
+    """
+    any_kernel.run(code)
+    any_kernel.run("pass")
+    result = any_kernel.run("print('cell')")
+    assert result.error == "KeyboardInterrupt" and "\ncell\n" not in result.text()
+    assert any_kernel.run("try: pass\nfinally: print(len(turns))").text() == "3\n"
+
+
 def test_an_interrupt_that_comes_too_late(any_kernel: Kernel) -> None:
     for turn in range(40):
         request = any_kernel.start("pass")
@@ -176,6 +193,25 @@ def test_busy_background_task(kernel: Kernel) -> None:
     kernel.interrupt()
     assert kernel.finish(request).error == "KeyboardInterrupt"
     assert kernel.run("await asyncio.sleep(0)\nprint(task.done())").text() == "True\n"
+
+
+def test_the_event_loop_loses_nothing(kernel: Kernel) -> None:
+    """An interrupt may strike while the loop has taken a task's next step and not begun it."""
+    for turn in range(100):
+        request = kernel.start("import asyncio\nwhile True: await asyncio.sleep(0)")
+        pause(turn * 0.00003)
+        kernel.interrupt(request)
+        assert kernel.finish(request).error == "KeyboardInterrupt"
+
+
+def test_the_main_thread_takes_the_signal(kernel: Kernel) -> None:
+    code = """
+        import glob, signal
+        for path in glob.glob('/proc/self/task/*/status'):
+            blocked = dict(line.split(':', 1) for line in open(path))['SigBlk']
+            print(int(blocked, 16) >> signal.SIGINT - 1 & 1)
+    """
+    assert sorted(kernel.run(code).text().split()) == ["0", "1"]
 
 
 def test_cells_may_handle_it(any_kernel: Kernel) -> None:

@@ -26,6 +26,7 @@ CELLS = {
     "run_cell": ("get_ipython().run_cell_magic('time', '', 'def f(): 1/0\\nf()')", ["in f()"]),
     "library": ("import json\njson.loads('{')", ["json.loads", "JSONDecodeError", "decoder.py"]),
     "callback": ("sorted([2, 1], key=lambda x: 1/0)", ["sorted", "<lambda>"]),
+    "without lines": ("exec(compile('1/0', 'file', 'exec').replace(co_linetable=b'\\xff' * 9))", ["ZeroDivisionError"]),
     "exec": ("exec('1/0')", ["exec", "ZeroDivisionError"]),
     "exec syntax": ("exec('x = = 1')", ["exec", "SyntaxError"]),
     "syntax": ("x = = 1", ["Cell In[1], line 1", "SyntaxError: invalid syntax"]),

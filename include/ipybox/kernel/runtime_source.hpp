@@ -947,14 +947,17 @@ import asyncio
 import signal
 import threading
 from collections.abc import Callable
+from inspect import CO_COROUTINE
 from types import FrameType, TracebackType
 from typing import Any
+
+STEP = asyncio.Handle._run.__code__  # of an event loop
 
 
 class Interrupts:
     """Turns SIGINT into the end of the running cell.
 
-    ``with interrupts.shield`` around a change that must not be left half done: an interrupt that comes meanwhile is
+    ``with interrupts`` around a change that must not be left half done: an interrupt that comes meanwhile is
     raised at the end of it. (Blocking the signal would not do: Python runs the handler whichever thread took it.)
     """
 
@@ -963,6 +966,8 @@ class Interrupts:
         self.early = False  # came when nothing ran; perhaps for a cell that is still on its way
         self.depth = 0
         self.pending = False
+        self.begun = False  # the cell's own code runs
+        self.swallowed = False  # perhaps: it was raised before the code began
         self.cancelled = False
         self.wake: Callable[[], object] = lambda: None  # called when an interrupt comes inside a shield
         self.task: asyncio.Task[Any] | None = None
@@ -976,8 +981,17 @@ class Interrupts:
 
     def arm(self) -> None:
         """From here on SIGINT stops what runs."""
-        self.pending = self.cancelled = False
+        self.pending = self.begun = self.swallowed = self.cancelled = False
         self.armed = True
+
+    def begin(self) -> None:
+        """The cell's own code begins. If something on the way there, as IPython's callbacks do, made nothing of an
+        interrupt, it strikes now.
+        """
+        self.begun = True
+        if self.swallowed:
+            self.swallowed = False
+            raise KeyboardInterrupt
 
     def disarm(self) -> None:
         self.armed = False
@@ -990,18 +1004,19 @@ class Interrupts:
         elif self.depth:
             self.pending = True
             self.wake()
+        elif self.task is None or runs_a_callback(frame):
+            self.strike()
         else:
-            self.deliver()
+            self.cancel()
 
-    def deliver(self) -> None:
-        """Raises in the code that runs; cancels the cell's task when the loop waits for it."""
+    def strike(self) -> None:
+        """Raises in the code that runs."""
         self.pending = False
-        if self.task is None or self.cancelled or asyncio.current_task(self.loop):
-            raise KeyboardInterrupt
-        self.cancel()
+        self.swallowed = not self.begun
+        raise KeyboardInterrupt
 
     def cancel(self) -> None:
-        """Cancels the task of an ``await`` cell, once: what swallows that gets KeyboardInterrupt the next time."""
+        """Cancels the task of an ``await`` cell. What swallows that is cancelled again the next time."""
         if self.task is not None and self.loop is not None:
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)
@@ -1018,7 +1033,7 @@ class Interrupts:
         if threading.get_ident() == self.main:
             self.depth -= 1
             if self.pending and not self.depth and self.armed:
-                self.deliver()
+                self.strike()
 
     def unshield(self) -> None:
         """Leaves a shield where nothing can be raised; an interrupt that came meanwhile waits for the next one."""
@@ -1030,6 +1045,16 @@ class Interrupts:
         self.disarm()
         self.depth = 0
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def runs_a_callback(frame: FrameType | None) -> bool:
+    """Whether a task or a callback runs, and not the loop itself: that would lose what it is about to do."""
+    inner = None
+    while frame and frame.f_code is not STEP:
+        inner, frame = frame, frame.f_back
+    if frame is None or inner is None:
+        return False
+    return bool(inner.f_code.co_flags & CO_COROUTINE) or not inner.f_globals.get("__name__", "").startswith("asyncio.")
 
 
 interrupts = Interrupts()
@@ -1047,9 +1072,9 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError, UsageError
@@ -1063,6 +1088,7 @@ from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
 from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
+T = TypeVar("T")
 
 
 class HandlersKernel(IPythonKernel):
@@ -1079,6 +1105,7 @@ class HandlersKernel(IPythonKernel):
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
         self.shell.enable_gui = enable_gui
+        self.shell.run_code = beginning(self.shell.run_code)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
@@ -1154,13 +1181,14 @@ class HandlersKernel(IPythonKernel):
         interrupts.early = False
         if not self.link:
             return
-        while message := self.link.receive():
-            if message[0] == CONTROL:
-                announced = self.session.parse(message[1])
-                if announced["content"].get("msg_id") == request["msg_id"]:
-                    raise KeyboardInterrupt
-            else:
-                self.keep(*message)
+        with interrupts:
+            while message := self.link.receive():
+                if message[0] == CONTROL:
+                    announced = self.session.parse(message[1])
+                    if announced["content"].get("msg_id") == request["msg_id"]:
+                        raise KeyboardInterrupt
+                else:
+                    self.keep(*message)
 
     def refuse(self, request: dict[str, Any], error: BaseException) -> None:
         """Answers a request that could not be handled."""
@@ -1283,19 +1311,26 @@ class HandlersKernel(IPythonKernel):
             raise StdinNotImplementedError(f"{function}() was called, but nobody is there to answer.")
         assert self.link
         self.streams.flush()
-        while stale := self.link.receive():
-            self.keep(*stale)
+        while self.next_input():
+            pass  # stale
         content = {"prompt": prompt, "password": password}
         self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
-        while True:
-            channel, frames = self.link.wait()
-            if channel == STDIN:
-                break
-            self.keep(channel, frames)
+        while not (frames := self.next_input()):
+            self.link.wait()
         value = str(self.session.parse(frames)["content"].get("value", ""))
         if value == END_OF_INPUT:
             raise EOFError
         return value
+
+    def next_input(self) -> list[memoryview] | None:
+        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
+        assert self.link
+        with interrupts:
+            while message := self.link.receive():
+                if message[0] == STDIN:
+                    return message[1]
+                self.keep(*message)
+        return None
 
     def keep(self, channel: int, frames: list[memoryview]) -> None:
         """Puts a request aside that came too early. What came too late is dropped."""
@@ -1359,11 +1394,12 @@ class LeanKernel(HandlersKernel):
 
     async def run_task(self, cell: Coroutine[Any, Any, Any]) -> Any:
         """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
-        interrupts.task = asyncio.get_running_loop().create_task(cell)
+        task = interrupts.task = asyncio.get_running_loop().create_task(cell)
         try:
-            return await interrupts.task
+            return await task
         finally:
             interrupts.task = None
+            task.cancel()  # if an interrupt struck here, and not in it
 
 
 class MainLoop:
@@ -1379,11 +1415,22 @@ class MainLoop:
 
 
 def enable_gui(gui: str | None = None) -> None:
-    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
+)py"
+R"py(    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
     from ipykernel.eventloops import loop_map
 
     if loop_map.get(gui, "unknown") is not None:
         raise UsageError(f"There is no event loop for {gui!r} here.")
+
+
+def beginning(run_code: Callable[..., T]) -> Callable[..., T]:
+    """``shell.run_code``, which IPython calls when it is done with its callbacks."""
+
+    def run(*code: Any, **options: Any) -> T:
+        interrupts.begin()
+        return run_code(*code, **options)
+
+    return run
 
 
 def complete(cell: Coroutine[Any, Any, Any]) -> Any:
@@ -1396,8 +1443,7 @@ def complete(cell: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("a cell without await waits for something")
 
 
-)py"
-R"py(async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
     """Waits until there is something to read. Only then is the descriptor watched: no cell is disturbed by it."""
     arrived = loop.create_future()
     loop.add_reader(fd, arrived.set_result, None)
@@ -1980,10 +2026,10 @@ def _namespace_pids(process: str) -> list[int]:
 
 
 def kill(pid: int, number: int, *, group: bool = False) -> bool:
-    """Sends a signal; false when nobody is there to take it."""
+    """Sends a signal; false when nobody is there to take it, or only what runs for another user (``sudo``)."""
     try:
         (os.killpg if group else os.kill)(pid, number)
-    except ProcessLookupError:
+    except (ProcessLookupError, PermissionError):
         return False
     return True
 
@@ -2217,6 +2263,7 @@ from __future__ import annotations
 import ctypes
 import os
 import select
+import signal
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -2283,6 +2330,8 @@ class Service:
             self.timer.set(0)
 
     def _run(self) -> None:
+        # The main thread may not notice for long that another one took a signal.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         poller = select.poll()
         for fd in (self.timer.fd, *self.captures):
             poller.register(fd, select.POLLIN)
@@ -3136,11 +3185,13 @@ class Supervisor:
             self.ended.clear()
 
     def kill_orphans(self) -> bool:
-        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again."""
+        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again.
+
+        No pid can be another's by now: it is kept until we have waited for the child.
+        """
         orphans = self.broker.left(self.living)
-        for pid in orphans:
-            process.kill(pid, signal.SIGKILL, group=pid in self.living)
-        return bool(orphans)
+        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
+        return bool(killed)
 
     def report(self, pid: int, status: int) -> None:
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
@@ -3497,10 +3548,17 @@ def user_frames(frames: TracebackType | None) -> TracebackType | None:
         frames = frames.tb_next
     chain: TracebackType | None = None
     for entry in reversed(kept):
-        # An interrupt may strike before a function's first line: then there is no number.
-        line = entry.tb_lineno or entry.tb_frame.f_code.co_firstlineno
-        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, line)
+        chain = TracebackType(chain, entry.tb_frame, entry.tb_lasti, line_of(entry))
     return chain
+
+
+def line_of(entry: TracebackType) -> int:
+    """Where an exception was raised. An interrupt may strike at an instruction without a line: then the line before."""
+    if entry.tb_lineno is not None:
+        return entry.tb_lineno
+    code = entry.tb_frame.f_code  # type: ignore[unreachable]  # what typeshed does not know
+    lines = [line for start, _, line in code.co_lines() if line is not None and start <= entry.tb_lasti]
+    return lines[-1] if lines else code.co_firstlineno
 
 
 def has_group(error: BaseException | None) -> bool:
@@ -3626,13 +3684,11 @@ class Link:
         with interrupts:
             return self._next() or (self._read() and self._next()) or None
 
-    def wait(self) -> tuple[int, list[memoryview]]:
-        """The next message; blocks, and can be interrupted."""
+    def wait(self) -> None:
+        """Blocks until there is something to read; can be interrupted."""
         poller = select.poll()
         poller.register(self.socket, select.POLLIN)
-        while not (message := self.receive()):
-            poller.poll()
-        return message
+        poller.poll()
 
     def _read(self) -> bool:
         try:
