@@ -28,6 +28,7 @@ CHECK = "print('ready')"
 FOR_ACTIONS = (
     "ipybox_kernel.actions",
     "ipybox_kernel.aliases",
+    "ipybox_kernel.magics",
     "ipybox_kernel.programs",
     "ipybox_kernel.tools",
     "IPython.core.magics.script",

@@ -14,7 +14,7 @@ from ipybox_kernel.actions import ActionChannel, ToolRunnerError
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.pipe import Pump
 
-GRACE = 1.0  # for a program to end that was cancelled, so that it does not run on beside the next cell
+GRACE = 0.5  # for a program to end that was cancelled, so that it does not run on beside the next cell
 
 Write = Callable[[str], Any]
 
@@ -22,9 +22,9 @@ Write = Callable[[str], Any]
 class Programs:
     """Asks for programs. They get the environment of the kernel, with what cells have changed in it."""
 
-    def __init__(self, channel: ActionChannel, environment: dict[str, str]) -> None:
+    def __init__(self, channel: ActionChannel) -> None:
         self.channel = channel
-        self.environment = environment  # which the host knows
+        self.environment = dict(os.environ)  # the host knows this one
 
     def run(self, argv: list[str], kind: str, stdout: Write, stderr: Write | None, body: bytes = b"") -> int:
         """Runs a program to its end, forwards its output and returns its exit code; without stderr both are one."""
@@ -110,11 +110,12 @@ class Program:
         """Lets it run beside the cells, with ``stdout`` and ``stderr`` to be read; what is not kept is read away."""
         self._started()
         with interrupts:
-            stdout, stderr = (os.fdopen(fd, "rb") for fd in self._descriptors)
+            pipes = [os.fdopen(fd, "rb") for fd in self._descriptors]
             self._descriptors.clear()
-        self.stdout, self.stderr = stdout if keep_stdout else None, stderr if keep_stderr else None
-        for pipe, keep in ((stdout, keep_stdout), (stderr, keep_stderr)):
-            if not keep:
+        for name, keep, pipe in zip(("stdout", "stderr"), (keep_stdout, keep_stderr), pipes, strict=False):
+            if keep:
+                setattr(self, name, pipe)
+            else:
                 threading.Thread(target=read_away, args=(pipe,), daemon=True).start()
 
     def close(self) -> None:

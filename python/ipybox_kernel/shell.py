@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import select
 import subprocess
@@ -12,7 +11,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
-from ipybox_kernel import magics
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -31,26 +29,16 @@ class ShellCommands:
     def __init__(self, shell: Any, streams: Any) -> None:
         self.shell = shell
         self.streams = streams
-        self.remote: Callable[[], Programs] | None = None  # the host's programs, where it has a say
+        self.programs: Programs | None = None  # the host's; the kernel starts its own where there are none
         shell.system = shell.system_piped = shell.system_raw = self.system
         shell.getoutput = self.getoutput
 
     def ask(self, channel: ActionChannel) -> None:
         """From now on the host is asked for programs; the kernel starts none itself."""
-        environment = dict(os.environ)
+        from ipybox_kernel import magics, programs
 
-        @functools.cache
-        def remote() -> Programs:
-            from ipybox_kernel.programs import Programs
-
-            return Programs(channel, environment)
-
-        self.remote = remote
+        self.programs = programs.Programs(channel)
         magics.install(self.shell, self)
-
-    @property
-    def programs(self) -> Programs | None:
-        return self.remote() if self.remote else None
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""

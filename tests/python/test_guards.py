@@ -227,7 +227,7 @@ class TestBypassesOfTheOriginal:
             "import os; os.execv.__closure__[0].cell_contents('/usr/bin/touch', ['touch', 'ran'])",
             "import ipybox_kernel.shell as s; s.run('touch ran', print, None)",
             "import ipybox_kernel.process as p, os; p.start(['touch', 'ran'], dict(os.environ), [0, 1, 2])",
-            "get_ipython().kernel.commands.remote = None\nget_ipython().system('touch ran')",
+            "get_ipython().kernel.commands.programs = None\nget_ipython().system('touch ran')",
             "%%script python3\nopen('ran', 'w')",
             "%%perl\nopen(my $f, '>', 'ran');",
             "%%bash -c 'touch ran'\necho harmless",

@@ -1689,6 +1689,7 @@ CHECK = "print('ready')"
 FOR_ACTIONS = (
     "ipybox_kernel.actions",
     "ipybox_kernel.aliases",
+    "ipybox_kernel.magics",
     "ipybox_kernel.programs",
     "ipybox_kernel.tools",
     "IPython.core.magics.script",
@@ -2102,7 +2103,7 @@ from ipybox_kernel.actions import ActionChannel, ToolRunnerError
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.pipe import Pump
 
-GRACE = 1.0  # for a program to end that was cancelled, so that it does not run on beside the next cell
+GRACE = 0.5  # for a program to end that was cancelled, so that it does not run on beside the next cell
 
 Write = Callable[[str], Any]
 
@@ -2110,9 +2111,9 @@ Write = Callable[[str], Any]
 class Programs:
     """Asks for programs. They get the environment of the kernel, with what cells have changed in it."""
 
-    def __init__(self, channel: ActionChannel, environment: dict[str, str]) -> None:
+    def __init__(self, channel: ActionChannel) -> None:
         self.channel = channel
-        self.environment = environment  # which the host knows
+        self.environment = dict(os.environ)  # the host knows this one
 
     def run(self, argv: list[str], kind: str, stdout: Write, stderr: Write | None, body: bytes = b"") -> int:
         """Runs a program to its end, forwards its output and returns its exit code; without stderr both are one."""
@@ -2198,11 +2199,12 @@ class Program:
         """Lets it run beside the cells, with ``stdout`` and ``stderr`` to be read; what is not kept is read away."""
         self._started()
         with interrupts:
-            stdout, stderr = (os.fdopen(fd, "rb") for fd in self._descriptors)
+            pipes = [os.fdopen(fd, "rb") for fd in self._descriptors]
             self._descriptors.clear()
-        self.stdout, self.stderr = stdout if keep_stdout else None, stderr if keep_stderr else None
-        for pipe, keep in ((stdout, keep_stdout), (stderr, keep_stderr)):
-            if not keep:
+        for name, keep, pipe in zip(("stdout", "stderr"), (keep_stdout, keep_stderr), pipes, strict=False):
+            if keep:
+                setattr(self, name, pipe)
+            else:
                 threading.Thread(target=read_away, args=(pipe,), daemon=True).start()
 
     def close(self) -> None:
@@ -2483,7 +2485,6 @@ class LeanSession(Session):
 
 from __future__ import annotations
 
-import functools
 import os
 import select
 import subprocess
@@ -2493,7 +2494,6 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
-from ipybox_kernel import magics
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -2512,26 +2512,16 @@ class ShellCommands:
     def __init__(self, shell: Any, streams: Any) -> None:
         self.shell = shell
         self.streams = streams
-        self.remote: Callable[[], Programs] | None = None  # the host's programs, where it has a say
+        self.programs: Programs | None = None  # the host's; the kernel starts its own where there are none
         shell.system = shell.system_piped = shell.system_raw = self.system
         shell.getoutput = self.getoutput
 
     def ask(self, channel: ActionChannel) -> None:
         """From now on the host is asked for programs; the kernel starts none itself."""
-        environment = dict(os.environ)
+        from ipybox_kernel import magics, programs
 
-        @functools.cache
-        def remote() -> Programs:
-            from ipybox_kernel.programs import Programs
-
-            return Programs(channel, environment)
-
-        self.remote = remote
+        self.programs = programs.Programs(channel)
         magics.install(self.shell, self)
-
-    @property
-    def programs(self) -> Programs | None:
-        return self.remote() if self.remote else None
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""
