@@ -20,7 +20,8 @@ namespace ipybox {
  * that leave the kernel; there are none yet, and without a policy they will be rejected.
  * What is permissive is named by the caller: `no_sandbox{}`, `auto_approval{}`.
  * \par Thread safety as executor_base
- * \par Example \snippet 01_hello.cpp execute
+ * \par Example
+ * \snippet 01_hello.cpp execute
  */
 class executor : public executor_base {
   public:

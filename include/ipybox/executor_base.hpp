@@ -56,7 +56,8 @@ class executor_base {
      * \par Cancellation      terminal, partial, total: the code is interrupted, its output drained, the call completes with condition::cancelled, the executor
      *                        stays usable; before the code has started it never runs
      * \par Object lifetimes  Code and options are copied; the executor may be destroyed meanwhile.
-     * \par Example           \snippet 01_hello.cpp execute
+     * \par Example
+     * \snippet 01_hello.cpp execute
      */
     [[nodiscard]] result<execution_result> execute(std::string code, execute_options options = {});
 

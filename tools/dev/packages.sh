@@ -12,6 +12,7 @@ packages_of() {
         test) echo catch2 ccache=ccache strace=strace ;;
         lint) echo clang-19=clang++-19 clang-tidy-19=clang-tidy-19 ;;
         ci) echo clang-16=clang++-16 clang-19=clang++-19 clang-tidy-19=clang-tidy-19 libclang-rt-16-dev libclang-rt-19-dev ;;
+        docs) echo doxygen=doxygen ;;
         *) die "no such group of packages: $1" ;;
     esac
 }
