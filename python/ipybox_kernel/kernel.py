@@ -99,9 +99,9 @@ class HandlersKernel(IPythonKernel):
             return  # late: nobody waits for this input, the cell to be interrupted has ended
         request = self.session.parse(frames)
         self.session.begin(request, frames)
-        self.set_parent([], request)
         try:
             try:
+                self.set_parent([], request)
                 interrupts.arm()
                 if interrupts.early:
                     self.check_early_interrupt(request)

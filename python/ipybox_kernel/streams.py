@@ -131,6 +131,14 @@ class Out(io.TextIOWrapper):
     def isatty(self) -> bool:
         return False
 
+    def detach(self) -> Any:
+        """Refused, as by other streams without a buffer of their own: the kernel needs it."""
+        raise io.UnsupportedOperation("detach")
+
+    def reconfigure(self, *, encoding: str | None = None, errors: str | None = None, **other: Any) -> None:
+        """What goes to the host is UTF-8, whatever the cell would like."""
+        super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
+
     def close(self) -> None:
         """Only flushes: a cell that closes its stdout must not silence the next one."""
         self.flush()

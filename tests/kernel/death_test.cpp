@@ -98,6 +98,35 @@ TEST_CASE("exit() ends the kernel after its reply", "[kernel][compat]") {
     CHECK(after.error().status() == exit_status{0, std::nullopt});
 }
 
+TEST_CASE("a kernel that cannot be understood, or hangs up, does not go on unseen", "[kernel]") {
+    char const* const ends[] = {
+        "stream.send(b'\\xff\\xff\\xff\\xff')",
+        "import socket\nstream.shutdown(socket.SHUT_WR)",
+    };
+    for (auto const* end : ends) {
+        INFO(end);
+        kernel_box<> box;
+        auto const pid = std::stoi(box.run("import os\nprint(os.getpid())"));
+        auto const r =
+            box->execute("stream = get_ipython().kernel.link.socket\n" + std::string(end) + "\nwhile True: pass");
+        REQUIRE_FALSE(r);
+        CHECK((r.error() == errc::kernel_died || r.error() == errc::message_too_large));
+        auto const deadline = std::chrono::steady_clock::now() + 10s;
+        while (::kill(pid, 0) == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+        CHECK(::kill(pid, 0) != 0);
+    }
+}
+
+TEST_CASE("exit() ends a kernel that does not come to its end", "[kernel]") {
+    kernel_box<> box;
+    CHECK(box.run("import atexit, time\natexit.register(time.sleep, 60)\nprint('bye')\nexit()") == "bye");
+    auto const after = box->execute("1");
+    REQUIRE_FALSE(after);
+    CHECK(after.error() == errc::kernel_died);
+    REQUIRE(box->reset());
+    CHECK(box.run("1") == "1");
+}
+
 TEST_CASE("a kernel that runs out of memory is a dead kernel", "[kernel]") {
     kernel_box<> box;
     auto const r = box->execute(

@@ -263,3 +263,26 @@ def test_threads_and_descriptors_do_not_grow(kernel: Kernel) -> None:
     for code in cells * 5:
         kernel.run(code)
     assert count() == before
+
+
+def test_a_stream_cannot_be_taken_apart(kernel: Kernel) -> None:
+    code = """
+        import io, sys
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.detach()
+            except io.UnsupportedOperation as error:
+                print(error)
+    """
+    assert kernel.run(code).text() == "detach\ndetach\n"
+    assert kernel.run("print('goes on')").text() == "goes on\n"
+
+
+def test_a_stream_stays_utf_8(kernel: Kernel) -> None:
+    assert kernel.run("import sys\nsys.stdout.reconfigure(encoding='latin-1')\nprint('ä€')").text() == "ä€\n"
+    assert kernel.run("sys.stdout.reconfigure(errors='replace')\nprint('\\ud800')").text() == "?\n"
+
+
+def test_a_cell_after_the_loss_of_sys_stdout_is_answered(kernel: Kernel) -> None:
+    kernel.run("import sys\nkept = sys.stdout\ndel sys.stdout")
+    assert kernel.run("1").reply["ename"] == "AttributeError"

@@ -35,7 +35,7 @@ class mime_bundle {
     /// The value of a MIME type, or nullptr.
     [[nodiscard]] std::string const* find(std::string_view type) const noexcept;
 
-    /// Bytes of all values.
+    /// Bytes of all values and of the names of their types.
     [[nodiscard]] std::size_t size() const noexcept;
 
     /// The bundle as Jupyter writes it: an object, binary values in base64.

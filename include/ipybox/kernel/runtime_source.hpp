@@ -1160,9 +1160,9 @@ class HandlersKernel(IPythonKernel):
             return  # late: nobody waits for this input, the cell to be interrupted has ended
         request = self.session.parse(frames)
         self.session.begin(request, frames)
-        self.set_parent([], request)
         try:
             try:
+                self.set_parent([], request)
                 interrupts.arm()
                 if interrupts.early:
                     self.check_early_interrupt(request)
@@ -2748,6 +2748,14 @@ class Out(io.TextIOWrapper):
 
     def isatty(self) -> bool:
         return False
+
+    def detach(self) -> Any:
+        """Refused, as by other streams without a buffer of their own: the kernel needs it."""
+        raise io.UnsupportedOperation("detach")
+
+    def reconfigure(self, *, encoding: str | None = None, errors: str | None = None, **other: Any) -> None:
+        """What goes to the host is UTF-8, whatever the cell would like."""
+        super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
 
     def close(self) -> None:
         """Only flushes: a cell that closes its stdout must not silence the next one."""

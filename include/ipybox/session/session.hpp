@@ -107,6 +107,7 @@ class session : public std::enable_shared_from_this<session> {
     asio::awaitable<result<void>> start_link();
     asio::awaitable<void> stop_kernel();
     asio::awaitable<bool> replace_kernel();
+    asio::awaitable<void> end_kernel();
     static asio::awaitable<void> receive(std::shared_ptr<session> self);
     void on_late(jupyter::message m);
     void on_end(error why);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fstream>
 #include <future>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -272,6 +273,66 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies between two executio
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::kernel_died);
     CHECK(r.error().status().code == 3);
+}
+
+TEST_CASE_METHOD(scripted_box, "session: a kernel that says it ends, and does not, is ended") {
+    jupyter::message leaving(jupyter::channel::shell, "execute_reply",
+                             {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", false}}}}});
+    script().expect("exit()").prints("bye").sends(leaving);
+    script().expect("next").replies();
+    CHECK(run("exit()") == "bye");
+    CHECK(run("next") == died); // which a kernel that is about to end would leave unanswered
+    CHECK(said((*this)->reset()) == "ok");
+    CHECK(run("next").empty());
+    CHECK(script().starts() == 2);
+}
+
+TEST_CASE_METHOD(scripted_box, "session: exit() that keeps the kernel keeps it") {
+    jupyter::message staying(jupyter::channel::shell, "execute_reply",
+                             {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", true}}}}});
+    script().expect("exit(keep_kernel=True)").sends(staying);
+    script().expect("next").prints("kept").replies();
+    auto const r = (*this)->execute("exit(keep_kernel=True)");
+    REQUIRE(r);
+    CHECK(r->elapsed < 900ms); // nobody waits for an end
+    CHECK(run("next") == "kept");
+}
+
+TEST_CASE_METHOD(scripted_box, "session: times that no clock can count") {
+    using limits = std::numeric_limits<std::chrono::milliseconds::rep>;
+    std::chrono::milliseconds const longest(limits::max());
+    std::chrono::milliseconds const shortest(limits::min());
+    adapt([&](executor_options& o) { o.kernel_init_timeout = o.interrupt_grace = longest; });
+    script().expect("long").prints("done").replies();
+    script().expect("short").waits_for_interrupt().raises("KeyboardInterrupt", "");
+    CHECK(run("long", {.timeout = longest}) == "done");
+    CHECK(run("short", {.timeout = shortest}) == "<the time budget of the call ran out>");
+    drop();
+    script().forget();
+    script().expect("none").waits_for_interrupt().waits_for_interrupt();
+    adapt([&](executor_options& o) {
+        o.kernel_init_timeout = longest;
+        o.interrupt_grace = shortest;
+    });
+    CHECK(run("none", {.timeout = 1ms}) == "<the time budget of the call ran out>");
+}
+
+TEST_CASE_METHOD(scripted_box, "session: only a kernel that was replaced is called so") {
+    auto without_a_fresh_one = 0;
+    for (std::size_t n = 0; n < 12; ++n) {
+        renew();
+        adapt([](executor_options& o) { o.interrupt_grace = 5ms; });
+        script().expect("loop").waits_for_interrupt().waits_for_interrupt().waits_for_interrupt();
+        script().fail_at(n, error(errc::kernel_start_failed, "no kernel to be had"));
+        auto const r = (*this)->execute("loop", {.timeout = 1ms});
+        REQUIRE_FALSE(r);
+        if (r.error() != errc::timed_out) continue; // something else failed
+        auto const says = [text = r.error().text()](char const* part) { return text.find(part) != text.npos; };
+        INFO(r.error().text());
+        CHECK(says("replaced by a fresh one") == r.error().output()->kernel_restarted);
+        if (says("there is no fresh one: no kernel to be had")) ++without_a_fresh_one;
+    }
+    CHECK(without_a_fresh_one > 0);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: what comes behind the reply begins the next output") {

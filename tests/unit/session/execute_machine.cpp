@@ -143,6 +143,17 @@ TEST_CASE("execute_machine: displays") {
     CHECK(get<display>(m.step(of(ch::iopub, "display_data", {{"transient", {{"display_id", 7}}}}))).id.empty());
 }
 
+TEST_CASE("execute_machine: an endless display_id is none") {
+    auto m = ordered();
+    auto const id_of = [&m](std::string id) {
+        return get<display>(m.step(of(ch::iopub, "display_data",
+                                      {{"data", json::object()}, {"transient", {{"display_id", std::move(id)}}}})))
+            .id;
+    };
+    CHECK(id_of(std::string(1024, 'x')).size() == 1024);
+    CHECK(id_of(std::string(1025, 'x')).empty());
+}
+
 TEST_CASE("execute_machine: clearing") {
     auto m = ordered();
     CHECK(get<clear_wanted>(m.step(of(ch::iopub, "clear_output", {{"wait", true}}))).wait);

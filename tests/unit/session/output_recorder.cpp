@@ -5,6 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -48,6 +51,27 @@ std::size_t files_in(std::filesystem::path const& dir) {
     auto const all = std::filesystem::directory_iterator(dir, none);
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
+
+/// Files cannot grow beyond a size, as on a disk that is full.
+class full_disk {
+  public:
+    explicit full_disk(rlim_t size) {
+        REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+        rlimit const small{size, before_.rlim_max};
+        handler_ = std::signal(SIGXFSZ, SIG_IGN);
+        REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+    }
+    full_disk(full_disk const&) = delete;
+    full_disk& operator=(full_disk const&) = delete;
+    ~full_disk() {
+        (void)::setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+
+  private:
+    rlimit before_{};
+    void (*handler_)(int) = SIG_DFL;
+};
 
 } // namespace
 
@@ -99,6 +123,27 @@ TEST_CASE_METHOD(fixture, "output_recorder: an image that cannot be saved is tol
     CHECK(result.text == "goes on");
 }
 
+TEST_CASE_METHOD(fixture, "output_recorder: half an image is none") {
+    std::filesystem::create_directories(images);
+    auto r = make();
+    auto d = of("image/png", std::string(1000, 'x'), encoding::bytes);
+    {
+        full_disk const full(100);
+        r.show(d);
+    }
+    REQUIRE(r.failure());
+    CHECK(*r.failure() == errc::io_error);
+    CHECK(d.image.empty());
+    CHECK(files_in(images) == 0);
+}
+
+TEST_CASE_METHOD(fixture, "output_recorder: the names of types take memory too") {
+    auto r = make(100);
+    auto d = of(std::string(1000, 'x'), "");
+    r.show(d);
+    CHECK_FALSE(r.finish().displays[0].spill_file.empty());
+}
+
 TEST_CASE_METHOD(fixture, "output_recorder: an update replaces the content, not the kind") {
     auto r = make();
     auto a = of("text/plain", "a0", encoding::text, "a");
@@ -121,7 +166,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: an update replaces the content, not 
 }
 
 TEST_CASE_METHOD(fixture, "output_recorder: updates of nothing") {
-    auto r = make(10);
+    auto r = make(20);
     auto nameless = of("text/plain", "x");
     r.show(nameless);
     for (auto const* id : {"", "unknown"}) {
@@ -135,7 +180,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: updates of nothing") {
 }
 
 TEST_CASE_METHOD(fixture, "output_recorder: displays beyond the bound go to files of their own") {
-    auto r = make(100);
+    auto r = make(110);
     auto small = of("text/html", std::string(60, 's'));
     auto large = of("application/json", "[" + std::string(60, '1') + "]", encoding::json);
     large.data.add({"image/jpeg", encoding::bytes, "\xff\xd8"});

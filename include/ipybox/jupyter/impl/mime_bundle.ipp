@@ -15,7 +15,7 @@ IPYBOX_DECL std::string const* mime_bundle::find(std::string_view type) const no
 
 IPYBOX_DECL std::size_t mime_bundle::size() const noexcept {
     std::size_t bytes = 0;
-    for (auto const& e : entries_) bytes += e.value.size();
+    for (auto const& e : entries_) bytes += e.type.size() + e.value.size();
     return bytes;
 }
 

@@ -275,10 +275,10 @@ IPYBOX_DECL void supervisor_core::await_standard_error() {
                                });
 }
 
-/// Keeps the tail of what has arrived; false at the end.
+/// Keeps the tail of what has arrived, no more than a pipe holds: who writes without end must not keep us. False at the end.
 IPYBOX_DECL bool supervisor_core::read_standard_error() {
     std::array<char, 4096> piece;
-    for (;;) {
+    for (int pieces = 0; pieces < 16; ++pieces) {
         auto const count = ::read(standard_error_.native_handle(), piece.data(), piece.size());
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) return count < 0 && errno == EAGAIN;
@@ -287,6 +287,7 @@ IPYBOX_DECL bool supervisor_core::read_standard_error() {
         tail.append(piece.data(), static_cast<std::size_t>(count));
         if (tail.size() > diagnostics_size) tail.erase(0, tail.size() - diagnostics_size);
     }
+    return true;
 }
 
 IPYBOX_DECL void supervisor_core::dispatch(std::string_view datagram) {

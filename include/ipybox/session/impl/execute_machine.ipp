@@ -20,6 +20,9 @@ inline bool flag(jupyter::json const& content, char const* name) {
     return found != content.end() && found->is_boolean() && found->get<bool>();
 }
 
+/// Longer ones would take memory that nobody accounts for: such a display cannot be updated.
+inline constexpr std::size_t longest_display_id = 1024;
+
 /// What the payloads of a reply say: text for the pager, and that the kernel is about to end.
 inline execution_over read_payloads(jupyter::json const& content) {
     execution_over over;
@@ -27,7 +30,7 @@ inline execution_over read_payloads(jupyter::json const& content) {
     if (payloads == content.end() || !payloads->is_array()) return over;
     for (auto const& payload : *payloads) {
         auto const source = jupyter::field(payload, "source");
-        if (source == "ask_exit") over.leaving = true;
+        if (source == "ask_exit") over.leaving = !flag(payload, "keepkernel");
         if (source != "page") continue;
         auto const data = payload.find("data");
         if (data != payload.end()) over.pager_text += strip_ansi(jupyter::field(*data, "text/plain"));
@@ -71,6 +74,7 @@ IPYBOX_DECL execute_step execute_machine::on_output(jupyter::message& m) {
         shown.metadata = meta->dump(-1, ' ', false, jupyter::json::error_handler_t::replace);
     if (auto const transient = m.content.find("transient"); transient != m.content.end())
         shown.id = jupyter::field(*transient, "display_id");
+    if (shown.id.size() > longest_display_id) shown.id.clear();
     shown.data = jupyter::take_bundle(m);
     return shown;
 }

@@ -13,6 +13,17 @@ namespace ipybox::detail {
 /// What one result holds, however small they are.
 inline constexpr std::size_t most_displays = 10'000;
 
+/// A new file with these bytes; none is left behind if they cannot be written.
+inline result<std::filesystem::path> saved(result<os::new_file> file, std::string_view bytes) {
+    if (!file) return ipybox::failure(file);
+    if (auto written = os::write_all(*file, bytes); !written) {
+        std::error_code ignored;
+        std::filesystem::remove(file->path, ignored);
+        return ipybox::failure(written);
+    }
+    return std::move(file->path);
+}
+
 inline std::size_t display_size(display const& d) noexcept { return d.data.size() + d.metadata.size(); }
 
 IPYBOX_DECL void output_recorder::write(std::string_view text) {
@@ -46,13 +57,12 @@ IPYBOX_DECL void output_recorder::show(display& d) {
 IPYBOX_DECL void output_recorder::save_image(display& d) {
     auto const* png = d.data.find("image/png");
     if (!png) return;
-    auto file = os::make_file(places_.images_dir, "", ".png");
-    auto const written = file ? os::write_all(*file, *png) : result<void>(ipybox::failure(file.error()));
-    if (written) {
-        d.image = file->path;
-        result_.images.push_back(file->path);
+    auto const file = saved(os::make_file(places_.images_dir, "", ".png"), *png);
+    if (file) {
+        d.image = *file;
+        result_.images.push_back(*file);
     } else if (!failure_) {
-        failure_ = written.error();
+        failure_ = file.error();
     }
 }
 
@@ -66,15 +76,14 @@ IPYBOX_DECL display output_recorder::fitting(display const& d) {
     display kept = d;
     kept.data = mime_bundle();
     kept.metadata = "{}";
-    auto file = os::make_file(places_.spill_dir, "ipybox-display-", ".json");
     nlohmann::json const whole = {{"data", d.data.to_json()},
                                   {"metadata", nlohmann::json::parse(d.metadata, nullptr, false)}};
     auto const text = whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-    auto const written = file ? os::write_all(*file, text) : result<void>(ipybox::failure(file.error()));
-    if (written)
-        kept.spill_file = file->path;
+    auto const file = saved(os::make_file(places_.spill_dir, "ipybox-display-", ".json"), text);
+    if (file)
+        kept.spill_file = *file;
     else if (!failure_)
-        failure_ = written.error();
+        failure_ = file.error();
     return kept;
 }
 

@@ -25,7 +25,7 @@ class session::running {
         : session_(owner), execution_(e), serial_(++owner.serial_), started_(clock::now()),
           recorder_({owner.options_.images_dir, owner.options_.spill_dir, owner.options_.max_output}),
           machine_(request_id_, owner.link_->completes_with()),
-          ladder_(time_budget(budget_of(e.options), started_), std::min(owner.options_.interrupt_grace, longest_wait)),
+          ladder_(time_budget(budget_of(e.options), started_), countable(owner.options_.interrupt_grace)),
           freshness_(freshness) {}
 
     asio::awaitable<result<execution_result>> run() {
@@ -45,20 +45,18 @@ class session::running {
                 next = ladder_.end(execution_.unwanted->reason, clock::now());
         }
         // A kernel that had to be killed, or died of the interrupt, is replaced: the caller asked for an end, not for a dead executor.
-        bool const killed = next == stop_ladder::step::kill || (death_ && !over_ && ladder_.reason());
-        if (killed && !abandoned() && co_await session_.replace_kernel()) freshness_ = kernel_freshness::fresh;
-        co_return outcome(killed);
+        killed_ = next == stop_ladder::step::kill || (death_ && !over_ && ladder_.reason());
+        if (killed_ && !abandoned() && co_await session_.replace_kernel()) freshness_ = kernel_freshness::fresh;
+        if (lingers_ && !abandoned()) co_await session_.end_kernel();
+        co_return outcome();
     }
 
   private:
     using clock = time_budget::clock;
 
-    /// Ten years: longer than any code runs, and far from overflowing the clock.
-    static constexpr std::chrono::milliseconds longest_wait = std::chrono::hours(10 * 365 * 24);
-
     static std::optional<clock::duration> budget_of(execute_options const& options) {
         if (!options.timeout) return std::nullopt;
-        return std::min(*options.timeout, longest_wait);
+        return countable(*options.timeout);
     }
 
     [[nodiscard]] bool abandoned() const noexcept { return execution_.unwanted && execution_.unwanted->at_once; }
@@ -181,8 +179,9 @@ class session::running {
         if (over_->leaving) leave_by_ = clock::now() + std::chrono::seconds(1);
     }
 
-    /// The kernel said that it would end, and does not.
+    /// The kernel said that it would end, and does not: it could not serve another execution.
     void give_up_leaving() {
+        lingers_ = true;
         over_->leaving = false;
         leave_by_ = clock::time_point::max();
     }
@@ -202,7 +201,7 @@ class session::running {
         if (!ending && events->full()) session_.pause_receiving();
     }
 
-    [[nodiscard]] result<execution_result> outcome(bool killed) {
+    [[nodiscard]] result<execution_result> outcome() {
         auto const output_failure = recorder_.failure();
         auto output = recorder_.finish();
         output.elapsed = clock::now() - started_;
@@ -212,7 +211,7 @@ class session::running {
         if (abandoned())
             why = error(execution_.unwanted->reason, "");
         else if (ladder_.reason())
-            why = error(*ladder_.reason(), ending_text(killed));
+            why = error(*ladder_.reason(), ending_text());
         else if (death_ && !over_)
             why = death_;
         else if (over_ && over_->exception)
@@ -223,12 +222,15 @@ class session::running {
         return failure(why->with_output(std::make_shared<execution_result const>(std::move(output))));
     }
 
-    [[nodiscard]] std::string ending_text(bool killed) const {
+    [[nodiscard]] std::string ending_text() const {
         std::string text = "the execution was cancelled";
         if (ladder_.reason() == errc::timed_out)
             text = "the code did not end within " + std::to_string(execution_.options.timeout->count()) + " ms";
-        if (killed) text += "; it did not end when interrupted, so its kernel was replaced by a fresh one";
-        return text;
+        if (!killed_) return text;
+        text += "; it did not end when interrupted, so its kernel was ";
+        auto const& no_fresh_one = session_.death_;
+        return text +
+               (no_fresh_one ? "killed; there is no fresh one: " + no_fresh_one->text() : "replaced by a fresh one");
     }
 
     session& session_;
@@ -244,6 +246,8 @@ class session::running {
     std::optional<execution_over> over_;
     clock::time_point leave_by_ = clock::time_point::max();
     std::optional<error> death_;
+    bool killed_ = false;  ///< it did not end its code
+    bool lingers_ = false; ///< it did not end itself
     int calls_ = 0;
 };
 

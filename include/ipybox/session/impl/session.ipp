@@ -291,7 +291,7 @@ IPYBOX_DECL kernel_launch session::launch() const {
     l.env = kernel_environment(options_.kernel_env);
     l.working_dir = directory_or(options_.working_dir, ".");
     l.after_cell = options_.working_dir.empty() ? cwd_policy::keep : cwd_policy::restore;
-    l.start_bound = options_.kernel_init_timeout;
+    l.start_bound = countable(options_.kernel_init_timeout);
     return l;
 }
 
@@ -319,9 +319,17 @@ IPYBOX_DECL asio::awaitable<bool> session::replace_kernel() {
     co_return false;
 }
 
+/// Ends a kernel that did not end by itself.
+IPYBOX_DECL asio::awaitable<void> session::end_kernel() {
+    co_await stop_kernel();
+    state_ = kernel_state::dead;
+    death_ = error(errc::kernel_died, "the kernel did not end by itself after exit(), and was killed");
+}
+
 // --- receiving -----------------------------------------------------------------------------------------------------------
 
 IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self) {
+    bool lost = false;
     for (;;) {
         while (self->receiving_paused_) {
             self->receiving_changed_.expires_at(std::chrono::steady_clock::time_point::max());
@@ -330,6 +338,7 @@ IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self
         }
         auto m = co_await self->link_->receive();
         if (!m) {
+            lost = self->state_ != kernel_state::stopped;
             self->on_end(std::move(m).error());
             break;
         }
@@ -340,6 +349,8 @@ IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self
     }
     self->receiving_ = false;
     self->receiving_changed_.cancel();
+    // One that broke the protocol, or closed its end of the socket, may still run.
+    if (lost) co_await self->link_->stop();
 }
 
 /// Output of threads and tasks between two executions belongs to the next one.
