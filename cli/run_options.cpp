@@ -6,7 +6,6 @@
 #include <cli/run_options.hpp>
 
 #include <iostream>
-#include <map>
 #include <string>
 
 namespace ipybox::cli {
@@ -38,17 +37,35 @@ std::string check_timeout(std::string const& text) {
     return "'" + text + "' is not a number of seconds, at least 0.001";
 }
 
+std::string check_sandbox(std::string const& name) {
+    if (name == "bubblewrap" || name == "none") return {};
+    return "'" + name + "' is neither bubblewrap nor none";
+}
+
+/// What a person reads who has called the program wrongly.
+std::string complaint(CLI::App const* program, CLI::Error const& error) {
+    std::string what = error.what();
+    if (program->get_subcommands().empty()) {
+        auto const strangers = program->remaining();
+        what = strangers.empty() ? "a command is missing" : "'" + strangers.front() + "' is no command";
+        what += ". To run a file: ipybox run FILE";
+    }
+    return "ipybox: " + what + "\n`ipybox run --help` tells more.\n";
+}
+
 void add_run_command(CLI::App& program, run_options& options, double& timeout) {
     auto& run = *program.add_subcommand("run", about_run);
     auto* const file = run.add_option("FILE", options.source.file, "Python file or notebook; `-`: standard input");
     auto* const code = run.add_option("-c", options.source.code, "Run this text instead of a file")->type_name("CODE");
     file->type_name("");
 
-    std::map<std::string, sandbox_choice> const sandboxes{{"bubblewrap", sandbox_choice::bubblewrap},
-                                                          {"none", sandbox_choice::none}};
-    run.add_option("--sandbox", options.sandbox, "What holds the kernel: bubblewrap (default) or none")
+    auto const choose_sandbox = [&options](std::string const& name) {
+        options.sandbox = name == "none" ? sandbox_choice::none : sandbox_choice::bubblewrap;
+    };
+    run.add_option_function<std::string>("--sandbox", choose_sandbox,
+                                         "What holds the kernel: bubblewrap (default) or none")
         ->type_name("NAME")
-        ->transform(CLI::Transformer(sandboxes).description(""));
+        ->check(check_sandbox);
     run.add_option("--timeout", timeout, "Seconds that one cell may take; no limit without it")
         ->type_name("S")
         ->check(check_timeout);
@@ -68,7 +85,9 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout) {
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
     run.footer(run_footer);
     run.callback([file, code] {
-        if (file->empty() == code->empty()) throw CLI::RequiredError("One of FILE, `-` and -c CODE");
+        if (file->empty() && code->empty()) throw CLI::RequiredError("FILE, `-` or -c CODE");
+        if (!file->empty() && !code->empty())
+            throw CLI::ExcludesError("FILE and -c CODE exclude each other", CLI::ExitCodes::ExcludesError);
     });
 }
 
@@ -81,6 +100,7 @@ std::variant<run_options, exit_code> read_command_line(int argc, char const* con
     program.set_version_flag("--version", std::string("ipybox ") + version_string);
     program.require_subcommand(1);
     program.footer("`ipybox run --help` tells more.");
+    program.failure_message(complaint);
     add_run_command(program, options, timeout);
     try {
         program.parse(argc, argv);

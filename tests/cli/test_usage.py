@@ -39,30 +39,33 @@ def test_help_fits_a_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "why"),
     [
-        [],
-        ["walk"],
-        ["run"],
-        ["run", "--json"],
-        ["run", "--colour", "-c", "1"],
-        ["run", "-c", "1", "a.py"],
-        ["run", "-c"],
-        ["run", "-c", "1", "--sandbox", "glass"],
-        ["run", "-c", "1", "--timeout", "soon"],
-        ["run", "-c", "1", "--timeout", "0"],
-        ["run", "-c", "1", "--timeout", "-1"],
-        ["run", "-c", "1", "--timeout", "nan"],
-        ["run", "-c", "1", "--timeout", "1e300"],
-        ["run", "-c", "1", "--working-dir", "/no/such/directory"],
-        ["run", "a.py", "b.py"],
+        ([], "a command is missing. To run a file: ipybox run FILE"),
+        (["walk"], "'walk' is no command. To run a file: ipybox run FILE"),
+        (["analysis.py", "--times"], "'analysis.py' is no command"),
+        (["run"], "FILE, `-` or -c CODE is required"),
+        (["run", "--json"], "FILE, `-` or -c CODE is required"),
+        (["run", "--colour", "-c", "1"], "--colour"),
+        (["run", "-c", "1", "a.py"], "FILE and -c CODE exclude each other"),
+        (["run", "-c"], "CODE missing"),
+        (["run", "-c", "1", "--sandbox", "glass"], "--sandbox: 'glass' is neither bubblewrap nor none"),
+        (["run", "-c", "1", "--timeout", "soon"], "'soon' is not a number of seconds"),
+        (["run", "-c", "1", "--timeout", "0"], "'0' is not a number of seconds"),
+        (["run", "-c", "1", "--timeout", "-1"], "'-1' is not a number of seconds"),
+        (["run", "-c", "1", "--timeout", "nan"], "'nan' is not a number of seconds"),
+        (["run", "-c", "1", "--timeout", "1e300"], "'1e300' is not a number of seconds"),
+        (["run", "-c", "1", "--working-dir", "/no/such/directory"], "/no/such/directory"),
+        (["run", "a.py", "b.py"], "b.py"),
     ],
 )
-def test_usage_error(arguments: list[str]) -> None:
+def test_usage_error(arguments: list[str], why: str) -> None:
     ended = plain(*arguments)
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    assert ended.stderr != ""
+    assert (ended.returncode, ended.stdout) == (2, "")
+    first, second = ended.stderr.splitlines()
+    assert first.startswith("ipybox: ")
+    assert why in first
+    assert second == "`ipybox run --help` tells more."
 
 
 def test_missing_file(program: Program) -> None:
@@ -118,13 +121,23 @@ def test_interpreter_without_ipykernel(program: Program) -> None:
     ended = program.run("-c", "1", "--python", str(bare / "bin/python"))
     assert (ended.code, ended.out) == (3, "")
     assert "ipykernel" in ended.err
-    assert "pip install" in ended.err
+    assert f"{bare}/bin/python -m pip install ipykernel" in ended.err
+
+
+def test_interpreter_of_the_system_without_ipykernel(program: Program) -> None:
+    base = os.path.realpath(PYTHON)
+    if subprocess.run([base, "-I", "-c", "import ipykernel"], stderr=subprocess.DEVNULL).returncode == 0:
+        pytest.skip("it has ipykernel")
+    ended = program.run("-c", "1", "--python", base)
+    assert (ended.code, ended.out) == (3, "")
+    assert "-m venv .venv && .venv/bin/pip install ipykernel" in ended.err
 
 
 def test_interpreter_that_is_none(program: Program) -> None:
-    ended = program.run("-c", "1", "--python", "/bin/false")
+    ended = program.run("-c", "1", "--python", "/bin/true")
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.startswith("ipybox: ")
+    assert "is /bin/true a Python interpreter?" in ended.err
 
 
 def test_sandbox_that_is_not_installed(program: Program, tmp_path: Path) -> None:

@@ -1720,6 +1720,13 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     return built
 
 
+def how_to_install() -> str:
+    """Distributions do not let pip write to the system's Python."""
+    if sys.prefix != sys.base_prefix:
+        return f"To install it: {sys.executable} -m pip install ipykernel"
+    return f"An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel"
+
+
 def import_kernel() -> dict[str, Any]:
     """The kernel classes by level, the best one first."""
     try:
@@ -1728,8 +1735,7 @@ def import_kernel() -> dict[str, Any]:
         from ipybox_kernel.kernel import HandlersKernel, LeanKernel
     except ModuleNotFoundError as error:
         if error.name == "ipykernel":
-            text = f"{sys.executable} has no ipykernel. To install it: {sys.executable} -m pip install ipykernel"
-            raise Failure("ipykernel_missing", text) from None
+            raise Failure("ipykernel_missing", f"{sys.executable} has no ipykernel. {how_to_install()}") from None
         raise failure(error) from None
     except Exception as error:
         raise failure(error) from None

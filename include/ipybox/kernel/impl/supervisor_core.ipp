@@ -362,7 +362,10 @@ IPYBOX_DECL error supervisor_core::end_of_control() {
     }
     (void)read_standard_error();
     auto text = (info_ ? "the supervisor ended: " : "the supervisor ended before it was ready: ") + to_string(status);
-    if (auto const said = diagnostics(); !said.empty()) text += "; it said:\n" + said;
+    if (auto const said = diagnostics(); !said.empty())
+        text += "; it said:\n" + said;
+    else if (!info_)
+        text += "; it said nothing: is " + options_.python.string() + " a Python interpreter?";
     return error(info_ ? errc::supervisor_died : errc::kernel_start_failed, std::move(text)).with_status(status);
 }
 
