@@ -5,6 +5,7 @@
 #include <ipybox/sandbox/no_sandbox.hpp>
 #include <ipybox/transport/scripted_transport.hpp>
 
+#include <support/eventually.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <asio/use_future.hpp>
@@ -31,14 +32,6 @@ T got(std::future<T> f) {
     if (f.wait_for(std::chrono::seconds(30)) == std::future_status::ready) return f.get();
     std::cerr << "an operation did not complete" << std::endl;
     std::abort();
-}
-
-/// Waits until something is so.
-template <class Condition>
-bool eventually(Condition condition) {
-    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    return condition();
 }
 
 /// The text of a result, or its error in angle brackets.

@@ -5,6 +5,7 @@
 #   .venvs/py310 …    the other interpreters of this machine among 3.10 to 3.13
 #   .venvs/oldest     the oldest supported ipykernel and IPython
 #   .venvs/dev        formatters and linters
+#   .venvs/mcp        the protocol's own library, for the servers of tests/mcp
 #   .venvs/bench-…    what ./dev bench compares with
 
 # A real interpreter >= 3.10 that can make environments; not a version manager's shim.
@@ -120,6 +121,13 @@ need_compat_venv() {
 compat_pythons() {
     local list=("$PWD"/.venvs/py3*/bin/python "$PWD"/.venvs/oldest/bin/python) IFS=';'
     echo "${list[*]}"
+}
+
+# What tests/mcp talks to.
+need_mcp_servers() {
+    mkdir -p .venvs
+    make_venv .venvs/mcp "$(need_main_python)" python/requirements-mcp.txt
+    install_node_packages mcp tests/mcp/node
 }
 
 need_dev_venv() {

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ipybox::os {
@@ -43,10 +44,15 @@ class process {
 
     void signal(int number) const noexcept;
 
+    /// Signals its session's process group, also what is left of it when the process has ended but was not waited for.
+    void signal_group(int number) const noexcept;
+
     /// SIGKILL to the process and to everything below it.
     void kill_tree() const noexcept;
 
   private:
+    [[nodiscard]] bool owns_number() const noexcept;
+
     pid_t pid_ = -1;
     unique_fd pidfd_;
     std::optional<exit_status> status_;
@@ -61,6 +67,9 @@ class process {
 
 /// The file that a shell would run for `name`: itself if it has a slash, else the first executable on PATH. Empty if there is none.
 [[nodiscard]] std::filesystem::path find_program(std::string const& name);
+
+/// The same on another PATH, directories with a colon between.
+[[nodiscard]] std::filesystem::path find_program(std::string const& name, std::string_view path);
 
 } // namespace ipybox::os
 

@@ -16,7 +16,7 @@ namespace {
 using namespace ipybox;
 
 constexpr int first_code = static_cast<int>(errc::python_error);
-constexpr int last_code = static_cast<int>(errc::approval_timed_out);
+constexpr int last_code = static_cast<int>(errc::variable_not_set);
 
 std::string written(error const& e) {
     std::ostringstream out;
@@ -67,7 +67,8 @@ TEST_CASE("condition: which codes fall under it") {
             grouped.insert(code);
         }
     };
-    check(condition::timeout, {errc::timed_out, errc::kernel_unresponsive, errc::approval_timed_out});
+    check(condition::timeout,
+          {errc::timed_out, errc::kernel_unresponsive, errc::approval_timed_out, errc::mcp_unresponsive});
     check(condition::cancelled, {errc::cancelled});
     check(condition::kernel_lost, {errc::kernel_died, errc::supervisor_died});
     check(condition::cannot_start,

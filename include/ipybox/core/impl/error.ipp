@@ -34,6 +34,15 @@ class error_category_type final : public std::error_category {
         case errc::io_error: return "the operating system refused an operation";
         case errc::approval_rejected: return "the application rejected an action";
         case errc::approval_timed_out: return "the application did not decide in time";
+        case errc::mcp_server_unknown: return "no MCP server of that name is registered";
+        case errc::mcp_server_exists: return "an MCP server of that name is registered already";
+        case errc::mcp_start_failed: return "the MCP server could not be started";
+        case errc::mcp_version_unsupported: return "the MCP server speaks no version of the protocol that is known";
+        case errc::mcp_unresponsive: return "the MCP server did not answer within its bound";
+        case errc::mcp_server_died: return "the MCP server ended";
+        case errc::mcp_refused: return "the MCP server answered with an error";
+        case errc::mcp_input_required: return "the MCP server asks for input that nobody gives";
+        case errc::variable_not_set: return "a variable that a configuration names is not set";
         }
         return "unknown ipybox error";
     }
@@ -42,7 +51,8 @@ class error_category_type final : public std::error_category {
         switch (static_cast<errc>(value)) {
         case errc::timed_out:
         case errc::kernel_unresponsive:
-        case errc::approval_timed_out: return condition::timeout;
+        case errc::approval_timed_out:
+        case errc::mcp_unresponsive: return condition::timeout;
         case errc::cancelled: return condition::cancelled;
         case errc::kernel_died:
         case errc::supervisor_died: return condition::kernel_lost;

@@ -174,10 +174,17 @@ IPYBOX_DECL void process::signal(int number) const noexcept {
     if (pidfd_ && !status_) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
 }
 
+IPYBOX_DECL void process::signal_group(int number) const noexcept {
+    if (owns_number()) (void)::kill(-pid_, number);
+}
+
+/// Until it is reaped, the number is nobody else's; and somebody else may have reaped it.
+IPYBOX_DECL bool process::owns_number() const noexcept {
+    return pidfd_ && !status_ && (::syscall(SYS_pidfd_send_signal, pidfd_.get(), 0, nullptr, 0) == 0 || errno != ESRCH);
+}
+
 IPYBOX_DECL void process::kill_tree() const noexcept {
-    if (!pidfd_ || status_) return;
-    // Once somebody else has reaped it, its number may be another one's.
-    if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), 0, nullptr, 0) != 0 && errno == ESRCH) return;
+    if (!owns_number()) return;
     detail::kill_below(pid_);
     signal(SIGKILL);
 }
@@ -227,16 +234,20 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
 }
 
 IPYBOX_DECL std::filesystem::path find_program(std::string const& name) {
+    char const* path = std::getenv("PATH");
+    return find_program(name, path ? path : "/usr/local/bin:/usr/bin:/bin");
+}
+
+IPYBOX_DECL std::filesystem::path find_program(std::string const& name, std::string_view path) {
     auto const runnable = [](std::filesystem::path const& file) {
         std::error_code ignored;
         return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
     };
     if (name.find('/') != std::string::npos)
         return runnable(name) ? std::filesystem::absolute(name) : std::filesystem::path();
-    char const* path = std::getenv("PATH");
-    for (std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin"; !rest.empty();) {
-        auto const folder = rest.substr(0, rest.find(':'));
-        rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    while (!path.empty()) {
+        auto const folder = path.substr(0, path.find(':'));
+        path.remove_prefix(std::min(path.size(), folder.size() + 1));
         if (folder.empty()) continue;
         auto const file = std::filesystem::path(folder) / name;
         if (runnable(file)) return std::filesystem::absolute(file);

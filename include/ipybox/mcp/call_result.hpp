@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/content.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// What a tool returned. A tool that failed returned too: `is_error` is set and the content says why.
+struct call_result {
+    bool is_error = false;
+    std::vector<mcp::content> content;
+    std::optional<nlohmann::json> structured_content =
+        {};                                  ///< any JSON value, null included; none where the server sent none
+    std::optional<nlohmann::json> meta = {}; ///< `_meta` of the server
+};
+
+/// Text blocks, one below the other.
+[[nodiscard]] std::string joined_text(call_result const& r);
+
+/**
+ * \brief Reads the `result` of `tools/call`.
+ * \details Of blocks, what is missing or of another type than it should be is empty; no block is left out.
+ * \par Errors errc::protocol_error — it is no JSON object, or `content` is no array of objects
+ */
+[[nodiscard]] result<call_result> read_call_result(std::string_view json);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/call_result.ipp>
+#endif

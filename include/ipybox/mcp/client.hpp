@@ -1,0 +1,92 @@
+#pragma once
+
+#include <ipybox/async/completion.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/call_options.hpp>
+#include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/channel.hpp>
+#include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/session.hpp>
+#include <ipybox/mcp/tool.hpp>
+#include <ipybox/mcp/variables.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+#include <nlohmann/json_fwd.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ipybox::mcp {
+
+namespace detail {
+class client_core;
+}
+
+/// What a client works with besides the parameters of its server.
+struct client_environment {
+    channel_factory make_channel;           ///< none: child processes only
+    variable_lookup variables;              ///< none: the environment of this process
+    std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools changes
+};
+
+/**
+ * \brief The client of one server. Starts it with the first request, and anew with the first one after it ended.
+ * \details Requests run beside each other, in as many as there are. Texts of errors name the server; what stands behind their first line (commands, standard
+ * error) is for the host alone.
+ * \par Completion of operations: exactly once, on the caller's executor; the client may be destroyed meanwhile
+ * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once.
+ */
+class client {
+  public:
+    client(asio::any_io_executor executor, std::string name, server_params params,
+           client_environment surroundings = {});
+    client(client const&) = delete;
+    client& operator=(client const&) = delete;
+
+    ~client(); ///< Ends the server at once.
+
+    [[nodiscard]] std::string const& name() const noexcept;
+    [[nodiscard]] server_params const& params() const noexcept;
+
+    /**
+     * \brief Asks for all tools, page after page.
+     * \par Errors errc::mcp_start_failed, variable_not_set, mcp_version_unsupported, mcp_unresponsive — it cannot be started; errc::mcp_server_died — it ended
+     * meanwhile, with `error::status()`; errc::mcp_refused — it answered with an error; errc::protocol_error, message_too_large; errc::timed_out;
+     * condition::cancelled; errc::not_running — it was stopped
+     * \par Cancellation any type: the server is told, the client stays usable
+     */
+    asio::awaitable<result<std::vector<tool>>> list_tools(call_options options = {});
+
+    /**
+     * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.
+     * \par Errors those of `list_tools`, and errc::mcp_input_required — it wants something that nobody gives; errc::invalid_argument — arguments that are no JSON object
+     * \par Cancellation any type: the server is told, what it answers is dropped, the client stays usable
+     */
+    asio::awaitable<result<call_result>> call(std::string const& tool, nlohmann::json const& arguments,
+                                              call_options options = {});
+
+    /**
+     * \brief Ends the server, if it runs, within a bound: end of its input, SIGTERM, SIGKILL. Outstanding requests complete with errc::not_running.
+     * \details The client stays usable: the next request starts the server anew, once the old one is gone.
+     */
+    asio::awaitable<void> stop();
+
+    /// Stops the server without anybody waiting for it, for ever. The client may be destroyed.
+    void retire();
+
+    /// What was agreed on with the server that runs; none where none does.
+    asio::awaitable<std::optional<session>> current_session();
+
+  private:
+    std::shared_ptr<detail::client_core> core_;
+};
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/client.ipp>
+#endif

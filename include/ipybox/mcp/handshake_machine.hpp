@@ -1,0 +1,70 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/session.hpp>
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// How the era of a server is found out.
+enum class negotiation {
+    initialize_first, ///< what every server of the handshake era, and every one of both, understands; others refuse it and are asked anew
+    discover_first, ///< what the protocol recommends since 2026-07-28; servers of before may stay silent, or end
+    handshake_only, ///< `initialize`, and nothing else
+    stateless_only  ///< `server/discover`, and nothing else
+};
+
+/**
+ * \brief Agrees with a server on a version of the protocol.
+ * \details No I/O, no clock: what the server answers goes in, what to do comes out. MCP 2026-07-28, "Versioning and Compatibility"; 2025-11-25,
+ * "Lifecycle".
+ */
+class handshake_machine {
+  public:
+    struct ask { ///< send this request; its outcome is the next input
+        std::string_view method;
+        std::string meta;               ///< `_meta`, as JSON
+        std::vector<rpc_member> params; ///< the others
+        bool is_probe;                  ///< silence means no: `on_silence` after a while
+    };
+    struct start_over {}; ///< the server ended upon the probe: start it anew, then take `begin` again
+    struct agreed {
+        session with;
+        bool confirm; ///< send `notifications/initialized` first
+    };
+    using step = std::variant<ask, start_over, agreed, error>;
+
+    explicit handshake_machine(negotiation how = negotiation::initialize_first) : how_(how) {}
+
+    [[nodiscard]] step begin();
+    [[nodiscard]] step on_result(std::string_view result);
+    [[nodiscard]] step on_refusal(rpc_error const& why);
+    [[nodiscard]] step on_silence();      ///< upon a probe
+    [[nodiscard]] step on_end(error why); ///< the server ended
+
+  private:
+    enum class question { initialize, discover };
+
+    [[nodiscard]] step ask_initialize();
+    [[nodiscard]] step ask_discover();
+    [[nodiscard]] step on_initialized(std::string_view result);
+    [[nodiscard]] step on_discovered(std::string_view result);
+    [[nodiscard]] bool may(question q) const noexcept;
+
+    negotiation how_;
+    question asked_ = question::initialize;
+    bool initialize_tried_ = false;
+    bool discover_tried_ = false;
+    std::string refusals_; ///< what was answered before
+};
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/handshake_machine.ipp>
+#endif

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/json_cursor.hpp>
+
+#include <utility>
+
+namespace ipybox::mcp {
+namespace detail {
+
+/// The members of a block that blocks of the known types have. Strings, which may be large, are read once and moved from here.
+struct block_members {
+    std::string type;
+    std::optional<std::string> text, data, blob, mime_type, uri, name, title, description;
+    mcp::annotations annotations;
+    std::string_view resource; ///< not looked into yet
+
+    /// Reads a block; false where it is no object.
+    bool read(std::string_view block) {
+        json_cursor cursor(block);
+        return cursor.object([&](std::string const& member) {
+            if (auto* const place = place_of(member); place && cursor.peek() == '"') {
+                *place = cursor.string();
+                return place->has_value();
+            }
+            if (member == "type" && cursor.peek() == '"') {
+                auto const value = cursor.string();
+                if (value) type = *value;
+                return value.has_value();
+            }
+            if (member == "annotations") return cursor.value(annotations.emplace());
+            auto const value = cursor.skip();
+            if (value && member == "resource") resource = *value;
+            return value.has_value();
+        });
+    }
+
+    std::optional<std::string>* place_of(std::string_view member) {
+        if (member == "text") return &text;
+        if (member == "data") return &data;
+        if (member == "blob") return &blob;
+        if (member == "mimeType") return &mime_type;
+        if (member == "uri") return &uri;
+        if (member == "name") return &name;
+        if (member == "title") return &title;
+        if (member == "description") return &description;
+        return nullptr;
+    }
+};
+
+inline std::string take(std::optional<std::string>& from) { return std::move(from).value_or(std::string()); }
+
+inline std::optional<content> read_block(std::string_view json) {
+    block_members m;
+    if (!m.read(json)) return std::nullopt;
+    if (m.type == "text") return text_content{take(m.text), std::move(m.annotations)};
+    if (m.type == "image") return image_content{take(m.data), take(m.mime_type), std::move(m.annotations)};
+    if (m.type == "audio") return audio_content{take(m.data), take(m.mime_type), std::move(m.annotations)};
+    if (m.type == "resource_link")
+        return resource_link{take(m.uri),
+                             take(m.name),
+                             std::move(m.title),
+                             std::move(m.description),
+                             std::move(m.mime_type),
+                             std::move(m.annotations)};
+    block_members inner;
+    if (m.type == "resource" && inner.read(m.resource)) {
+        // Where the annotations stand depends on the version.
+        auto& said = m.annotations ? m.annotations : inner.annotations;
+        return embedded_resource{take(inner.uri), std::move(inner.mime_type), std::move(inner.text),
+                                 std::move(inner.blob), std::move(said)};
+    }
+    auto whole = read_json(json);
+    if (!whole) return std::nullopt;
+    return unknown_content{std::move(m.type), std::move(*whole)};
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::string joined_text(call_result const& r) {
+    std::string text;
+    auto separator = "";
+    for (auto const& block : r.content)
+        if (auto const* t = std::get_if<text_content>(&block)) {
+            text.append(separator).append(t->text);
+            separator = "\n";
+        }
+    return text;
+}
+
+IPYBOX_DECL result<call_result> read_call_result(std::string_view json) {
+    call_result r;
+    json_cursor cursor(json);
+    auto const read_content = [&] {
+        auto const block = cursor.skip();
+        auto value = block ? detail::read_block(*block) : std::nullopt;
+        if (value) r.content.push_back(std::move(*value));
+        return value.has_value();
+    };
+    bool const read = cursor.object([&](std::string const& member) {
+        if (member == "content") return cursor.array(read_content);
+        if (member == "structuredContent") return cursor.value(r.structured_content.emplace());
+        if (member == "_meta") return cursor.value(r.meta.emplace());
+        auto const value = cursor.skip();
+        if (member == "isError") r.is_error = value == "true";
+        return value.has_value();
+    });
+    if (!read || !cursor.finished())
+        return failure(errc::protocol_error, "answered `tools/call` with something that is no result of a tool");
+    return r;
+}
+
+} // namespace ipybox::mcp

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <ipybox/async/suspend.hpp>
+#include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/impl/client_core.hpp>
+#include <ipybox/mcp/tool_call_machine.hpp>
+#include <ipybox/mcp/tool_list_machine.hpp>
+
+#include <utility>
+
+namespace ipybox::mcp {
+namespace detail {
+
+using core_ptr = std::shared_ptr<client_core>;
+
+// While they wait, these coroutines belong to the core, by way of their completions: so they let go of it first. A context that is destroyed then
+// destroys all of it.
+
+template <class Machine>
+asio::awaitable<result<typename Machine::value_type>> run(core_ptr core, result<Machine> machine,
+                                                          call_options options) {
+    using outcome = result<typename Machine::value_type>;
+    if (!machine) co_return failure(machine);
+    auto const begin = [&](ipybox::detail::completion<outcome> done) {
+        std::exchange(core, nullptr)->run(std::move(*machine), std::move(options), std::move(done));
+    };
+    co_return co_await ipybox::detail::suspend<outcome>(begin);
+}
+
+inline asio::awaitable<void> stop(core_ptr core) {
+    auto const begin = [&](ipybox::detail::completion<bool> done) {
+        std::exchange(core, nullptr)->stop(std::move(done));
+    };
+    (void)co_await ipybox::detail::suspend<bool>(begin);
+}
+
+inline asio::awaitable<std::optional<session>> describe(core_ptr core) {
+    using outcome = std::optional<session>;
+    auto const begin = [&](ipybox::detail::completion<outcome> done) {
+        std::exchange(core, nullptr)->describe(std::move(done));
+    };
+    co_return co_await ipybox::detail::suspend<outcome>(begin);
+}
+
+} // namespace detail
+
+IPYBOX_DECL client::client(asio::any_io_executor executor, std::string name, server_params params,
+                           client_environment surroundings)
+    : core_(std::make_shared<detail::client_core>(std::move(executor), std::move(name), std::move(params),
+                                                  std::move(surroundings))) {}
+
+IPYBOX_DECL client::~client() {
+    if (!core_->retired()) core_->kill();
+}
+
+IPYBOX_DECL std::string const& client::name() const noexcept { return core_->name(); }
+IPYBOX_DECL server_params const& client::params() const noexcept { return core_->params(); }
+
+IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> client::list_tools(call_options options) {
+    return detail::run(core_, result<tool_list_machine>(), std::move(options));
+}
+
+IPYBOX_DECL asio::awaitable<result<call_result>> client::call(std::string const& tool, nlohmann::json const& arguments,
+                                                              call_options options) {
+    return detail::run(core_, tool_call_machine::make(tool, arguments), std::move(options));
+}
+
+IPYBOX_DECL asio::awaitable<void> client::stop() { return detail::stop(core_); }
+
+IPYBOX_DECL void client::retire() { core_->retire(); }
+
+IPYBOX_DECL asio::awaitable<std::optional<session>> client::current_session() { return detail::describe(core_); }
+
+} // namespace ipybox::mcp

@@ -1,0 +1,166 @@
+#pragma once
+
+#include <ipybox/async/completion.hpp>
+#include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/impl/connection.hpp>
+
+#include <asio/cancellation_type.hpp>
+#include <asio/dispatch.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ipybox::mcp::detail {
+
+/// One request of the application, which may take several of the protocol.
+class exchange {
+  public:
+    using clock = rpc_machine::clock;
+
+    exchange(std::string const& server, call_options o)
+        : server_name(server), options(std::move(o)),
+          deadline(options.timeout ? clock::now() + *options.timeout : clock::time_point::max()) {}
+    exchange(exchange const&) = delete;
+    exchange& operator=(exchange const&) = delete;
+    virtual ~exchange() = default;
+
+    [[nodiscard]] virtual std::string_view method() const = 0;
+    [[nodiscard]] virtual std::vector<rpc_member> params() const = 0;
+
+    /// Takes a result; false when there has to be another request.
+    virtual bool take(std::string_view result) = 0;
+
+    /// Completes with an error, if it has not completed yet.
+    virtual void fail(error why) = 0;
+
+    std::string const server_name;
+    call_options const options;
+    clock::time_point const deadline;
+    std::optional<connection::request_id> sent = {};   ///< the request that is under way
+    std::unique_ptr<asio::steady_timer> patience = {}; ///< watches the deadline until there is a server to send it to
+};
+
+template <class Machine>
+class exchange_of final : public exchange {
+  public:
+    using value = result<typename Machine::value_type>;
+
+    exchange_of(std::string const& server, call_options o, Machine machine, ipybox::detail::completion<value> done)
+        : exchange(server, std::move(o)), machine_(std::move(machine)), done_(std::move(done)) {}
+
+    [[nodiscard]] asio::cancellation_slot slot() const noexcept { return done_.slot(); }
+
+    [[nodiscard]] std::string_view method() const override { return Machine::method; }
+    [[nodiscard]] std::vector<rpc_member> params() const override { return machine_.params(); }
+
+    bool take(std::string_view result) override {
+        auto outcome = machine_.on_result(result);
+        if (!outcome) return false;
+        if (!*outcome)
+            fail(outcome->error());
+        else if (done_)
+            done_(std::move(*outcome));
+        return true;
+    }
+
+    void fail(error why) override;
+
+  private:
+    Machine machine_;
+    ipybox::detail::completion<value> done_;
+};
+
+/// "the MCP server 'NAME' " and what an error says about it.
+[[nodiscard]] error error_of(std::string const& server, error const& what);
+
+template <class Machine>
+void exchange_of<Machine>::fail(error why) {
+    if (done_) done_(value(failure(error_of(server_name, why))));
+}
+
+/**
+ * \brief A client's body, which outlives it while something is under way.
+ * \details Public members may be called from any thread. What it knows belongs to its executor, where one coroutine, `serve`, goes through the lives of the server.
+ */
+class client_core : public std::enable_shared_from_this<client_core> {
+  public:
+    client_core(asio::any_io_executor executor, std::string name, server_params params,
+                client_environment surroundings);
+
+    template <class Machine>
+    void run(Machine machine, call_options options,
+             ipybox::detail::completion<result<typename Machine::value_type>> done) {
+        if (!options.timeout) options.timeout = params_.call_timeout;
+        auto e = std::make_shared<exchange_of<Machine>>(name_, std::move(options), std::move(machine), std::move(done));
+        // Never cleared: a signal that comes too late finds nothing. Clearing it from here would race with the signal's own thread.
+        if (auto slot = e->slot(); slot.is_connected())
+            slot.assign([weak = weak_from_this(), which = std::weak_ptr<exchange>(e)](asio::cancellation_type) {
+                auto const self = weak.lock();
+                auto const unwanted = which.lock();
+                if (self && unwanted) asio::post(self->executor_, [self, unwanted] { self->cancel(unwanted); });
+            });
+        asio::dispatch(executor_,
+                       [self = shared_from_this(), e = std::move(e)]() mutable { self->submit(std::move(e)); });
+    }
+
+    void stop(ipybox::detail::completion<bool> done);
+    void retire();
+    [[nodiscard]] bool retired() const noexcept { return retired_; }
+    void describe(ipybox::detail::completion<std::optional<session>> done);
+
+    /// Ends the server at once, for ever.
+    void kill();
+
+    [[nodiscard]] std::string const& name() const noexcept { return name_; }
+    [[nodiscard]] server_params const& params() const noexcept { return params_; }
+
+  private:
+    /// What a question of the handshake came to.
+    using answer = std::variant<std::string, rpc_error, error>;
+
+    void submit(std::shared_ptr<exchange> e);
+    void ask(std::shared_ptr<exchange> const& e);
+    void on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
+    void cancel(std::shared_ptr<exchange> const& e);
+    void end_waiting(error const& why);
+    void end_all();
+
+    static asio::awaitable<void> serve(std::shared_ptr<client_core> self);
+    asio::awaitable<result<session>> connect();
+    asio::awaitable<result<void>> open_connection(server_params const& params);
+    asio::awaitable<void> close_connection();
+    asio::awaitable<answer> answer_to(handshake_machine::ask question, exchange::clock::time_point deadline);
+    [[nodiscard]] handshake_machine::step next_step(handshake_machine& machine, answer a, bool was_probe) const;
+    void begin_session(session s);
+
+    asio::any_io_executor const executor_;
+    std::string const name_;
+    server_params const params_;
+    client_environment const surroundings_;
+    std::optional<negotiation> learned_; ///< what its last life taught about its era
+
+    std::vector<std::shared_ptr<exchange>> waiting_; ///< for a server
+    std::shared_ptr<connection> connection_;
+    std::optional<session> session_; ///< none: not ready
+    bool serving_ = false;
+    bool stopping_ = false;
+    std::atomic<bool> retired_ = false; ///< there will be no further life
+    std::vector<ipybox::detail::completion<bool>> stop_waiters_;
+
+    std::mutex channel_mutex_; ///< `kill` comes from any thread
+    std::shared_ptr<channel> channel_;
+    bool killed_ = false;
+};
+
+} // namespace ipybox::mcp::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/client_core.ipp>
+#endif

@@ -1,0 +1,241 @@
+#pragma once
+
+#include <ipybox/async/suspend.hpp>
+#include <ipybox/mcp/impl/client_core.hpp>
+#include <ipybox/mcp/stdio_channel.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace ipybox::mcp::detail {
+
+/// How long a server may think about a probe before its silence counts as no.
+inline constexpr std::chrono::seconds probe_patience{5};
+
+IPYBOX_DECL error error_of(std::string const& server, error const& what) {
+    auto const code = static_cast<errc>(what.code().value());
+    return error(code, "the MCP server '" + server + "' " + what.text()).with_status(what.status());
+}
+
+IPYBOX_DECL client_core::client_core(asio::any_io_executor executor, std::string name, server_params params,
+                                     client_environment surroundings)
+    : executor_(std::move(executor)), name_(std::move(name)), params_(std::move(params)),
+      surroundings_(std::move(surroundings)) {}
+
+// --- requests ---------------------------------------------------------------------------------------------------------
+
+IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
+    if (retired_) return e->fail(error(errc::not_running, "is no longer registered"));
+    if (session_) return ask(e);
+    if (e->deadline != exchange::clock::time_point::max()) {
+        e->patience = std::make_unique<asio::steady_timer>(executor_, e->deadline);
+        e->patience->async_wait(
+            [self = shared_from_this(), which = std::weak_ptr<exchange>(e)](asio::error_code ended) {
+                auto const late = which.lock();
+                if (ended || !late || std::erase(self->waiting_, late) == 0) return;
+                late->fail(error(errc::timed_out, "was not ready in time"));
+            });
+    }
+    waiting_.push_back(std::move(e));
+    if (!std::exchange(serving_, true)) asio::co_spawn(executor_, serve(shared_from_this()), asio::detached);
+}
+
+IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
+    e->patience.reset();
+    // Weak: the connection is ours. While it lives, so does `serve`, and we with it.
+    auto const take = [weak = weak_from_this(), e](rpc_outcome outcome) {
+        if (auto const self = weak.lock()) self->on_outcome(e, std::move(outcome));
+    };
+    auto const id = connection_->begin({e->deadline, true, e->options.on_progress}, take);
+    e->sent = id;
+    auto const meta = request_meta(*session_, e->options.on_progress ? std::optional(id) : std::nullopt);
+    auto params = e->params();
+    params.insert(params.begin(), {"_meta", meta});
+    connection_->send(id, e->method(), params);
+}
+
+IPYBOX_DECL void client_core::on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
+    e->sent.reset();
+    if (auto* const why = std::get_if<error>(&outcome)) return e->fail(std::move(*why));
+    if (auto const* const why = std::get_if<rpc_error>(&outcome))
+        return e->fail(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)));
+    if (!e->take(std::get<std::string_view>(outcome))) ask(e);
+}
+
+IPYBOX_DECL void client_core::cancel(std::shared_ptr<exchange> const& e) {
+    std::erase(waiting_, e);
+    e->patience.reset();
+    if (e->sent && connection_) connection_->abandon(*std::exchange(e->sent, std::nullopt), "the call was cancelled");
+    e->fail(error(errc::cancelled, "was not waited for: the call was cancelled"));
+}
+
+IPYBOX_DECL void client_core::end_waiting(error const& why) {
+    for (auto const& e : std::exchange(waiting_, {})) {
+        e->patience.reset();
+        e->fail(why);
+    }
+}
+
+// --- the lives of the server ------------------------------------------------------------------------------------------
+
+IPYBOX_DECL asio::awaitable<void> client_core::serve(std::shared_ptr<client_core> self) {
+    while (!self->waiting_.empty()) {
+        auto agreed = co_await self->connect();
+        if (agreed && !self->stopping_) {
+            self->begin_session(std::move(*agreed));
+            (void)co_await self->connection_->finished();
+        } else if (!self->stopping_) { // who came after the stop waits for the next life
+            self->end_waiting(agreed.error());
+        }
+        self->session_.reset();
+        co_await self->close_connection();
+        self->stopping_ = false;
+        for (auto& done : std::exchange(self->stop_waiters_, {})) done(true);
+    }
+    self->serving_ = false;
+}
+
+IPYBOX_DECL void client_core::begin_session(session s) {
+    session_ = std::move(s);
+    auto const wants_changes = surroundings_.on_tools_changed && session_->announces_tool_changes;
+    if (wants_changes && session_->era == era::stateless) {
+        // 2026-07-28, "Subscriptions". It is never answered, except to say that it is over.
+        auto const id = connection_->begin({.may_cancel = false}, [](rpc_outcome const&) {});
+        auto const meta = request_meta(*session_);
+        connection_->send(id, "subscriptions/listen",
+                          {{"_meta", meta}, {"notifications", R"({"toolsListChanged":true})"}});
+    }
+    for (auto const& e : std::exchange(waiting_, {})) ask(e);
+}
+
+IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
+    auto const deadline = exchange::clock::now() + params_.connect_timeout;
+    auto const params = put_variables(params_, surroundings_.variables ? surroundings_.variables : host_variable);
+    if (!params) co_return failure(params.error());
+    handshake_machine machine(learned_.value_or(params_.versions));
+    auto opened = co_await open_connection(*params);
+    if (!opened) co_return failure(opened);
+    for (auto step = machine.begin();;) {
+        if (stopping_) co_return failure(errc::not_running, "was stopped");
+        if (auto* const why = std::get_if<error>(&step)) co_return failure(std::move(*why));
+        if (auto* const agreed = std::get_if<handshake_machine::agreed>(&step)) {
+            if (agreed->confirm) connection_->notify("notifications/initialized");
+            bool const asks_both =
+                params_.versions == negotiation::initialize_first || params_.versions == negotiation::discover_first;
+            if (asks_both)
+                learned_ =
+                    agreed->with.era == era::stateless ? negotiation::discover_first : negotiation::initialize_first;
+            co_return std::move(agreed->with);
+        }
+        if (std::holds_alternative<handshake_machine::start_over>(step)) {
+            co_await close_connection();
+            opened = co_await open_connection(*params);
+            if (!opened) co_return failure(opened);
+            step = machine.begin();
+            continue;
+        }
+        auto question = std::get<handshake_machine::ask>(std::move(step));
+        bool const is_probe = question.is_probe;
+        auto const until = is_probe ? std::min(deadline, exchange::clock::now() + probe_patience) : deadline;
+        auto answer = co_await answer_to(std::move(question), until);
+        step = next_step(machine, std::move(answer), is_probe);
+    }
+}
+
+IPYBOX_DECL handshake_machine::step client_core::next_step(handshake_machine& machine, answer a, bool was_probe) const {
+    if (auto const* const text = std::get_if<std::string>(&a)) return machine.on_result(*text);
+    if (auto const* const why = std::get_if<rpc_error>(&a)) return machine.on_refusal(*why);
+    auto& why = std::get<error>(a);
+    if (why == errc::timed_out) {
+        if (was_probe) return machine.on_silence();
+        auto text = "did not begin to talk within " + std::to_string(params_.connect_timeout.count()) + " ms";
+        if (auto const said = connection_->diagnostics(); !said.empty()) text += "\nit said:\n" + said;
+        return error(errc::mcp_unresponsive, std::move(text));
+    }
+    if (why != errc::mcp_server_died) return std::move(why);
+    return machine.on_end(
+        error(errc::mcp_start_failed, "could not be started: it " + why.text()).with_status(why.status()));
+}
+
+IPYBOX_DECL asio::awaitable<client_core::answer> client_core::answer_to(handshake_machine::ask question,
+                                                                        exchange::clock::time_point deadline) {
+    auto const begin = [&](ipybox::detail::completion<answer> done) {
+        auto const shared = std::make_shared<ipybox::detail::completion<answer>>(std::move(done));
+        auto const take = [shared](rpc_outcome outcome) {
+            if (auto* const why = std::get_if<rpc_error>(&outcome)) return (*shared)(std::move(*why));
+            if (auto* const why = std::get_if<error>(&outcome)) return (*shared)(std::move(*why));
+            (*shared)(std::string(std::get<std::string_view>(outcome)));
+        };
+        auto const id = connection_->begin({.deadline = deadline, .may_cancel = false}, take);
+        auto params = std::move(question.params);
+        params.insert(params.begin(), {"_meta", question.meta});
+        connection_->send(id, question.method, params);
+    };
+    co_return co_await ipybox::detail::suspend<answer>(begin);
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> client_core::open_connection(server_params const& params) {
+    auto made =
+        surroundings_.make_channel ? surroundings_.make_channel(executor_, params) : make_channel(executor_, params);
+    if (!made) co_return failure(made);
+    {
+        std::scoped_lock const lock(channel_mutex_);
+        if (killed_) co_return failure(errc::not_running, "was stopped");
+        channel_ = *made;
+    }
+    std::function<void()> changed;
+    if (surroundings_.on_tools_changed)
+        changed = [executor = executor_, call = surroundings_.on_tools_changed] { asio::post(executor, call); };
+    connection_ = std::make_shared<connection>(executor_, std::move(*made), std::move(changed));
+    co_return co_await connection_->open();
+}
+
+IPYBOX_DECL asio::awaitable<void> client_core::close_connection() {
+    // Stays in place meanwhile, so that `kill` reaches the server.
+    if (connection_) co_await connection_->close();
+    connection_.reset();
+    std::scoped_lock const lock(channel_mutex_);
+    channel_.reset();
+}
+
+// --- the end ----------------------------------------------------------------------------------------------------------
+
+IPYBOX_DECL void client_core::end_all() {
+    error const stopped(errc::not_running, "was stopped");
+    end_waiting(stopped);
+    if (!serving_) return;
+    stopping_ = true;
+    if (connection_) connection_->finish(stopped);
+}
+
+IPYBOX_DECL void client_core::stop(ipybox::detail::completion<bool> done) {
+    asio::dispatch(executor_, [self = shared_from_this(), done = std::move(done)]() mutable {
+        self->end_all();
+        if (!self->serving_) return done(true);
+        self->stop_waiters_.push_back(std::move(done));
+    });
+}
+
+IPYBOX_DECL void client_core::retire() {
+    retired_ = true;
+    auto const nobody_waits = [](bool) {};
+    stop(ipybox::detail::completion<bool>(nobody_waits, executor_));
+}
+
+IPYBOX_DECL void client_core::describe(ipybox::detail::completion<std::optional<session>> done) {
+    asio::dispatch(executor_, [self = shared_from_this(), done = std::move(done)]() mutable { done(self->session_); });
+}
+
+IPYBOX_DECL void client_core::kill() {
+    {
+        std::scoped_lock const lock(channel_mutex_);
+        killed_ = true;
+        if (channel_) channel_->kill();
+    }
+    asio::post(executor_, [self = shared_from_this()] { self->end_all(); });
+}
+
+} // namespace ipybox::mcp::detail

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <ipybox/mcp/channel.hpp>
+#include <ipybox/mcp/rpc_machine.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/awaitable.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace ipybox::mcp::detail {
+
+/// What became of a request: its result as JSON (valid during the call), the refusal of the server, or why there is neither.
+using rpc_outcome = std::variant<std::string_view, rpc_error, error>;
+
+/// What a request asks for besides its answer.
+struct request_terms {
+    rpc_machine::clock::time_point deadline = rpc_machine::clock::time_point::max();
+    bool may_cancel = true; ///< whether the server is told when nobody wants the answer any more
+    std::function<void(progress const&)> on_progress = {};
+};
+
+/**
+ * \brief Requests and answers over a channel, for one life of a server.
+ * \details Used on the executor alone. Every request has exactly one outcome, unless it is abandoned; it comes inline.
+ */
+class connection : public std::enable_shared_from_this<connection> {
+  public:
+    using request_id = rpc_machine::request_id;
+    using outcome_handler = std::function<void(rpc_outcome)>;
+
+    connection(asio::any_io_executor const& executor, std::shared_ptr<channel> c,
+               std::function<void()> on_tools_changed);
+
+    /// Starts the server and begins to read.
+    asio::awaitable<result<void>> open();
+
+    /// Opens a request, which `send` then sends: the id is its progress token too.
+    [[nodiscard]] request_id begin(request_terms terms, outcome_handler on_outcome);
+    void send(request_id id, std::string_view method, std::vector<rpc_member> const& params);
+    void notify(std::string_view method);
+
+    /// Nobody wants the answer any more: there will be no outcome.
+    void abandon(request_id id, std::string_view reason);
+
+    /// Gives every open request this outcome; no further one can be opened. The first reason counts.
+    void finish(error why);
+
+    /// Waits for the end, however it came.
+    asio::awaitable<error> finished();
+
+    /// Ends the server, within a bound.
+    asio::awaitable<void> close();
+
+    [[nodiscard]] std::string diagnostics() const { return channel_->diagnostics(); }
+
+  private:
+    struct open_request {
+        outcome_handler on_outcome;
+        request_terms terms;
+    };
+
+    static asio::awaitable<void> read(std::shared_ptr<connection> self);
+    void on_message(std::string_view message);
+    void conclude(request_id id, rpc_outcome outcome);
+    void watch_deadlines();
+    void end_overdue();
+
+    asio::any_io_executor executor_;
+    std::shared_ptr<channel> channel_;
+    std::function<void()> on_tools_changed_;
+    rpc_machine book_;
+    std::unordered_map<request_id, open_request> requests_;
+    asio::steady_timer deadline_;
+    rpc_machine::clock::time_point watched_ = rpc_machine::clock::time_point::max(); ///< when the timer goes off
+    std::optional<error> end_;
+    asio::steady_timer ended_; ///< cancelled at the end
+};
+
+} // namespace ipybox::mcp::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/connection.ipp>
+#endif

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <ipybox/mcp/impl/connection.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <utility>
+
+namespace ipybox::mcp::detail {
+
+IPYBOX_DECL connection::connection(asio::any_io_executor const& executor, std::shared_ptr<channel> c,
+                                   std::function<void()> on_tools_changed)
+    : executor_(executor), channel_(std::move(c)), on_tools_changed_(std::move(on_tools_changed)), deadline_(executor),
+      ended_(executor, asio::steady_timer::time_point::max()) {}
+
+IPYBOX_DECL asio::awaitable<result<void>> connection::open() {
+    auto opened = co_await channel_->open();
+    if (!opened) {
+        finish(opened.error());
+        co_return opened;
+    }
+    asio::co_spawn(executor_, read(shared_from_this()), asio::detached);
+    co_return opened;
+}
+
+IPYBOX_DECL asio::awaitable<void> connection::read(std::shared_ptr<connection> self) {
+    for (;;) {
+        auto const line = co_await self->channel_->receive();
+        if (!line) {
+            self->finish(line.error());
+            co_return;
+        }
+        for (auto const message : messages_of(*line)) self->on_message(message);
+    }
+}
+
+IPYBOX_DECL connection::request_id connection::begin(request_terms terms, outcome_handler on_outcome) {
+    using reports = rpc_machine::progress_reports;
+    auto const id = book_.open(terms.deadline, terms.on_progress ? reports::wanted : reports::unwanted);
+    requests_.emplace(id, open_request{std::move(on_outcome), std::move(terms)});
+    if (end_)
+        // Not inline, for nobody knows the id yet.
+        asio::post(executor_, [self = shared_from_this(), id] { self->conclude(id, *self->end_); });
+    else
+        watch_deadlines();
+    return id;
+}
+
+IPYBOX_DECL void connection::send(request_id id, std::string_view method, std::vector<rpc_member> const& params) {
+    if (!end_) channel_->send(write_rpc_request(id, method, params));
+}
+
+IPYBOX_DECL void connection::notify(std::string_view method) {
+    if (!end_) channel_->send(write_rpc_notification(method, {}));
+}
+
+IPYBOX_DECL void connection::abandon(request_id id, std::string_view reason) {
+    auto const found = requests_.find(id);
+    if (found == requests_.end()) return;
+    auto const notice = book_.abandon(id, reason);
+    if (notice && found->second.terms.may_cancel && !end_) channel_->send(*notice);
+    requests_.erase(found);
+}
+
+IPYBOX_DECL void connection::on_message(std::string_view message) {
+    auto const meaning = book_.read(message);
+    if (auto const* const a = std::get_if<rpc_machine::answered>(&meaning)) conclude(a->request, a->result);
+    if (auto const* const r = std::get_if<rpc_machine::refused>(&meaning)) conclude(r->request, r->why);
+    if (auto const* const r = std::get_if<rpc_machine::reply>(&meaning)) channel_->send(r->message);
+    if (std::holds_alternative<rpc_machine::tools_changed>(meaning) && on_tools_changed_) on_tools_changed_();
+    if (auto const* const p = std::get_if<rpc_machine::progressed>(&meaning)) {
+        auto const found = requests_.find(p->request);
+        // Posted, so that what the application throws leaves its own run().
+        if (found != requests_.end())
+            asio::post(executor_, [call = found->second.terms.on_progress, made = p->made] { call(made); });
+    }
+}
+
+IPYBOX_DECL void connection::conclude(request_id id, rpc_outcome outcome) {
+    auto const found = requests_.find(id);
+    if (found == requests_.end()) return;
+    auto const request = std::move(found->second);
+    requests_.erase(found);
+    book_.forget(id);
+    request.on_outcome(std::move(outcome));
+}
+
+/// One timer for all: it goes off at the earliest deadline, and at times for a request that has been answered meanwhile.
+IPYBOX_DECL void connection::watch_deadlines() {
+    auto const next = book_.deadline();
+    if (next >= watched_) return;
+    watched_ = next;
+    deadline_.expires_at(next);
+    deadline_.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
+        auto const self = weak.lock();
+        if (self && !cancelled) self->end_overdue();
+    });
+}
+
+IPYBOX_DECL void connection::end_overdue() {
+    watched_ = rpc_machine::clock::time_point::max();
+    for (auto const id : book_.overdue(rpc_machine::clock::now())) {
+        auto const found = requests_.find(id);
+        if (found == requests_.end()) continue;
+        auto const handler = std::move(found->second.on_outcome);
+        abandon(id, "the time budget of the call ran out");
+        handler(error(errc::timed_out, "did not answer in time"));
+    }
+    watch_deadlines();
+}
+
+IPYBOX_DECL void connection::finish(error why) {
+    if (end_) return;
+    end_ = std::move(why);
+    deadline_.cancel();
+    ended_.cancel();
+    auto const open = std::exchange(requests_, {});
+    for (auto const& [id, request] : open) {
+        book_.forget(id);
+        request.on_outcome(*end_);
+    }
+}
+
+IPYBOX_DECL asio::awaitable<error> connection::finished() {
+    auto const self = shared_from_this();
+    asio::error_code cancelled;
+    while (!end_) co_await ended_.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+    co_return *end_;
+}
+
+IPYBOX_DECL asio::awaitable<void> connection::close() {
+    auto const self = shared_from_this();
+    finish(error(errc::not_running, "was stopped"));
+    co_await channel_->close();
+}
+
+} // namespace ipybox::mcp::detail

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
+
+#include <utility>
+
+namespace ipybox::mcp {
+namespace detail {
+
+/// `head`, the members as an object, "}". Members may be large: they are copied once.
+inline std::string message_with(std::string_view head, std::vector<rpc_member> const& params) {
+    std::size_t size = head.size() + 4; // an end of line goes behind it
+    for (auto const& member : params) size += member.name.size() + member.value.size() + 4;
+    std::string whole;
+    whole.reserve(size);
+    whole.append(head);
+    char separator = '{';
+    for (auto const& member : params) {
+        if (member.value.empty()) continue;
+        whole += separator;
+        whole.append("\"").append(member.name).append("\":").append(member.value);
+        separator = ',';
+    }
+    return whole.append(separator == '{' ? "{}}" : "}}");
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
+    json_cursor cursor(text);
+    rpc_message m;
+    bool versioned = false;
+    auto const keep = [&cursor](std::string_view& where) {
+        auto const value = cursor.skip();
+        if (value) where = *value;
+        return value.has_value();
+    };
+    auto const read = cursor.object([&](std::string const& name) {
+        if (name == "id") return keep(m.id);
+        if (name == "params") return keep(m.params);
+        if (name == "result") return keep(m.result);
+        if (name == "error") return keep(m.error);
+        if (name != "method" && name != "jsonrpc") return cursor.skip().has_value();
+        if (cursor.peek() != '"') return false;
+        auto value = cursor.string();
+        if (!value) return false;
+        if (name == "jsonrpc")
+            versioned = *value == "2.0";
+        else
+            m.method = std::move(*value);
+        return true;
+    });
+    if (!read || !cursor.finished() || !versioned) return std::nullopt;
+    if (!m.method.empty())
+        m.what = m.id.empty() ? rpc_message::kind::notification : rpc_message::kind::request;
+    else if (!m.error.empty())
+        m.what = rpc_message::kind::error;
+    else if (!m.result.empty() && !m.id.empty())
+        m.what = rpc_message::kind::result;
+    else
+        return std::nullopt;
+    return m;
+}
+
+IPYBOX_DECL rpc_error read_rpc_error(std::string_view error) {
+    rpc_error e;
+    json_cursor cursor(error);
+    cursor.object([&](std::string const& name) {
+        auto const value = cursor.skip();
+        if (!value) return false;
+        if (name == "data") {
+            e.data = *value;
+        } else if (name == "code" || name == "message") {
+            auto const parsed = read_json(*value);
+            if (name == "code" && parsed && parsed->is_number()) e.code = parsed->get<std::int64_t>();
+            if (name == "message" && parsed && parsed->is_string()) e.message = parsed->get<std::string>();
+        }
+        return true;
+    });
+    return e;
+}
+
+IPYBOX_DECL std::string to_string(rpc_error const& e) {
+    return (e.message.empty() ? "no reason given" : e.message) + " (" + std::to_string(e.code) + ")";
+}
+
+IPYBOX_DECL std::string json_string(std::string_view text) {
+    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+IPYBOX_DECL std::string write_rpc_request(std::int64_t id, std::string_view method,
+                                          std::vector<rpc_member> const& params) {
+    auto head = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+    head.append(R"(,"method":")").append(method).append(R"(","params":)");
+    return detail::message_with(head, params);
+}
+
+IPYBOX_DECL std::string write_rpc_notification(std::string_view method, std::vector<rpc_member> const& params) {
+    auto head = std::string(R"({"jsonrpc":"2.0","method":")").append(method).append(R"(","params":)");
+    return detail::message_with(head, params);
+}
+
+IPYBOX_DECL std::string write_rpc_result(std::string_view id, std::string_view result) {
+    return std::string(R"({"jsonrpc":"2.0","id":)").append(id).append(R"(,"result":)").append(result).append("}");
+}
+
+IPYBOX_DECL std::string write_rpc_error(std::string_view id, std::int64_t code, std::string_view message) {
+    return std::string(R"({"jsonrpc":"2.0","id":)")
+        .append(id)
+        .append(R"(,"error":{"code":)")
+        .append(std::to_string(code))
+        .append(R"(,"message":)")
+        .append(json_string(message))
+        .append("}}");
+}
+
+} // namespace ipybox::mcp

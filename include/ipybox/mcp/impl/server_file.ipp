@@ -1,0 +1,87 @@
+#pragma once
+
+#include <ipybox/mcp/impl/characters.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_file.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <utility>
+
+namespace ipybox::mcp {
+namespace detail {
+
+/// A name that could be used instead.
+inline std::string proposed_name(std::string_view name) {
+    std::string proposal(name);
+    std::replace_if(proposal.begin(), proposal.end(), [](char c) { return !is_word(c); }, '_');
+    return is_server_name(proposal) ? proposal : "server_" + proposal;
+}
+
+/// Of a name that occurs twice the parser would keep the last one and not say so.
+struct json_with_unique_names {
+    nlohmann::json value;
+    std::string twice; ///< the first such name
+
+    explicit json_with_unique_names(std::string const& text) {
+        std::vector<std::set<std::string>> names;
+        using event = nlohmann::json::parse_event_t;
+        auto const watch = [&](int, event e, nlohmann::json& parsed) {
+            if (e == event::object_start) names.emplace_back();
+            if (e == event::object_end) names.pop_back();
+            if (e == event::key && !names.back().insert(parsed.get<std::string>()).second && twice.empty())
+                twice = parsed.get<std::string>();
+            return true;
+        };
+        value = nlohmann::json::parse(text, watch, false, true);
+    }
+};
+
+} // namespace detail
+
+IPYBOX_DECL bool is_server_name(std::string_view name) noexcept {
+    return !name.empty() && detail::is_letter(name.front()) && std::all_of(name.begin(), name.end(), detail::is_word);
+}
+
+IPYBOX_DECL result<void> check_server_name(std::string_view name) {
+    if (is_server_name(name)) return {};
+    return failure(errc::invalid_argument,
+                   json_string(name) +
+                       " cannot be the name of an MCP server: Python imports it, so it is a letter and then "
+                       "letters, digits and _; try \"" +
+                       detail::proposed_name(name) + "\"");
+}
+
+IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::path const& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return failure(system_failure("reading " + file.string(), errno));
+    std::string const text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    auto const wrong = [&file](std::string what) {
+        return failure(errc::invalid_argument, file.string() + ": " + std::move(what));
+    };
+    detail::json_with_unique_names const parsed(text);
+    if (!parsed.value.is_object()) return wrong("this is not a JSON object");
+    if (!parsed.twice.empty()) return wrong("the name \"" + parsed.twice + "\" occurs twice in one object");
+
+    nlohmann::json const* servers = nullptr;
+    for (auto const* const name : {"mcpServers", "servers"})
+        if (auto const found = parsed.value.find(name); found != parsed.value.end() && !servers) servers = &*found;
+    if (!servers || !servers->is_object()) return wrong("there is neither an object `mcpServers` nor `servers`");
+
+    std::vector<named_server> list;
+    for (auto const& [name, entry] : servers->items()) {
+        if (entry.is_object() && entry.value("disabled", nlohmann::json()) == nlohmann::json(true)) continue;
+        if (auto const named = check_server_name(name); !named) return wrong(named.error().text());
+        auto params = read_server_params(entry);
+        if (!params) return wrong("server \"" + name + "\": " + params.error().text());
+        list.push_back({name, std::move(*params)});
+    }
+    return list;
+}
+
+} // namespace ipybox::mcp

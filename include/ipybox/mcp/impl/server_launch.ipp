@@ -1,0 +1,93 @@
+#pragma once
+
+#include <ipybox/mcp/server_launch.hpp>
+#include <ipybox/os/process.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+namespace ipybox::mcp {
+namespace detail {
+
+inline environment inherited(inherited_environment which) {
+    environment env;
+    if (which == inherited_environment::all) {
+        for (char** entry = ::environ; entry && *entry; ++entry) {
+            std::string_view const text = *entry;
+            auto const equals = text.find('=');
+            if (equals != std::string_view::npos) env.emplace(text.substr(0, equals), text.substr(equals + 1));
+        }
+        return env;
+    }
+    for (auto const* const name : {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}) {
+        char const* const value = std::getenv(name);
+        // A value that begins with "()" is a function that some shells export.
+        if (value && !std::string_view(value).starts_with("()")) env.emplace(name, value);
+    }
+    return env;
+}
+
+inline std::string_view trimmed(std::string_view text) {
+    auto const first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
+}
+
+} // namespace detail
+
+IPYBOX_DECL result<environment> read_env_file(std::filesystem::path const& file) {
+    std::ifstream in(file);
+    if (!in) return failure(system_failure("reading " + file.string(), errno));
+    environment env;
+    int number = 0;
+    for (std::string line; std::getline(in, line);) {
+        ++number;
+        auto text = detail::trimmed(line);
+        if (text.empty() || text.front() == '#') continue;
+        if (text.starts_with("export ")) text = detail::trimmed(text.substr(7));
+        auto const equals = text.find('=');
+        // The line itself is not quoted: it may be a secret.
+        if (equals == std::string_view::npos || equals == 0)
+            return failure(errc::invalid_argument,
+                           file.string() + ": line " + std::to_string(number) + " is not NAME=VALUE");
+        auto value = detail::trimmed(text.substr(equals + 1));
+        bool const quoted =
+            value.size() > 1 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
+        if (quoted) value = value.substr(1, value.size() - 2);
+        env[std::string(detail::trimmed(text.substr(0, equals)))] = value;
+    }
+    return env;
+}
+
+IPYBOX_DECL result<launch_spec> launch_of(stdio_server const& server) {
+    launch_spec spec;
+    std::error_code unknown;
+    spec.working_dir = std::filesystem::absolute(server.working_dir.empty() ? "." : server.working_dir, unknown);
+    spec.env = detail::inherited(server.inherit);
+    if (!server.env_file.empty()) {
+        auto const more = read_env_file(spec.working_dir / server.env_file);
+        if (!more) return failure(more.error());
+        for (auto const& [name, value] : *more) spec.env[name] = value;
+    }
+    for (auto const& [name, value] : server.env) spec.env[name] = value;
+
+    auto const path = spec.env.find("PATH");
+    bool const is_path = server.command.find('/') != std::string::npos;
+    auto const program = is_path ? os::find_program((spec.working_dir / server.command).string())
+                                 : os::find_program(server.command, path == spec.env.end() ? "" : path->second);
+    if (program.empty())
+        return failure(errc::mcp_start_failed,
+                       "cannot be started\n" + server.command +
+                           (is_path ? ": there is no such program"
+                                    : ": there is no such program on its PATH; install it, or give its whole path"));
+    spec.argv.push_back(program.string());
+    spec.argv.insert(spec.argv.end(), server.args.begin(), server.args.end());
+    return spec;
+}
+
+} // namespace ipybox::mcp

@@ -1,0 +1,140 @@
+#pragma once
+
+#include <ipybox/async/suspend.hpp>
+#include <ipybox/mcp/server_registry.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <nlohmann/json.hpp>
+
+#include <exception>
+#include <utility>
+
+namespace ipybox::mcp {
+namespace detail {
+
+template <class T>
+asio::awaitable<result<T>> failed(error why) {
+    co_return failure(std::move(why));
+}
+
+/// Completes when the last of several has.
+struct countdown {
+    std::size_t left;
+    ipybox::detail::completion<bool> done;
+
+    void one_less() {
+        if (--left == 0) done(true);
+    }
+};
+
+/// Waits for several coroutines, which run beside each other.
+inline asio::awaitable<void> all_of(asio::any_io_executor executor, std::vector<asio::awaitable<void>> work) {
+    if (work.empty()) co_return;
+    auto const begin = [&](ipybox::detail::completion<bool> done) {
+        auto const open = std::make_shared<countdown>(countdown{work.size(), std::move(done)});
+        for (auto& one : std::exchange(work, {}))
+            asio::co_spawn(executor, std::move(one), [open](std::exception_ptr) { open->one_less(); });
+    };
+    (void)co_await ipybox::detail::suspend<bool>(begin);
+}
+
+} // namespace detail
+
+IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, registry_options options)
+    : executor_(std::move(executor)), options_(std::move(options)) {}
+
+IPYBOX_DECL server_registry::~server_registry() = default;
+
+IPYBOX_DECL std::shared_ptr<client> server_registry::make_client(std::string const& name, server_params params) const {
+    client_environment surroundings{options_.make_channel, options_.variables, {}};
+    if (options_.on_tools_changed)
+        surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };
+    return std::make_shared<client>(executor_, name, std::move(params), std::move(surroundings));
+}
+
+IPYBOX_DECL result<void> server_registry::add(std::string name, server_params params) {
+    if (auto named = check_server_name(name); !named) return named;
+    std::scoped_lock const lock(mutex_);
+    if (clients_.contains(name))
+        return failure(errc::mcp_server_exists,
+                       "an MCP server '" + name + "' is registered already: remove or replace it");
+    clients_.emplace(name, make_client(name, std::move(params)));
+    return {};
+}
+
+IPYBOX_DECL result<void> server_registry::replace(std::string name, server_params params) {
+    if (auto named = check_server_name(name); !named) return named;
+    std::scoped_lock const lock(mutex_);
+    auto const old = std::exchange(clients_[name], make_client(name, std::move(params)));
+    if (old) old->retire();
+    return {};
+}
+
+IPYBOX_DECL result<std::vector<std::string>> server_registry::add_file(std::filesystem::path const& file) {
+    auto servers = read_server_file(file);
+    if (!servers) return failure(servers);
+    std::scoped_lock const lock(mutex_);
+    for (auto const& server : *servers)
+        if (clients_.contains(server.name))
+            return failure(errc::mcp_server_exists, file.string() + ": an MCP server '" + server.name +
+                                                        "' is registered already: remove or rename one of them");
+    std::vector<std::string> added;
+    for (auto& server : *servers) {
+        clients_.emplace(server.name, make_client(server.name, std::move(server.params)));
+        added.push_back(std::move(server.name));
+    }
+    return added;
+}
+
+IPYBOX_DECL bool server_registry::remove(std::string const& name) {
+    std::scoped_lock const lock(mutex_);
+    auto const found = clients_.find(name);
+    if (found == clients_.end()) return false;
+    found->second->retire();
+    clients_.erase(found);
+    return true;
+}
+
+IPYBOX_DECL std::vector<std::string> server_registry::names() const {
+    std::scoped_lock const lock(mutex_);
+    std::vector<std::string> names;
+    for (auto const& [name, client] : clients_) names.push_back(name);
+    return names;
+}
+
+IPYBOX_DECL std::optional<server_params> server_registry::params(std::string const& name) const {
+    auto const found = find(name);
+    return found ? std::optional<server_params>((*found)->params()) : std::nullopt;
+}
+
+IPYBOX_DECL result<std::shared_ptr<client>> server_registry::find(std::string const& name) const {
+    std::scoped_lock const lock(mutex_);
+    auto const found = clients_.find(name);
+    if (found == clients_.end()) return failure(errc::mcp_server_unknown, "no MCP server '" + name + "' is registered");
+    return found->second;
+}
+
+IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> server_registry::list_tools(std::string const& server,
+                                                                                   call_options options) {
+    auto const client = find(server);
+    return client ? (*client)->list_tools(std::move(options)) : detail::failed<std::vector<tool>>(client.error());
+}
+
+IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call(std::string const& server,
+                                                                       std::string const& tool,
+                                                                       nlohmann::json const& arguments,
+                                                                       call_options options) {
+    auto const client = find(server);
+    return client ? (*client)->call(tool, arguments, std::move(options)) : detail::failed<call_result>(client.error());
+}
+
+IPYBOX_DECL asio::awaitable<void> server_registry::stop() {
+    std::vector<asio::awaitable<void>> stops;
+    {
+        std::scoped_lock const lock(mutex_);
+        for (auto const& [name, client] : clients_) stops.push_back(client->stop());
+    }
+    return detail::all_of(executor_, std::move(stops));
+}
+
+} // namespace ipybox::mcp

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ipybox/mcp/session.hpp>
+
+namespace ipybox::mcp {
+
+/// 2026-07-28, "Base protocol", section "_meta". No capabilities: nothing of the host is offered to servers.
+IPYBOX_DECL std::string request_meta(session const& s, std::optional<std::int64_t> progress_token) {
+    std::string meta;
+    if (s.era == era::stateless)
+        meta.append(R"({"io.modelcontextprotocol/protocolVersion":")")
+            .append(s.version)
+            .append(R"(","io.modelcontextprotocol/clientInfo":)")
+            .append(client_info)
+            .append(R"(,"io.modelcontextprotocol/clientCapabilities":{})");
+    if (progress_token)
+        meta.append(meta.empty() ? "{" : ",").append(R"("progressToken":)").append(std::to_string(*progress_token));
+    return meta.empty() ? meta : meta.append("}");
+}
+
+} // namespace ipybox::mcp

@@ -1,0 +1,282 @@
+#pragma once
+
+#include <ipybox/mcp/line_reader.hpp>
+#include <ipybox/mcp/server_launch.hpp>
+#include <ipybox/mcp/stdio_channel.hpp>
+#include <ipybox/os/datagram.hpp>
+#include <ipybox/os/process.hpp>
+
+#include <asio/buffer.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/write.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace ipybox::mcp {
+namespace detail {
+
+/// What is kept of standard error.
+inline constexpr std::size_t diagnostics_size = 16 * 1024;
+
+/// How much a server can write before it has to wait for us.
+inline constexpr int stream_buffer = 1 << 20;
+
+/// Sockets rather than pipes for standard input and output: writing to one whose reader is gone is an error, and no SIGPIPE for the host.
+class stdio_channel final : public channel, public std::enable_shared_from_this<stdio_channel> {
+  public:
+    stdio_channel(asio::any_io_executor const& executor, stdio_server server, std::chrono::milliseconds grace)
+        : executor_(executor), server_(std::move(server)), grace_(grace), to_server_(executor), from_server_(executor),
+          standard_error_(executor), exit_(executor), reader_(longest_line) {}
+
+    asio::awaitable<result<void>> open() override;
+    void send(std::string message) override;
+    asio::awaitable<result<std::string_view>> receive() override;
+    asio::awaitable<void> close() override;
+    std::string diagnostics() const override { return diagnostics_; }
+    void kill() noexcept override;
+
+  private:
+    using socket_type = asio::local::stream_protocol::socket;
+
+    result<void> start();
+    void await_exit();
+    void await_standard_error();
+    void keep(std::string_view said);
+    void flush();
+    void fall_silent();
+    asio::awaitable<bool> exited(std::chrono::milliseconds bound);
+    asio::awaitable<error> end();
+    void signal_group(int number);
+
+    asio::any_io_executor executor_;
+    stdio_server server_;
+    std::chrono::milliseconds grace_;
+
+    std::mutex process_mutex_; ///< `kill` comes from any thread
+    os::process process_;
+
+    socket_type to_server_;
+    socket_type from_server_;
+    asio::posix::stream_descriptor standard_error_;
+    asio::posix::stream_descriptor exit_; ///< readable when the process has ended
+
+    std::deque<std::string> outbox_;
+    std::size_t written_ = 0; ///< of its front
+    bool writing_ = false;
+
+    line_reader reader_;
+    bool silent_ = false; ///< nothing more comes but what is there already
+    std::optional<error> failure_;
+
+    std::array<char, 4096> said_;
+    std::string diagnostics_;
+
+    std::optional<exit_status> status_;
+    std::vector<asio::steady_timer*> exit_waiters_;
+};
+
+inline asio::awaitable<result<void>> stdio_channel::open() { co_return start(); }
+
+inline result<void> stdio_channel::start() {
+    auto const spec = launch_of(server_);
+    if (!spec) return failure(spec.error());
+    auto input = os::make_stream_pair(stream_buffer);
+    if (!input) return failure(input);
+    auto output = os::make_stream_pair(stream_buffer);
+    if (!output) return failure(output);
+    int pipe_ends[2];
+    if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
+    os::unique_fd standard_error(pipe_ends[0]);
+    os::unique_fd const their_standard_error(pipe_ends[1]);
+
+    auto process = os::start_process(
+        *spec, {{0, input->theirs.get()}, {1, output->theirs.get()}, {2, their_standard_error.get()}});
+    if (!process) return failure(errc::mcp_start_failed, "cannot be started\n" + process.error().text());
+    os::unique_fd ended(::fcntl(process->descriptor(), F_DUPFD_CLOEXEC, 0));
+    if (!ended) return failure(system_failure("dup", errno));
+    {
+        std::scoped_lock const lock(process_mutex_);
+        process_ = std::move(*process);
+    }
+    asio::local::stream_protocol const protocol;
+    to_server_.assign(protocol, input->ours.release());
+    to_server_.non_blocking(true);
+    from_server_.assign(protocol, output->ours.release());
+    from_server_.non_blocking(true);
+    standard_error_.assign(standard_error.release());
+    standard_error_.non_blocking(true);
+    exit_.assign(ended.release());
+    await_exit();
+    await_standard_error();
+    return {};
+}
+
+inline void stdio_channel::await_exit() {
+    exit_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](asio::error_code cancelled) {
+        auto const self = weak.lock();
+        if (!self || cancelled) return;
+        {
+            std::scoped_lock const lock(self->process_mutex_);
+            // What it left behind would hold its streams open.
+            self->process_.signal_group(SIGKILL);
+            self->status_ = self->process_.wait(std::chrono::milliseconds(0)).value_or(exit_status());
+        }
+        for (auto* const waiter : std::exchange(self->exit_waiters_, {})) waiter->cancel();
+        self->fall_silent();
+    });
+}
+
+inline void stdio_channel::await_standard_error() {
+    standard_error_.async_read_some(asio::buffer(said_),
+                                    [weak = weak_from_this()](asio::error_code ended, std::size_t count) {
+                                        auto const self = weak.lock();
+                                        if (!self || ended) return;
+                                        self->keep({self->said_.data(), count});
+                                        self->await_standard_error();
+                                    });
+}
+
+inline void stdio_channel::keep(std::string_view said) {
+    diagnostics_.append(said);
+    if (diagnostics_.size() > diagnostics_size) diagnostics_.erase(0, diagnostics_.size() - diagnostics_size);
+}
+
+inline void stdio_channel::send(std::string message) {
+    if (silent_ || failure_ || !to_server_.is_open()) return;
+    message.push_back('\n');
+    outbox_.push_back(std::move(message));
+    if (!writing_) flush();
+}
+
+/// Writes what the socket takes at once; the rest when it can take more.
+inline void stdio_channel::flush() {
+    while (!outbox_.empty()) {
+        auto const& next = outbox_.front();
+        asio::error_code ec;
+        written_ += to_server_.write_some(asio::buffer(next.data() + written_, next.size() - written_), ec);
+        if (ec == asio::error::would_block || ec == asio::error::try_again) break;
+        if (ec) return fall_silent(); // it has closed its standard input
+        if (written_ < next.size()) continue;
+        outbox_.pop_front();
+        written_ = 0;
+    }
+    writing_ = !outbox_.empty();
+    if (!writing_) return;
+    to_server_.async_wait(socket_type::wait_write, [weak = weak_from_this()](asio::error_code ec) {
+        auto const self = weak.lock();
+        if (self && !ec) self->flush();
+    });
+}
+
+inline void stdio_channel::fall_silent() {
+    silent_ = true;
+    outbox_.clear();
+    asio::error_code ignored;
+    from_server_.cancel(ignored);
+}
+
+inline asio::awaitable<result<std::string_view>> stdio_channel::receive() {
+    for (;;) {
+        if (failure_) co_return failure(*failure_);
+        auto line = reader_.next();
+        if (!line) {
+            failure_ = line.error();
+            continue;
+        }
+        if (*line) co_return **line;
+        auto const room = reader_.prepare();
+        auto const buffer = asio::buffer(room.data(), room.size());
+        asio::error_code ec;
+        auto const was_silent = silent_;
+        std::size_t count = 0;
+        if (was_silent)
+            count = from_server_.read_some(buffer, ec);
+        else
+            count = co_await from_server_.async_read_some(buffer, asio::redirect_error(asio::use_awaitable, ec));
+        reader_.commit(count);
+        // Cancelled because it fell silent: what it wrote before is still there to be read.
+        if (ec && (was_silent || !silent_)) failure_ = co_await end();
+    }
+}
+
+/// How the server ended. It has, or is about to.
+inline asio::awaitable<error> stdio_channel::end() {
+    (void)co_await exited(std::chrono::seconds(1));
+    asio::error_code ec;
+    for (int reads = 0; !ec && reads < 64 && standard_error_.is_open(); ++reads) {
+        std::array<char, 4096> piece;
+        auto const count = standard_error_.read_some(asio::buffer(piece), ec);
+        keep({piece.data(), count});
+    }
+    auto text = status_ ? "ended: " + to_string(*status_) : std::string("closed its standard streams");
+    if (!diagnostics_.empty()) text.append("\nit said:\n").append(diagnostics_);
+    co_return error(errc::mcp_server_died, std::move(text)).with_status(status_.value_or(exit_status()));
+}
+
+/// Waits for the end of the process; false when the bound passed first.
+inline asio::awaitable<bool> stdio_channel::exited(std::chrono::milliseconds bound) {
+    if (status_ || !exit_.is_open()) co_return true;
+    asio::steady_timer timer(executor_, bound);
+    exit_waiters_.push_back(&timer);
+    asio::error_code ended;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+    std::erase(exit_waiters_, &timer);
+    co_return status_.has_value();
+}
+
+inline asio::awaitable<void> stdio_channel::close() {
+    outbox_.clear();
+    asio::error_code ignored;
+    to_server_.close(ignored);
+    for (int const number : {SIGTERM, SIGKILL}) {
+        if (co_await exited(grace_)) break;
+        number == SIGKILL ? kill() : signal_group(number);
+    }
+    (void)co_await exited(std::chrono::seconds(1)); // stuck in the system it is left to init
+    exit_.close(ignored);
+    standard_error_.close(ignored);
+    from_server_.close(ignored);
+}
+
+inline void stdio_channel::signal_group(int number) {
+    std::scoped_lock const lock(process_mutex_);
+    process_.signal_group(number);
+}
+
+inline void stdio_channel::kill() noexcept {
+    std::scoped_lock const lock(process_mutex_);
+    process_.kill_tree();
+    process_.signal_group(SIGKILL);
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor const& executor, stdio_server server,
+                                                        std::chrono::milliseconds stop_grace) {
+    return std::make_shared<detail::stdio_channel>(executor, std::move(server), stop_grace);
+}
+
+IPYBOX_DECL result<std::shared_ptr<channel>> make_channel(asio::any_io_executor const& executor,
+                                                          server_params const& params) {
+    if (auto const* const server = std::get_if<stdio_server>(&params.server))
+        return make_stdio_channel(executor, *server, params.stop_grace);
+    return failure(errc::invalid_argument,
+                   "is reached over HTTP, for which there is no channel; registry_options takes one");
+}
+
+} // namespace ipybox::mcp

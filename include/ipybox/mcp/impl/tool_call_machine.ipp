@@ -1,0 +1,79 @@
+#pragma once
+
+#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/mcp/tool_call_machine.hpp>
+
+#include <algorithm>
+
+namespace ipybox::mcp {
+namespace detail {
+
+/// Whether a value nests no deeper than `levels`; writing one that does could exhaust the stack.
+inline bool is_shallow(nlohmann::json const& value, int levels = json_cursor::deepest) {
+    if (!value.is_structured()) return true;
+    return levels > 0 &&
+           std::all_of(value.begin(), value.end(), [levels](auto const& v) { return is_shallow(v, levels - 1); });
+}
+
+/// What the type of a result is, where it says so (since 2026-07-28), else "complete".
+inline std::string result_type(std::string_view json) {
+    std::string type = "complete";
+    json_cursor cursor(json);
+    cursor.object([&](std::string const& member) {
+        if (member != "resultType" || cursor.peek() != '"') return cursor.skip().has_value();
+        auto const said = cursor.string();
+        if (said) type = *said;
+        return said.has_value();
+    });
+    return type;
+}
+
+} // namespace detail
+
+IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool, nlohmann::json const& arguments) {
+    if (!arguments.is_object()) return failure(errc::invalid_argument, "the arguments of a tool are a JSON object");
+    if (!detail::is_shallow(arguments))
+        return failure(errc::invalid_argument, "the arguments of a tool are nested too deeply");
+    try {
+        return tool_call_machine(nlohmann::json(tool).dump(), arguments.dump());
+    } catch (nlohmann::json::type_error const&) {
+        return failure(errc::invalid_argument, "the arguments of a tool hold text that is not UTF-8");
+    }
+}
+
+IPYBOX_DECL std::optional<result<call_result>> tool_call_machine::on_result(std::string_view json) {
+    auto const type = detail::result_type(json);
+    if (type == "complete") return read_call_result(json);
+    if (type != "input_required")
+        return failure(errc::protocol_error, "answered `tools/call` with a result of an unknown type: " + type);
+    auto refused = go_on(json);
+    if (refused) return failure(std::move(*refused));
+    return std::nullopt;
+}
+
+IPYBOX_DECL std::optional<error> tool_call_machine::go_on(std::string_view json) {
+    std::string_view requests;
+    std::string_view state;
+    json_cursor cursor(json);
+    bool const read = cursor.object([&](std::string const& member) {
+        auto const value = cursor.skip();
+        if (value && member == "inputRequests") requests = *value;
+        if (value && member == "requestState") state = *value;
+        return value.has_value();
+    });
+    if (!read || (requests.empty() && state.empty()))
+        return error(errc::protocol_error, "asks for input and does not say for what");
+    if (auto const asked = read_json(requests); asked && !asked->empty()) {
+        auto const& first = asked->is_object() ? *asked->begin() : *asked;
+        auto const named = first.is_object() ? first.find("method") : first.end();
+        auto const kind = named != first.end() && named->is_string() ? named->get<std::string>() : "unknown";
+        return error(errc::mcp_input_required, "asks for input (" + kind + "), which nobody gives");
+    }
+    if (++rounds_ > most_rounds)
+        return error(errc::mcp_input_required,
+                     "wants to be called more than " + std::to_string(most_rounds) + " times");
+    state_ = state;
+    return std::nullopt;
+}
+
+} // namespace ipybox::mcp

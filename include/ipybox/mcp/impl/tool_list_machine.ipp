@@ -1,0 +1,63 @@
+#pragma once
+
+#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/mcp/tool_list_machine.hpp>
+
+#include <utility>
+
+namespace ipybox::mcp {
+
+IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
+    tool t;
+    json_cursor cursor(json);
+    auto const text = [&cursor](std::string& place) {
+        if (cursor.peek() != '"') return cursor.skip().has_value();
+        auto value = cursor.string();
+        if (value) place = std::move(*value);
+        return value.has_value();
+    };
+    bool const read = cursor.object([&](std::string const& member) {
+        if (member == "name") return text(t.name);
+        if (member == "title" && cursor.peek() == '"') return text(t.title.emplace());
+        if (member == "description" && cursor.peek() == '"') return text(t.description.emplace());
+        if (member == "inputSchema") return cursor.value(t.input_schema);
+        if (member == "outputSchema") return cursor.value(t.output_schema.emplace());
+        if (member == "annotations") return cursor.value(t.annotations.emplace());
+        return cursor.skip().has_value();
+    });
+    if (!read) return std::nullopt;
+    return t;
+}
+
+IPYBOX_DECL std::optional<result<std::vector<tool>>> tool_list_machine::on_result(std::string_view json) {
+    auto const malformed = [] {
+        return failure(errc::protocol_error, "answered `tools/list` with something that is no list of tools");
+    };
+    bool listed = false;
+    std::string_view next;
+    json_cursor cursor(json);
+    bool const read = cursor.object([&](std::string const& member) {
+        if (member != "tools") {
+            auto const value = cursor.skip();
+            if (value && member == "nextCursor" && value->starts_with('"')) next = *value;
+            return value.has_value();
+        }
+        listed = true;
+        return cursor.array([&] {
+            auto const text = cursor.skip();
+            auto described = text ? read_tool(*text) : std::nullopt;
+            // What has no name cannot be called; it keeps nobody from calling the others.
+            if (described && !described->name.empty()) tools_.push_back(std::move(*described));
+            return described.has_value();
+        });
+    });
+    if (!read || !listed || !cursor.finished()) return malformed();
+    // Only an absent cursor ends the list: "" is a cursor like any other.
+    if (next.empty()) return std::move(tools_);
+    if (++pages_ >= most_pages || tools_.size() > most_tools)
+        return failure(errc::protocol_error, "lists tools without an end");
+    cursor_ = next;
+    return std::nullopt;
+}
+
+} // namespace ipybox::mcp

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <ipybox/mcp/impl/characters.hpp>
+#include <ipybox/mcp/variables.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ipybox::mcp {
+namespace detail {
+
+/// Puts variables into one text after the other, and remembers what could not be put.
+class variable_writer {
+  public:
+    explicit variable_writer(variable_lookup const& lookup) : lookup_(lookup) {}
+
+    void write(std::string& text) {
+        std::string out;
+        std::string_view rest = text;
+        for (;;) {
+            auto const begin = rest.find("${");
+            auto const end = begin == std::string_view::npos ? begin : rest.find('}', begin);
+            if (end == std::string_view::npos) break;
+            out.append(rest.substr(0, begin));
+            out.append(value_of(rest.substr(begin, end + 1 - begin)));
+            rest.remove_prefix(end + 1);
+        }
+        text = out.append(rest);
+    }
+
+    [[nodiscard]] std::optional<error> failure() const {
+        if (!strange_.empty())
+            return error(errc::invalid_argument, "uses the variable ${" + strange_ +
+                                                     "…}, which only the editor it was written for can resolve");
+        if (missing_.empty()) return std::nullopt;
+        std::string names;
+        for (auto const& name : missing_) names.append(names.empty() ? "" : ", ").append(name);
+        auto const advice = "; set " + std::string(missing_.size() > 1 ? "them" : "it") + ", or give a default: ${" +
+                            missing_.front() + ":-default}";
+        return error(errc::variable_not_set, (missing_.size() > 1 ? "needs variables that are not set: "
+                                                                  : "needs a variable that is not set: ") +
+                                                 names + advice);
+    }
+
+  private:
+    /// What `${…}` stands for; itself where it is no variable.
+    std::string value_of(std::string_view reference) {
+        auto inside = reference.substr(2, reference.size() - 3);
+        if (inside.starts_with("env:")) inside.remove_prefix(4);
+        auto const name = inside.substr(
+            0, static_cast<std::size_t>(std::find_if_not(inside.begin(), inside.end(), is_word) - inside.begin()));
+        auto const behind = inside.substr(name.size());
+        if (name.empty() || is_digit(name.front())) return std::string(reference);
+        if (!behind.empty() && !behind.starts_with(":-")) {
+            if (!behind.starts_with(':')) return std::string(reference);
+            if (strange_.empty()) strange_ = std::string(name) + ":";
+            return {};
+        }
+        auto value = lookup_(std::string(name));
+        if (!behind.empty()) return value && !value->empty() ? *value : std::string(behind.substr(2));
+        if (value) return *std::move(value);
+        if (std::find(missing_.begin(), missing_.end(), name) == missing_.end()) missing_.emplace_back(name);
+        return {};
+    }
+
+    variable_lookup const& lookup_;
+    std::vector<std::string> missing_;
+    std::string strange_;
+};
+
+inline void write_all(variable_writer& writer, stdio_server& s) {
+    writer.write(s.command);
+    for (auto& text : s.args) writer.write(text);
+    for (auto& [name, text] : s.env) writer.write(text);
+    writer.write(s.env_file);
+    writer.write(s.working_dir);
+}
+
+inline void write_all(variable_writer& writer, remote_server& s) {
+    writer.write(s.url);
+    for (auto& [name, text] : s.headers) writer.write(text);
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::optional<std::string> host_variable(std::string const& name) {
+    char const* const value = std::getenv(name.c_str());
+    return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+IPYBOX_DECL result<server_params> put_variables(server_params params, variable_lookup const& lookup) {
+    detail::variable_writer writer(lookup);
+    std::visit([&writer](auto& server) { detail::write_all(writer, server); }, params.server);
+    if (auto failed = writer.failure()) return failure(std::move(*failed));
+    return params;
+}
+
+} // namespace ipybox::mcp

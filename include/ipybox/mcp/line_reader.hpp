@@ -1,0 +1,47 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace ipybox::mcp {
+
+/**
+ * \brief Cuts a byte stream into lines.
+ * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take lines with `next()` until there is none. Each byte is looked at
+ * once; memory is bounded by the longest line that is allowed, and a long one leaves no large buffer behind.
+ */
+class line_reader {
+  public:
+    static constexpr std::size_t read_size = 256 * 1024;
+
+    explicit line_reader(std::size_t longest) noexcept : longest_(longest) {}
+
+    /// Where to read to. Invalidates lines.
+    [[nodiscard]] std::span<char> prepare();
+
+    /// So many bytes were read.
+    void commit(std::size_t count) noexcept { end_ += count; }
+
+    /// The next whole line, without its end; valid until `prepare`. None when more bytes are needed.
+    /// \par Errors errc::message_too_large — the stream is of no use afterwards
+    [[nodiscard]] result<std::optional<std::string_view>> next();
+
+  private:
+    std::size_t longest_;
+    std::unique_ptr<char[]> bytes_;
+    std::size_t capacity_ = 0;
+    std::size_t begin_ = 0;    ///< of the next line
+    std::size_t searched_ = 0; ///< up to where there is no end of it
+    std::size_t end_ = 0;
+};
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/line_reader.ipp>
+#endif

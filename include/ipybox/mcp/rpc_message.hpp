@@ -1,0 +1,67 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/**
+ * \brief A JSON-RPC 2.0 message, of which only the envelope was read.
+ * \details Views into the text it was read from: `id`, `params`, `result` and `error` are JSON that nobody has looked into yet, empty where absent.
+ */
+struct rpc_message {
+    enum class kind { request, notification, result, error };
+
+    kind what = kind::notification;
+    std::string_view id;
+    std::string method;
+    std::string_view params;
+    std::string_view result;
+    std::string_view error;
+};
+
+/// What the other side says went wrong. Its text: carried, never interpreted.
+struct rpc_error {
+    std::int64_t code = 0;
+    std::string message;
+    std::string data; ///< JSON, or empty
+};
+
+/// Error codes: JSON-RPC 2.0 section 5.1.
+inline constexpr std::int64_t rpc_method_not_found = -32601;
+
+/// The envelope of a message; none where the text is something else, which servers do print.
+[[nodiscard]] std::optional<rpc_message> read_rpc_message(std::string_view text);
+
+/// What stands in the `error` of a message.
+[[nodiscard]] rpc_error read_rpc_error(std::string_view error);
+
+/// A member of `params`: a name that needs no escapes, and JSON.
+struct rpc_member {
+    std::string_view name;
+    std::string_view value;
+};
+
+/// "MESSAGE (CODE)"
+[[nodiscard]] std::string to_string(rpc_error const& e);
+
+/// A text as a JSON string.
+[[nodiscard]] std::string json_string(std::string_view text);
+
+/// Messages as they are written, without an end of line. Members without a value are left out; `id` and `result` are JSON.
+[[nodiscard]] std::string write_rpc_request(std::int64_t id, std::string_view method,
+                                            std::vector<rpc_member> const& params);
+[[nodiscard]] std::string write_rpc_notification(std::string_view method, std::vector<rpc_member> const& params);
+[[nodiscard]] std::string write_rpc_result(std::string_view id, std::string_view result);
+[[nodiscard]] std::string write_rpc_error(std::string_view id, std::int64_t code, std::string_view message);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/rpc_message.ipp>
+#endif

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <ipybox/mcp/server_params.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// A server as a configuration file names it.
+struct named_server {
+    std::string name;
+    server_params params;
+};
+
+/// Whether generated packages can have the name: `[A-Za-z][A-Za-z0-9_]*`.
+[[nodiscard]] bool is_server_name(std::string_view name) noexcept;
+
+/// \par Errors errc::invalid_argument — it is not such a name, and which one would be
+[[nodiscard]] result<void> check_server_name(std::string_view name);
+
+/**
+ * \brief Reads a configuration file with `mcpServers` (Claude, Cursor) or `servers` (VS Code). Comments are allowed, entries that are `disabled` left out.
+ * \par Errors errc::io_error — the file cannot be read; errc::invalid_argument — what is wrong with which entry: not JSON, a name that occurs twice or is no name
+ */
+[[nodiscard]] result<std::vector<named_server>> read_server_file(std::filesystem::path const& file);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/server_file.ipp>
+#endif

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/server_params.hpp>
+#include <ipybox/os/launch_spec.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace ipybox::mcp {
+
+/**
+ * \brief What has to be started for a server: program found, environment and directory complete. Variables have been put in before.
+ * \par Errors errc::mcp_start_failed — there is no such program; errc::io_error — `env_file` cannot be read; errc::invalid_argument — it has a line that sets nothing
+ */
+[[nodiscard]] result<launch_spec> launch_of(stdio_server const& server);
+
+/// Reads lines NAME=VALUE; `export` before and quotes around are taken off, lines that begin with # passed over.
+[[nodiscard]] result<environment> read_env_file(std::filesystem::path const& file);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/server_launch.ipp>
+#endif

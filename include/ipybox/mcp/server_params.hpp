@@ -1,0 +1,66 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/handshake_machine.hpp>
+#include <ipybox/os/launch_spec.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// What a server process gets of the host's environment.
+enum class inherited_environment {
+    essential, ///< HOME, LOGNAME, PATH, SHELL, TERM, USER: what the protocol's own libraries pass on
+    all
+};
+
+/// A server that is a child process and talks over its standard streams.
+struct stdio_server {
+    std::string command; ///< a path, or a name that is looked up on the PATH the server gets
+    std::vector<std::string> args = {};
+    environment env = {};         ///< over what is inherited and what stands in `env_file`
+    std::string env_file = {};    ///< lines NAME=VALUE; relative to `working_dir`
+    std::string working_dir = {}; ///< the host's, if empty
+    inherited_environment inherit = inherited_environment::essential;
+};
+
+/// A server that is reached over HTTP.
+struct remote_server {
+    std::string url;
+    std::map<std::string, std::string> headers = {};
+};
+
+/**
+ * \brief How a server is started or reached, and how long one waits for it.
+ * \details Texts may name variables of the host, `${NAME}`, `${NAME:-default}` or `${env:NAME}`; they are put in when the server starts, and nowhere else. The
+ * parameters are the host's: nothing that runs in a kernel gets to see or to choose them.
+ */
+struct server_params {
+    std::variant<stdio_server, remote_server> server;
+    negotiation versions = negotiation::initialize_first;
+    std::chrono::milliseconds connect_timeout =
+        std::chrono::seconds(30);                                   ///< from the start until a version is agreed on
+    std::optional<std::chrono::milliseconds> call_timeout = {};     ///< of calls that name none
+    std::chrono::milliseconds stop_grace = std::chrono::seconds(2); ///< between two steps of ending it
+};
+
+/**
+ * \brief Reads one entry of an `mcpServers` object, as Claude, Cursor and VS Code write them.
+ * \details `command`, `args`, `env`, `envFile`, `cwd`; `url` (also `httpUrl`, `serverUrl`), `headers`. Members that are of no use here are passed over.
+ * \par Errors errc::invalid_argument — which member is not what it should be; no value is quoted
+ */
+[[nodiscard]] result<server_params> read_server_params(nlohmann::json const& entry);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/server_params.ipp>
+#endif

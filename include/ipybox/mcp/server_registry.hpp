@@ -1,0 +1,80 @@
+#pragma once
+
+#include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/server_file.hpp>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// What a registry works with.
+struct registry_options {
+    channel_factory make_channel; ///< none: child processes only
+    variable_lookup variables;    ///< of `${NAME}`; none: the environment of this process
+    std::function<void(std::string const&)>
+        on_tools_changed; ///< gets the name of a server whose list of tools changed; called on the registry's executor
+};
+
+/**
+ * \brief The MCP servers of the host: names, and behind each its parameters and its client.
+ * \details A name stands for the parameters it was registered with until somebody on the host replaces them. Servers start with their first request and anew with
+ * the first one after they ended; one that is slow delays no other. The destructor ends all at once; `stop` does it politely.
+ * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once. While servers run, something is under way there.
+ * \par Object lifetimes Operations copy what they are given, and the registry may be destroyed meanwhile.
+ */
+class server_registry {
+  public:
+    explicit server_registry(asio::any_io_executor executor, registry_options options = {});
+    server_registry(server_registry const&) = delete;
+    server_registry& operator=(server_registry const&) = delete;
+    ~server_registry();
+
+    /// Registers a server. \par Errors errc::invalid_argument — no name for a Python package; errc::mcp_server_exists
+    [[nodiscard]] result<void> add(std::string name, server_params params);
+
+    /// The same, whether there is a server of that name or not. The one that was there is stopped.
+    [[nodiscard]] result<void> replace(std::string name, server_params params);
+
+    /// Registers the servers of a configuration file, all or none: their names, sorted. \par Errors those of `read_server_file` and `add`
+    [[nodiscard]] result<std::vector<std::string>> add_file(std::filesystem::path const& file);
+
+    /// Forgets a server and stops it. \return whether there was one
+    bool remove(std::string const& name);
+
+    [[nodiscard]] std::vector<std::string> names() const;
+
+    /// The parameters as they were registered: variables have not been put in.
+    [[nodiscard]] std::optional<server_params> params(std::string const& name) const;
+
+    /// \copydoc client::list_tools
+    asio::awaitable<result<std::vector<tool>>> list_tools(std::string const& server, call_options options = {});
+
+    /// \copydoc client::call
+    asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool,
+                                              nlohmann::json const& arguments, call_options options = {});
+
+    /// Ends all servers that run, all at the same time, as `client::stop` does. The registry stays usable.
+    asio::awaitable<void> stop();
+
+  private:
+    [[nodiscard]] std::shared_ptr<client> make_client(std::string const& name, server_params params) const;
+    [[nodiscard]] result<std::shared_ptr<client>> find(std::string const& name) const;
+
+    asio::any_io_executor executor_;
+    registry_options options_;
+    mutable std::mutex mutex_;
+    std::map<std::string, std::shared_ptr<client>> clients_;
+};
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/server_registry.ipp>
+#endif

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/**
+ * \brief One call of a tool: a request, and perhaps some more until the server has all it needs.
+ * \details No I/O. MCP 2026-07-28, "Multi Round-Trip Requests": a server may hand its state over and ask to be called again with it. What it may not
+ * get is input: the client offers none.
+ */
+class tool_call_machine {
+  public:
+    using value_type = call_result;
+    static constexpr std::string_view method = "tools/call";
+
+    /// A server that wants to be called more often than this is taken to be going in circles.
+    static constexpr int most_rounds = 10;
+
+    /// \par Errors errc::invalid_argument — the arguments are no object, hold text that is not UTF-8, or are nested too deeply
+    [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, nlohmann::json const& arguments);
+
+    /// `params` of the next request, without `_meta`.
+    [[nodiscard]] std::vector<rpc_member> params() const {
+        return {{"name", tool_}, {"arguments", arguments_}, {"requestState", state_}};
+    }
+
+    /// Takes the answer: the outcome, or none when there has to be another request.
+    [[nodiscard]] std::optional<result<call_result>> on_result(std::string_view json);
+
+  private:
+    tool_call_machine(std::string tool, std::string arguments)
+        : tool_(std::move(tool)), arguments_(std::move(arguments)) {}
+
+    [[nodiscard]] std::optional<error> go_on(std::string_view json);
+
+    std::string tool_;      ///< JSON
+    std::string arguments_; ///< JSON
+    std::string state_;     ///< of the server: goes back as it came, byte for byte
+    int rounds_ = 1;
+};
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/tool_call_machine.ipp>
+#endif

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/tool.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// Reads one page of a list of tools, page after page. No I/O. MCP 2026-07-28, "Tools" and "Pagination".
+class tool_list_machine {
+  public:
+    using value_type = std::vector<tool>;
+    static constexpr std::string_view method = "tools/list";
+
+    static constexpr std::size_t most_tools = 100'000;
+    static constexpr int most_pages = 1'000;
+
+    /// `params` of the next request, without `_meta`.
+    [[nodiscard]] std::vector<rpc_member> params() const { return {{"cursor", cursor_}}; }
+
+    /// Takes a page: all tools, or none when there is another page.
+    /// \par Errors errc::protocol_error — it is no list of tools, or one without end
+    [[nodiscard]] std::optional<result<std::vector<tool>>> on_result(std::string_view json);
+
+  private:
+    std::string cursor_; ///< JSON
+    std::vector<tool> tools_;
+    int pages_ = 0;
+};
+
+/// Reads one tool; none where the text is no JSON object.
+[[nodiscard]] std::optional<tool> read_tool(std::string_view json);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/tool_list_machine.ipp>
+#endif

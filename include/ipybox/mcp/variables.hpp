@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ipybox/mcp/server_params.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace ipybox::mcp {
+
+/// The value of a variable; none where it is not set.
+using variable_lookup = std::function<std::optional<std::string>(std::string const& name)>;
+
+/// Looks variables up in the environment of this process.
+[[nodiscard]] std::optional<std::string> host_variable(std::string const& name);
+
+/**
+ * \brief Puts variables into parameters: into every text of them, once, from left to right.
+ * \details `${NAME}` and `${env:NAME}` are the value; `${NAME:-default}` is the default where the variable is empty or not set.
+ * \par Errors errc::variable_not_set — names the variables, and quotes nothing else; errc::invalid_argument — a kind of variable that only an editor can resolve, such as
+ * `${input:…}`
+ */
+[[nodiscard]] result<server_params> put_variables(server_params params, variable_lookup const& lookup);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/variables.ipp>
+#endif

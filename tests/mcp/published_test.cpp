@@ -1,0 +1,161 @@
+#include <support/mcp_host.hpp>
+#include <support/scratch_dir.hpp>
+
+#include <filesystem>
+#include <string>
+#include <variant>
+
+namespace {
+
+using namespace ipybox;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::contains;
+using test::mcp_host;
+
+mcp::server_params node(std::string const& package, std::vector<std::string> args = {}) {
+    auto const script =
+        std::filesystem::path(IPYBOX_TEST_MCP_NODE) / "@modelcontextprotocol" / package / "dist/index.js";
+    INFO("./dev setup installs the Node packages");
+    REQUIRE(std::filesystem::exists(script));
+    mcp::stdio_server server{"node", {script.string()}};
+    server.args.insert(server.args.end(), args.begin(), args.end());
+    mcp::server_params params;
+    params.server = std::move(server);
+    return params;
+}
+
+mcp::server_params sdk(mcp::negotiation how) {
+    INFO("./dev setup makes this environment");
+    REQUIRE(std::filesystem::exists(IPYBOX_TEST_MCP_PYTHON));
+    mcp::server_params params;
+    params.server =
+        mcp::stdio_server{IPYBOX_TEST_MCP_PYTHON, {(test::source_dir() / "tests/mcp/servers/sdk.py").string()}};
+    params.versions = how;
+    return params;
+}
+
+std::vector<std::string> names_of(result<std::vector<mcp::tool>> const& tools) {
+    std::vector<std::string> names;
+    if (!tools) FAIL(tools.error().text());
+    for (auto const& t : *tools) names.push_back(t.name);
+    return names;
+}
+
+template <class T>
+std::size_t count(mcp::call_result const& r) {
+    std::size_t n = 0;
+    for (auto const& block : r.content) n += std::holds_alternative<T>(block);
+    return n;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(mcp_host, "server-filesystem: writes and reads a file") {
+    test::scratch_dir const dir;
+    use(node("server-filesystem", {dir.path().string()}));
+    auto const tools = test::run(context(), registry().list_tools("s"));
+    CHECK(names_of(tools).size() >= 10);
+    for (auto const& t : *tools) CHECK(t.output_schema);
+    auto const file = (dir.path() / "a.txt").string();
+    CHECK(call("write_file", {{"path", file}, {"content", "größe\n2"}}));
+    CHECK(text("read_text_file", {{"path", file}}) == "größe\n2");
+    CHECK(value("list_directory", {{"path", dir.path().string()}})["content"] == "[FILE] a.txt");
+    auto const outside = call("read_text_file", {{"path", "/etc/hostname"}});
+    REQUIRE(outside);
+    CHECK(outside->is_error);
+    CHECK(stop() < 2s);
+}
+
+TEST_CASE_METHOD(mcp_host, "server-everything: content, structured content, progress, what it asks of the client") {
+    use(node("server-everything"));
+    auto const names = names_of(test::run(context(), registry().list_tools("s")));
+    auto const has = [&names](char const* name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+    REQUIRE(has("echo"));
+    CHECK(text("echo", {{"message", "hello"}}) == "Echo: hello");
+    REQUIRE(has("get-tiny-image"));
+    auto const image = call("get-tiny-image");
+    REQUIRE(image);
+    CHECK(count<mcp::image_content>(*image) == 1);
+    REQUIRE(has("get-structured-content"));
+    CHECK(value("get-structured-content", {{"location", "New York"}}).contains("temperature"));
+    REQUIRE(has("get-resource-links"));
+    CHECK(count<mcp::resource_link>(call("get-resource-links", {{"count", 3}}).value()) == 3);
+    REQUIRE(has("get-resource-reference"));
+    CHECK(count<mcp::embedded_resource>(
+              call("get-resource-reference", {{"resourceType", "Text"}, {"resourceId", 1}}).value()) == 1);
+
+    REQUIRE(has("trigger-long-running-operation"));
+    int reports = 0;
+    mcp::call_options options;
+    options.on_progress = [&](mcp::progress const&) { ++reports; };
+    CHECK(call("trigger-long-running-operation", {{"duration", 0.3}, {"steps", 3}}, options));
+    CHECK(reports == 3);
+    options.timeout = 200ms;
+    CHECK(failure_of("trigger-long-running-operation", {{"duration", 60}, {"steps", 2}}, options) == errc::timed_out);
+    CHECK(text("echo", {{"message", "on"}}) == "Echo: on");
+    auto const unknown = call("no-such-tool");
+    CHECK((!unknown || unknown->is_error));
+}
+
+TEST_CASE_METHOD(mcp_host, "server-memory and server-sequential-thinking: state in the server") {
+    test::scratch_dir const dir;
+    auto memory = node("server-memory");
+    std::get<mcp::stdio_server>(memory.server).env = {{"MEMORY_FILE_PATH", (dir.path() / "memory.json").string()}};
+    use(memory);
+    json const entity = {{"name", "ipybox"}, {"entityType", "library"}, {"observations", {"runs Python"}}};
+    CHECK(call("create_entities", {{"entities", {entity}}}));
+    CHECK(value("read_graph")["entities"][0]["name"] == "ipybox");
+
+    REQUIRE(registry().add("thinking", node("server-sequential-thinking")));
+    json const thought = {
+        {"thought", "first"}, {"nextThoughtNeeded", false}, {"thoughtNumber", 1}, {"totalThoughts", 1}};
+    auto const r = test::run(context(), registry().call("thinking", "sequentialthinking", thought));
+    REQUIRE(r);
+    REQUIRE(r->structured_content);
+    CHECK((*r->structured_content)["thoughtHistoryLength"] == 1);
+}
+
+TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every way to find out") {
+    struct kind {
+        mcp::negotiation how;
+        mcp::era expected;
+    };
+    using n = mcp::negotiation;
+    for (auto const& [how, expected] :
+         {kind{n::initialize_first, mcp::era::handshake}, kind{n::discover_first, mcp::era::stateless},
+          kind{n::stateless_only, mcp::era::stateless}, kind{n::handshake_only, mcp::era::handshake}}) {
+        CAPTURE(how);
+        mcp::client client(context().get_executor(), "sdk", sdk(how));
+        auto const call = [&](std::string tool, json arguments, mcp::call_options options = {}) {
+            return test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
+        };
+        CHECK(names_of(test::run(context(), client.list_tools())).size() == 7);
+        CHECK(test::run(context(), client.current_session())->era == expected);
+
+        auto const sum = call("add", {{"a", 2}, {"b", 40}});
+        REQUIRE(sum);
+        CHECK(sum->structured_content == json{{"result", 42}});
+        CHECK(call("mirror", {{"point", {{"x", 1}, {"y", 2}}}})->structured_content == json{{"x", 2}, {"y", 1}});
+        CHECK(count<mcp::image_content>(call("picture", json::object()).value()) == 1);
+        auto const broken = call("broken", json::object());
+        REQUIRE(broken);
+        CHECK(broken->is_error);
+        CHECK(contains(joined_text(*broken), "broken"));
+        auto const wrong = call("add", {{"a", "x"}});
+        CHECK((!wrong || wrong->is_error));
+
+        std::vector<std::string> reports;
+        mcp::call_options options;
+        options.on_progress = [&](mcp::progress const& p) { reports.push_back(p.message.value_or("")); };
+        CHECK(joined_text(call("steps", {{"count", 3}}, options).value()) == "done");
+        CHECK(reports == std::vector<std::string>{"step 1", "step 2", "step 3"});
+
+        options.timeout = 100ms;
+        auto const late = call("slow", {{"seconds", 60}}, options);
+        REQUIRE_FALSE(late);
+        CHECK(late.error() == errc::timed_out);
+        CHECK(joined_text(call("long_text", {{"size", 5'000'000}}).value()).size() == 5'000'000);
+        test::run(context(), client.stop());
+    }
+}

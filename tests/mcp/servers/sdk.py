@@ -1,0 +1,65 @@
+"""An MCP server of the protocol's own Python library: speaks both eras."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+from mcp.server.mcpserver import Context, Image, MCPServer
+from pydantic import BaseModel
+
+server = MCPServer("sdk")
+
+
+class Point(BaseModel):
+    x: int
+    y: int
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+@server.tool()
+def mirror(point: Point) -> Point:
+    """Mirrors a point at the diagonal."""
+    return Point(x=point.y, y=point.x)
+
+
+@server.tool()
+def picture() -> Image:
+    """A picture."""
+    return Image(data=b"\x89PNG", format="png")
+
+
+@server.tool()
+def broken() -> str:
+    """Fails."""
+    raise ValueError("this tool is broken")
+
+
+@server.tool()
+async def steps(count: int, ctx: Context[Any]) -> str:
+    """Reports progress."""
+    for step in range(1, count + 1):
+        await ctx.report_progress(step, count, f"step {step}")
+    return "done"
+
+
+@server.tool()
+async def slow(seconds: float) -> str:
+    """Takes its time."""
+    await anyio.sleep(seconds)
+    return "slept"
+
+
+@server.tool()
+def long_text(size: int) -> str:
+    """A long text."""
+    return "x" * size
+
+
+if __name__ == "__main__":
+    server.run("stdio")

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace ipybox::test {
+
+/// Waits until something is so.
+template <class Condition>
+bool eventually(Condition condition) {
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    return condition();
+}
+
+} // namespace ipybox::test

@@ -1,0 +1,109 @@
+#include <ipybox/mcp/call_result.hpp>
+
+#include <support/catch.hpp>
+
+#include <string>
+#include <variant>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::mcp;
+using nlohmann::json;
+
+call_result read(std::string const& text) {
+    auto r = read_call_result(text);
+    REQUIRE(r);
+    return std::move(*r);
+}
+
+template <class T>
+T only(std::string const& block) {
+    auto const r = read(R"({"content":[)" + block + "]}");
+    REQUIRE(r.content.size() == 1);
+    REQUIRE(std::holds_alternative<T>(r.content[0]));
+    return std::get<T>(r.content[0]);
+}
+
+} // namespace
+
+TEST_CASE("call_result: every kind of content is kept, in order") {
+    auto const r = read(R"({"_meta":{"cost":3},"content":[
+        {"type":"text","text":"a","annotations":{"priority":0.5}},
+        {"type":"image","data":"iVBORw==","mimeType":"image/png"},
+        {"type":"audio","mimeType":"audio/wav","data":"UklGRg=="},
+        {"type":"resource_link","uri":"file:///x","name":"x","title":"X","description":"d","mimeType":"text/plain"},
+        {"type":"resource","resource":{"uri":"test://a","mimeType":"text/plain","text":"t"},"annotations":{"audience":["user"]}},
+        {"type":"resource","resource":{"uri":"test://b","blob":"AAEC","annotations":{"priority":1}}},
+        {"type":"hologram","depth":3},
+        {"text":"b","type":"text"}]})");
+    REQUIRE(r.content.size() == 8);
+    CHECK_FALSE(r.is_error);
+    CHECK(r.meta == json{{"cost", 3}});
+    CHECK_FALSE(r.structured_content);
+    auto const& text = std::get<text_content>(r.content[0]);
+    CHECK(text.text == "a");
+    CHECK(text.annotations == json{{"priority", 0.5}});
+    auto const& image = std::get<image_content>(r.content[1]);
+    CHECK(image.base64 == "iVBORw==");
+    CHECK(image.mime_type == "image/png");
+    CHECK_FALSE(image.annotations);
+    CHECK(std::get<audio_content>(r.content[2]).mime_type == "audio/wav");
+    auto const& link = std::get<resource_link>(r.content[3]);
+    CHECK(link.uri == "file:///x");
+    CHECK(link.name == "x");
+    CHECK(link.title == "X");
+    CHECK(link.description == "d");
+    CHECK(link.mime_type == "text/plain");
+    auto const& inner = std::get<embedded_resource>(r.content[4]);
+    CHECK(inner.uri == "test://a");
+    CHECK(inner.text == "t");
+    CHECK_FALSE(inner.base64);
+    CHECK(inner.annotations == json{{"audience", {"user"}}});
+    auto const& blob = std::get<embedded_resource>(r.content[5]);
+    CHECK(blob.base64 == "AAEC");
+    CHECK_FALSE(blob.mime_type);
+    CHECK(blob.annotations == json{{"priority", 1}});
+    auto const& unknown = std::get<unknown_content>(r.content[6]);
+    CHECK(unknown.type == "hologram");
+    CHECK(unknown.value == json{{"type", "hologram"}, {"depth", 3}});
+    CHECK(joined_text(r) == "a\nb");
+}
+
+TEST_CASE("call_result: structured content counts by presence") {
+    for (auto const* const value : {"{}", "[]", "0", "false", "null", "\"\"", R"({"a":[1]})"}) {
+        auto const r = read(R"({"content":[],"structuredContent":)" + std::string(value) + "}");
+        CAPTURE(value);
+        REQUIRE(r.structured_content.has_value());
+        CHECK(*r.structured_content == json::parse(value));
+    }
+    CHECK_FALSE(read(R"({"content":[]})").structured_content);
+}
+
+TEST_CASE("call_result: a tool that failed") {
+    CHECK(read(R"({"content":[{"type":"text","text":"why"}],"isError":true})").is_error);
+    CHECK_FALSE(read(R"({"isError":false,"content":[]})").is_error);
+    CHECK_FALSE(read(R"({"isError":"true"})").is_error);
+}
+
+TEST_CASE("call_result: blocks that lack something are there all the same") {
+    CHECK(only<text_content>(R"({"type":"text"})").text.empty());
+    CHECK(only<text_content>(R"({"type":"text","text":7})").text.empty());
+    CHECK(only<image_content>(R"({"type":"image","data":null})").base64.empty());
+    CHECK(only<unknown_content>(R"({"type":"resource"})").type == "resource");
+    CHECK(only<unknown_content>(R"({"type":"resource","resource":[]})").type == "resource");
+    CHECK(only<unknown_content>("{}").type.empty());
+    CHECK(only<unknown_content>(R"({"type":7})").value == json{{"type", 7}});
+}
+
+TEST_CASE("call_result: what is no result") {
+    for (auto const* const text :
+         {"", "null", "[]", "7", "{", R"({"content":7})", R"({"content":["text"]})",
+          R"({"content":[{"type":"text","text":"a]})", R"({"content":[{"type":"x","v":nonsense}]})",
+          R"({"structuredContent":nope})", R"({"content":[]} more)"}) {
+        CAPTURE(text);
+        auto const r = read_call_result(text);
+        REQUIRE_FALSE(r);
+        CHECK(r.error() == errc::protocol_error);
+    }
+}

@@ -1,0 +1,485 @@
+#include <ipybox/mcp/client.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/coroutines.hpp>
+#include <support/scripted_channel.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::mcp;
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::contains;
+using test::run;
+using test::scripted_server;
+using lines = std::vector<std::string>;
+
+std::string result_line(json const& request, json result) {
+    return json{{"jsonrpc", "2.0"}, {"id", request["id"]}, {"result", std::move(result)}}.dump();
+}
+std::string refusal_line(json const& request, json error) {
+    return json{{"jsonrpc", "2.0"}, {"id", request["id"]}, {"error", std::move(error)}}.dump();
+}
+json text_result(std::string text) { return {{"content", {{{"type", "text"}, {"text", std::move(text)}}}}}; }
+
+json initialized(std::string version = "2025-11-25") {
+    return {{"protocolVersion", std::move(version)},
+            {"capabilities", {{"tools", {{"listChanged", true}}}}},
+            {"serverInfo", {{"name", "s"}, {"version", "1"}}}};
+}
+
+/// A well-behaved server: it echoes the text of a call.
+lines good(json const& message) {
+    auto const method = message.value("method", "");
+    if (method == "initialize") return {result_line(message, initialized())};
+    if (method == "tools/list") return {result_line(message, {{"tools", {{{"name", "echo"}}}}})};
+    if (method == "tools/call")
+        return {result_line(message, text_result(message["params"]["arguments"].value("text", "")))};
+    return {};
+}
+
+/// The same of the stateless era.
+lines good_stateless(json const& message) {
+    auto const method = message.value("method", "");
+    auto const meta = message["params"].value("_meta", json::object());
+    if (method == "initialize") return {refusal_line(message, {{"code", -32601}, {"message", "no"}})};
+    if (method == "server/discover")
+        return {result_line(
+            message, {{"supportedVersions", {"2026-07-28"}}, {"capabilities", {{"tools", {{"listChanged", true}}}}}})};
+    if (message.contains("id") && meta.value("io.modelcontextprotocol/protocolVersion", "") != "2026-07-28")
+        return {refusal_line(message, {{"code", -32602}, {"message", "no _meta"}})};
+    return good(message);
+}
+
+struct fixture {
+    std::shared_ptr<scripted_server> server = std::make_shared<scripted_server>();
+    asio::io_context context{1};
+    server_params params;
+    client_environment surroundings{test::channels_to(server), {}, {}};
+    std::optional<mcp::client> made;
+
+    fixture() { server->answer = good; }
+    ~fixture() {
+        if (made) run(context, made->stop());
+        made.reset();
+        context.restart();
+        context.run(); // nothing stays under way
+    }
+
+    mcp::client& client() {
+        if (!made) made.emplace(context.get_executor(), "srv", params, surroundings);
+        return *made;
+    }
+
+    /// The text that a call of "echo" gives, or its error.
+    std::string echo(std::string text, call_options options = {}) {
+        return said(run(context, client().call("echo", {{"text", std::move(text)}}, std::move(options))));
+    }
+    static std::string said(result<call_result> const& r) {
+        return r ? joined_text(*r) : "<" + r.error().code().message() + ">";
+    }
+    error failure_of(std::string text = "x", call_options options = {}) {
+        auto r = run(context, client().call("echo", {{"text", std::move(text)}}, std::move(options)));
+        REQUIRE_FALSE(r);
+        return r.error();
+    }
+
+    struct pending {
+        std::optional<result<call_result>> outcome;
+        asio::cancellation_signal cancel;
+        int completions = 0;
+    };
+
+    /// Begins a call, which goes on when the context runs.
+    std::shared_ptr<pending> begin(std::string text, call_options options = {}) {
+        auto p = std::make_shared<pending>();
+        auto const finish = [p](std::exception_ptr, result<call_result> r) {
+            p->outcome = std::move(r);
+            ++p->completions;
+        };
+        asio::co_spawn(context, client().call("echo", {{"text", std::move(text)}}, std::move(options)),
+                       asio::bind_cancellation_slot(p->cancel.slot(), finish));
+        return p;
+    }
+
+    /// Runs until something is so.
+    template <class Condition>
+    bool until(Condition condition) {
+        context.restart();
+        auto const deadline = std::chrono::steady_clock::now() + 20s;
+        while (!condition() && std::chrono::steady_clock::now() < deadline) context.run_one_until(deadline);
+        return condition();
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "client: starts the server with the first request, and once") {
+    (void)client();
+    context.run();
+    CHECK(server->lives == 0);
+    CHECK(echo("a") == "a");
+    CHECK(echo("b") == "b");
+    CHECK(server->lives == 1);
+    CHECK(server->methods() == lines{"initialize", "notifications/initialized", "tools/call", "tools/call"});
+    CHECK_FALSE(server->heard[2]["params"].contains("_meta"));
+    auto const session = run(context, client().current_session());
+    REQUIRE(session);
+    CHECK(session->version == "2025-11-25");
+    CHECK(client().name() == "srv");
+}
+
+TEST_CASE_METHOD(fixture, "client: several requests wait for one start, and get their own answers in any order") {
+    std::vector<json> held;
+    server->answer = [&](json const& message) -> lines {
+        if (message.value("method", "") != "tools/call") return good(message);
+        held.push_back(message);
+        if (held.size() < 3) return {};
+        lines all;
+        for (auto i = held.rbegin(); i != held.rend(); ++i) all.push_back(good(*i)[0]);
+        return all;
+    };
+    auto const a = begin("a");
+    auto const b = begin("b");
+    auto const c = begin("c");
+    REQUIRE(until([&] { return a->outcome && b->outcome && c->outcome; }));
+    CHECK(said(*a->outcome) == "a");
+    CHECK(said(*b->outcome) == "b");
+    CHECK(said(*c->outcome) == "c");
+    CHECK(server->lives == 1);
+}
+
+TEST_CASE_METHOD(fixture, "client: a server of the stateless era") {
+    server->answer = good_stateless;
+    CHECK(echo("a") == "a");
+    CHECK(server->methods() == lines{"initialize", "server/discover", "tools/call"});
+    auto const& meta = server->heard.back()["params"]["_meta"];
+    CHECK(meta["io.modelcontextprotocol/clientCapabilities"] == json::object());
+    CHECK(run(context, client().current_session())->era == era::stateless);
+
+    // What was learned is kept: its next life is not asked to initialize.
+    run(context, client().stop());
+    server->heard.clear();
+    CHECK(echo("b") == "b");
+    CHECK(server->methods() == lines{"server/discover", "tools/call"});
+}
+
+TEST_CASE_METHOD(fixture, "client: asks for subscriptions where somebody wants to know of changes") {
+    server->answer = good_stateless;
+    int changes = 0;
+    surroundings.on_tools_changed = [&] { ++changes; };
+    CHECK(echo("a") == "a");
+    CHECK(server->methods() == lines{"initialize", "server/discover", "subscriptions/listen", "tools/call"});
+    CHECK(server->heard[2]["params"]["notifications"] == json{{"toolsListChanged", true}});
+    server->say(
+        R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":3}}})");
+    CHECK(until([&] { return changes == 1; }));
+}
+
+TEST_CASE_METHOD(fixture, "client: lists tools, all pages") {
+    server->answer = [](json const& message) -> lines {
+        if (message.value("method", "") != "tools/list") return good(message);
+        auto const cursor = message["params"].value("cursor", "none");
+        if (cursor == "none") return {result_line(message, {{"tools", {{{"name", "a"}}}}, {"nextCursor", ""}})};
+        return {result_line(message, {{"tools", {{{"name", "b"}}}}})};
+    };
+    auto const tools = run(context, client().list_tools());
+    REQUIRE(tools);
+    REQUIRE(tools->size() == 2);
+    CHECK((*tools)[1].name == "b");
+}
+
+TEST_CASE_METHOD(fixture,
+                 "client: errors name the server; what the host alone should see stands behind the first line") {
+    server->answer = [](json const& message) -> lines {
+        if (message.value("method", "") == "tools/call")
+            return {refusal_line(message, {{"code", -32602}, {"message", "Unknown tool: echo"}})};
+        return good(message);
+    };
+    auto const refused = failure_of();
+    CHECK(refused == errc::mcp_refused);
+    CHECK(refused.text() == "the MCP server 'srv' refused `tools/call`: Unknown tool: echo (-32602)");
+
+    server->cannot_start = error(errc::mcp_start_failed, "cannot be started\n/secret/path: no such program");
+    run(context, client().stop());
+    auto const absent = failure_of();
+    CHECK(absent == errc::mcp_start_failed);
+    CHECK(absent.text().substr(0, absent.text().find('\n')) == "the MCP server 'srv' cannot be started");
+}
+
+TEST_CASE_METHOD(fixture, "client: a server that dies fails its calls, and is started anew by the next") {
+    server->answer = [&](json const& message) -> lines {
+        auto const text = message["params"].value("arguments", json::object()).value("text", "");
+        if (text == "die") server->die();
+        return text == "die" || text == "wait" ? lines() : good(message);
+    };
+    CHECK(echo("a") == "a");
+    auto const waiting = begin("wait");
+    REQUIRE(until([&] { return server->heard.size() == 4; }));
+    auto const why = failure_of("die");
+    CHECK(why == errc::mcp_server_died);
+    CHECK(why.status().code == 7);
+    CHECK(why.text() == "the MCP server 'srv' ended: exit code 7\nit said:\na secret");
+    REQUIRE(until([&] { return waiting->outcome.has_value(); }));
+    CHECK(waiting->outcome->error() == errc::mcp_server_died);
+    CHECK(echo("b") == "b");
+    CHECK(server->lives == 2);
+    CHECK(server->closed == 1);
+}
+
+TEST_CASE_METHOD(fixture, "client: one that dies between calls is noticed") {
+    CHECK(echo("a") == "a");
+    server->die();
+    REQUIRE(until([&] { return server->closed == 1; }));
+    CHECK_FALSE(run(context, client().current_session()));
+    CHECK(echo("b") == "b");
+    CHECK(server->lives == 2);
+}
+
+TEST_CASE_METHOD(fixture, "client: one that dies while it starts") {
+    server->answer = [&](json const&) -> lines {
+        server->die();
+        return {};
+    };
+    auto const why = failure_of();
+    CHECK(why == errc::mcp_start_failed);
+    CHECK(contains(why.text(), "the MCP server 'srv' could not be started: it ended: exit code 7\nit said:"));
+    CHECK(why.status().code == 7);
+}
+
+TEST_CASE_METHOD(fixture, "client: upon a probe it may die, stay silent or refuse") {
+    params.versions = negotiation::discover_first;
+    bool dies = true;
+    server->answer = [&](json const& message) -> lines {
+        if (message.value("method", "") != "server/discover") return good(message);
+        if (dies) server->die();
+        return {refusal_line(message, {{"code", -32601}, {"message", "no"}})};
+    };
+    SECTION("dies") {
+        CHECK(echo("a") == "a");
+        CHECK(server->lives == 2);
+        server->die();
+        server->heard.clear();
+        REQUIRE(until([&] { return server->closed == 2; }));
+        CHECK(echo("b") == "b");
+        CHECK(server->methods().front() == "initialize"); // learned
+    }
+    SECTION("refuses") {
+        dies = false;
+        CHECK(echo("a") == "a");
+        CHECK(server->lives == 1);
+    }
+}
+
+TEST_CASE_METHOD(fixture, "client: a server that never begins to talk") {
+    params.connect_timeout = 30ms;
+    server->answer = [](json const&) { return lines(); };
+    auto const why = failure_of();
+    CHECK(why == errc::mcp_unresponsive);
+    CHECK(why == condition::timeout);
+    CHECK(contains(why.text(), "did not begin to talk within 30 ms\nit said:\na secret"));
+    CHECK(server->methods() == lines{"initialize"}); // which must not be cancelled
+    CHECK(server->closed == 1);
+}
+
+TEST_CASE_METHOD(fixture, "client: the budget of a call, while it starts and while it works") {
+    bool starts = false;
+    server->answer = [&](json const& message) -> lines {
+        if (!starts || message.value("method", "") == "tools/call") return {};
+        return good(message);
+    };
+    CHECK(failure_of("x", {.timeout = 20ms}) == errc::timed_out);
+    CHECK(server->methods() == lines{"initialize"});
+    // It still starts for the next.
+    starts = true;
+    server->say(good(server->heard[0])[0]);
+    CHECK(failure_of("x", {.timeout = 20ms}) == errc::timed_out);
+    CHECK(server->lives == 1);
+    CHECK(server->methods() ==
+          lines{"initialize", "notifications/initialized", "tools/call", "notifications/cancelled"});
+    CHECK(server->heard[3]["params"]["requestId"] == server->heard[2]["id"]);
+}
+
+TEST_CASE_METHOD(fixture, "client: the server's own bound counts where a call names none") {
+    params.call_timeout = 20ms;
+    server->answer = [](json const& message) {
+        return message.value("method", "") == "tools/call" ? lines() : good(message);
+    };
+    CHECK(failure_of() == errc::timed_out);
+}
+
+TEST_CASE_METHOD(fixture, "client: deadlines in any order, and one that is not reached") {
+    server->answer = [&](json const& message) -> lines {
+        auto const text = message["params"].value("arguments", json::object()).value("text", "");
+        return text == "never" ? lines() : good(message);
+    };
+    CHECK(echo("a", {.timeout = 10s}) == "a");
+    auto const late = begin("never", {.timeout = 60ms});
+    auto const early = begin("never", {.timeout = 20ms});
+    REQUIRE(until([&] { return early->outcome.has_value(); }));
+    CHECK_FALSE(late->outcome);
+    REQUIRE(until([&] { return late->outcome.has_value(); }));
+    CHECK(late->outcome->error() == errc::timed_out);
+}
+
+TEST_CASE_METHOD(fixture, "client: cancelled before the server is ready") {
+    server->answer = [](json const&) { return lines(); };
+    auto const p = begin("a");
+    REQUIRE(until([&] { return server->heard.size() == 1; }));
+    p->cancel.emit(asio::cancellation_type::terminal);
+    REQUIRE(until([&] { return p->outcome.has_value(); }));
+    CHECK(p->outcome->error() == condition::cancelled);
+    CHECK(server->methods() == lines{"initialize"});
+}
+
+TEST_CASE_METHOD(fixture, "client: cancelled while the server works; its late answer is dropped") {
+    server->answer = [](json const& message) {
+        return message.value("method", "") == "tools/call" ? lines() : good(message);
+    };
+    auto const p = begin("a");
+    REQUIRE(until([&] { return server->heard.size() == 3; }));
+    p->cancel.emit(asio::cancellation_type::terminal);
+    REQUIRE(until([&] { return p->outcome.has_value(); }));
+    CHECK(p->outcome->error() == errc::cancelled);
+    CHECK(server->methods().back() == "notifications/cancelled");
+    CHECK(server->heard.back()["params"]["requestId"] == server->heard[2]["id"]);
+    server->say(good(server->heard[2])[0]);
+    server->answer = good;
+    CHECK(echo("b") == "b");
+    CHECK(p->completions == 1);
+    p->cancel.emit(asio::cancellation_type::terminal); // finds nothing
+    CHECK(echo("c") == "c");
+}
+
+TEST_CASE_METHOD(fixture, "client: progress comes before the result, and only where it is wanted") {
+    server->answer = [](json const& message) -> lines {
+        if (message.value("method", "") != "tools/call") return good(message);
+        auto const token = message["params"].value("_meta", json::object()).value("progressToken", json(999));
+        json const report{{"jsonrpc", "2.0"},
+                          {"method", "notifications/progress"},
+                          {"params", {{"progressToken", token}, {"progress", 1}, {"total", 2}}}};
+        return {report.dump(), good(message)[0]};
+    };
+    CHECK(echo("quiet") == "quiet");
+    std::vector<double> seen;
+    call_options options;
+    options.on_progress = [&](progress const& p) { seen.push_back(p.done / p.total.value_or(1)); };
+    auto const p = begin("a", options);
+    REQUIRE(until([&] { return p->outcome.has_value(); }));
+    CHECK(seen == std::vector<double>{0.5});
+}
+
+TEST_CASE_METHOD(fixture, "client: answers and refuses what the server asks; passes noise over") {
+    CHECK(echo("a") == "a");
+    for (auto const* const noise : {"Listening on stdio", "{}", "", "[1", R"({"level":"info","id":3,"result":1})"})
+        server->say(noise);
+    server->say(R"({"jsonrpc":"2.0","id":"p","method":"ping"})");
+    server->say(
+        R"([{"jsonrpc":"2.0","id":"r","method":"roots/list"},{"jsonrpc":"2.0","method":"notifications/message"}])");
+    server->heard.clear();
+    REQUIRE(until([&] { return server->heard.size() == 2; }));
+    CHECK(server->heard[0] == json::parse(R"({"jsonrpc":"2.0","id":"p","result":{}})"));
+    CHECK(server->heard[1]["error"]["code"] == -32601);
+    CHECK(echo("b") == "b");
+}
+
+TEST_CASE_METHOD(fixture, "client: more rounds where the server hands its state over") {
+    server->answer = [](json const& message) -> lines {
+        if (message.value("method", "") != "tools/call") return good_stateless(message);
+        auto const state = message["params"].value("requestState", "");
+        if (state == "xx") return {result_line(message, text_result(state))};
+        return {result_line(message, {{"resultType", "input_required"}, {"requestState", state + "x"}})};
+    };
+    CHECK(echo("a") == "xx");
+    CHECK(server->heard.size() == 5);
+    CHECK(server->heard[2]["id"] != server->heard[3]["id"]);
+}
+
+TEST_CASE_METHOD(fixture, "client: stop ends what is under way, and the next call starts anew") {
+    server->answer = [](json const& message) {
+        return message.value("method", "") == "tools/call" ? lines() : good(message);
+    };
+    auto const working = begin("a");
+    REQUIRE(until([&] { return server->heard.size() == 3; }));
+    run(context, client().stop());
+    REQUIRE(until([&] { return working->outcome.has_value(); }));
+    CHECK(working->outcome->error() == errc::not_running);
+    CHECK(server->closed == 1);
+    run(context, client().stop()); // nothing to do
+    server->answer = good;
+    CHECK(echo("b") == "b");
+    CHECK(server->lives == 2);
+}
+
+TEST_CASE_METHOD(fixture, "client: stop while it starts; who comes afterwards gets a new server") {
+    server->answer = [&](json const& message) { return server->lives == 1 ? lines() : good(message); };
+    auto const early = begin("a");
+    REQUIRE(until([&] { return server->heard.size() == 1; }));
+    bool stopped = false;
+    asio::co_spawn(context, client().stop(), [&](std::exception_ptr) { stopped = true; });
+    auto const late = begin("b");
+    REQUIRE(until([&] { return stopped && early->outcome && late->outcome; }));
+    CHECK(early->outcome->error() == errc::not_running);
+    CHECK(said(*late->outcome) == "b");
+    CHECK(server->lives == 2);
+}
+
+TEST_CASE_METHOD(fixture, "client: destroyed with calls under way, it completes them") {
+    server->answer = [](json const& message) {
+        return message.value("method", "") == "tools/call" ? lines() : good(message);
+    };
+    auto const working = begin("a");
+    REQUIRE(until([&] { return server->heard.size() == 3; }));
+    auto const unsent = begin("b");
+    made.reset();
+    REQUIRE(until([&] { return working->outcome && unsent->outcome; }));
+    CHECK(working->outcome->error() == errc::not_running);
+    CHECK(unsent->outcome->error() == errc::not_running);
+    CHECK(server->closed == 1);
+}
+
+TEST_CASE("client: wherever the channel fails, every call completes once and the client works again") {
+    for (std::size_t n = 0; n < 14; ++n) {
+        CAPTURE(n);
+        fixture f;
+        f.server->fails_at = n;
+        std::vector<std::shared_ptr<fixture::pending>> calls;
+        for (int i = 0; i < 3; ++i) calls.push_back(f.begin("text", {.timeout = 5s}));
+        REQUIRE(f.until([&] {
+            return std::all_of(calls.begin(), calls.end(), [](auto const& c) { return c->outcome.has_value(); });
+        }));
+        for (auto const& call : calls) {
+            CHECK(call->completions == 1);
+            if (*call->outcome) continue;
+            auto const& why = call->outcome->error();
+            CHECK((why == errc::mcp_server_died || why == errc::mcp_start_failed));
+            CHECK(contains(why.text(), "the MCP server 'srv' "));
+        }
+        f.server->fails_at.reset();
+        f.context.restart();
+        f.context.poll(); // the end of a server is noticed as soon as it is there
+        CHECK(f.echo("again") == "again");
+    }
+}
+
+TEST_CASE_METHOD(fixture, "client: what is no object cannot be an argument") {
+    auto const r = run(context, client().call("echo", json::array()));
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::invalid_argument);
+    CHECK(server->lives == 0);
+}

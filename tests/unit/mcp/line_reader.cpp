@@ -1,0 +1,82 @@
+#include <ipybox/mcp/line_reader.hpp>
+
+#include <support/catch.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace ipybox;
+using mcp::line_reader;
+
+struct reading {
+    std::vector<std::string> lines;
+    std::optional<error> failed;
+};
+
+reading read(std::string_view bytes, std::size_t piece, std::size_t longest = 1 << 20) {
+    reading r;
+    line_reader reader(longest);
+    while (!bytes.empty() && !r.failed) {
+        auto const room = reader.prepare();
+        REQUIRE(room.size() >= 1);
+        auto const count = std::min({piece, room.size(), bytes.size()});
+        std::memcpy(room.data(), bytes.data(), count);
+        reader.commit(count);
+        bytes.remove_prefix(count);
+        for (;;) {
+            auto const line = reader.next();
+            if (!line) {
+                r.failed = line.error();
+                break;
+            }
+            if (!*line) break;
+            r.lines.emplace_back(**line);
+        }
+    }
+    return r;
+}
+
+} // namespace
+
+TEST_CASE("line_reader: the same lines however the bytes are cut") {
+    std::string const bytes = "first\n\nthird\r\n  \nlong " + std::string(100, 'x') + "\nunfinished";
+    std::vector<std::string> const expected{"first", "", "third", "  ", "long " + std::string(100, 'x')};
+    for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
+        CAPTURE(piece);
+        auto const r = read(bytes, piece);
+        CHECK(r.lines == expected);
+        CHECK_FALSE(r.failed);
+    }
+}
+
+TEST_CASE("line_reader: lines larger than a read, one behind the other") {
+    std::string bytes;
+    std::vector<std::size_t> sizes;
+    for (std::size_t size : {0UL, 1UL, line_reader::read_size - 1, line_reader::read_size, line_reader::read_size + 1,
+                             5 * line_reader::read_size, 3UL, 9 * line_reader::read_size, 2UL, 100UL}) {
+        bytes.append(size, static_cast<char>('a' + sizes.size())).append("\n");
+        sizes.push_back(size);
+    }
+    for (std::size_t piece : {std::size_t(1000), std::size_t(65536), line_reader::read_size, bytes.size()}) {
+        auto const r = read(bytes, piece, bytes.size());
+        REQUIRE(r.lines.size() == sizes.size());
+        for (std::size_t i = 0; i < sizes.size(); ++i)
+            CHECK(r.lines[i] == std::string(sizes[i], static_cast<char>('a' + i)));
+    }
+}
+
+TEST_CASE("line_reader: a line that is too long is an error, ended or not") {
+    CHECK(read(std::string(100, 'x') + "\n", 1000, 101).lines.size() == 1);
+    for (auto const* const end : {"\n", ""}) {
+        auto const r = read("fine\n" + std::string(200, 'x') + end, 7, 100);
+        CHECK(r.lines == std::vector<std::string>{"fine"});
+        REQUIRE(r.failed);
+        CHECK(*r.failed == errc::message_too_large);
+    }
+}

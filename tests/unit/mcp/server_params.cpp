@@ -1,0 +1,238 @@
+#include <ipybox/mcp/server_file.hpp>
+#include <ipybox/mcp/server_launch.hpp>
+#include <ipybox/mcp/variables.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/scratch_dir.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <variant>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::mcp;
+using nlohmann::json;
+using test::contains;
+using test::scratch_dir;
+
+stdio_server process_of(result<server_params> const& p) {
+    REQUIRE(p);
+    REQUIRE(std::holds_alternative<stdio_server>(p->server));
+    return std::get<stdio_server>(p->server);
+}
+
+remote_server remote_of(result<server_params> const& p) {
+    REQUIRE(p);
+    REQUIRE(std::holds_alternative<remote_server>(p->server));
+    return std::get<remote_server>(p->server);
+}
+
+std::string complaint(json const& entry) {
+    auto const p = read_server_params(entry);
+    REQUIRE_FALSE(p);
+    CHECK(p.error() == errc::invalid_argument);
+    return p.error().text();
+}
+
+std::optional<std::string> some_variables(std::string const& name) {
+    if (name == "TOKEN") return "t0ken";
+    if (name == "EMPTY") return "";
+    if (name == "TRICKY") return "${TOKEN}";
+    return std::nullopt;
+}
+
+/// A text with variables put in, or the error.
+std::string put(std::string text) {
+    server_params params;
+    params.server = stdio_server{"c", {std::move(text)}};
+    auto const done = put_variables(std::move(params), some_variables);
+    return done ? std::get<stdio_server>(done->server).args[0] : "<" + done.error().code().message() + ">";
+}
+
+} // namespace
+
+TEST_CASE("server_params: entries as clients write them") {
+    auto const claude = process_of(read_server_params(json::parse(
+        R"({"type":"stdio","command":"npx","args":["-y","pkg"],"env":{"KEY":"${KEY}","PORT":8080,"OFF":null,"ON":true},"timeout":60,"autoApprove":["x"]})")));
+    CHECK(claude.command == "npx");
+    CHECK(claude.args == std::vector<std::string>{"-y", "pkg"});
+    CHECK(claude.env == environment{{"KEY", "${KEY}"}, {"PORT", "8080"}, {"ON", "true"}});
+    CHECK(claude.inherit == inherited_environment::essential);
+    auto const code =
+        process_of(read_server_params(json{{"command", "c"}, {"envFile", ".env"}, {"cwd", "/x"}, {"args", nullptr}}));
+    CHECK(code.env_file == ".env");
+    CHECK(code.working_dir == "/x");
+    for (auto const* const name : {"url", "httpUrl", "serverUrl"})
+        CHECK(remote_of(read_server_params(json{{name, "https://h/mcp"}, {"headers", {{"A", "b"}}}})).url ==
+              "https://h/mcp");
+    CHECK(remote_of(read_server_params(json{{"url", "u"}, {"headers", {{"A", "b"}}}})).headers.at("A") == "b");
+    CHECK(process_of(read_server_params(json{{"command", "c"}, {"url", "u"}})).command == "c");
+}
+
+TEST_CASE("server_params: what is wrong is said without quoting values") {
+    CHECK(contains(complaint(json("secret")), "not an object"));
+    CHECK(contains(complaint(json::object()), "neither a `command` nor a `url`"));
+    CHECK(contains(complaint(json{{"command", ""}}), "`command` is empty"));
+    CHECK(contains(complaint(json{{"command", {"secret"}}}), "`command`"));
+    CHECK(contains(complaint(json{{"command", "c"}, {"args", "secret"}}), "`args`"));
+    CHECK(contains(complaint(json{{"command", "c"}, {"args", {"secret", 7}}}), "`args`"));
+    CHECK(contains(complaint(json{{"command", "c"}, {"env", {"secret"}}}), "`env`"));
+    CHECK(contains(complaint(json{{"command", "c"}, {"env", {{"A", {"secret"}}}}}), "`env`"));
+    CHECK(contains(complaint(json{{"url", 7}}), "`url`"));
+    CHECK_FALSE(contains(complaint(json{{"command", "c"}, {"args", {"secret", 7}}}), "secret"));
+}
+
+TEST_CASE("server_file: the files of Claude, Cursor and VS Code") {
+    scratch_dir const dir;
+    auto const claude = read_server_file(dir.write("claude.json", R"({"mcpServers":{
+        "b":{"command":"npx"},"a":{"url":"https://h"},"off":{"command":"x","disabled":true},"on":{"command":"y","disabled":false}},"other":1})"));
+    REQUIRE(claude);
+    REQUIRE(claude->size() == 3);
+    CHECK((*claude)[0].name == "a");
+    CHECK((*claude)[1].name == "b");
+    CHECK((*claude)[2].name == "on");
+    auto const code = read_server_file(dir.write(
+        "code.json", "{\n// a comment\n\"inputs\":[], \"servers\":{\"a\":{\"type\":\"stdio\",\"command\":\"c\"}}}"));
+    REQUIRE(code);
+    CHECK(code->size() == 1);
+}
+
+TEST_CASE("server_file: what is wrong, and where") {
+    scratch_dir const dir;
+    auto const said = [&dir](std::string const& text) {
+        auto const read = read_server_file(dir.write("f.json", text));
+        REQUIRE_FALSE(read);
+        CHECK(read.error() == errc::invalid_argument);
+        CHECK(contains(read.error().text(), (dir.path() / "f.json").string()));
+        return read.error().text();
+    };
+    CHECK(contains(said("not json"), "not a JSON object"));
+    CHECK(contains(said("[]"), "not a JSON object"));
+    CHECK(contains(said("{}"), "neither an object `mcpServers` nor `servers`"));
+    CHECK(contains(said(R"({"mcpServers":[]})"), "neither"));
+    CHECK(contains(said(R"({"mcpServers":{"a":{"command":"c"},"a":{"command":"secret"}}})"), "\"a\" occurs twice"));
+    CHECK(contains(said(R"({"mcpServers":{"brave-search":{"command":"c"}}})"), "try \"brave_search\""));
+    CHECK(contains(said(R"({"mcpServers":{"2fa":{"command":"c"}}})"), "try \"server_2fa\""));
+    CHECK(contains(said(R"({"mcpServers":{"":{"command":"c"}}})"), "cannot be the name"));
+    CHECK(contains(said(R"({"mcpServers":{"a":{"command":["secret"]}}})"), "server \"a\": `command`"));
+    auto const absent = read_server_file(dir.path() / "absent.json");
+    REQUIRE_FALSE(absent);
+    CHECK(absent.error() == errc::io_error);
+}
+
+TEST_CASE("server_file: names") {
+    for (auto const* const name : {"a", "A", "github", "my_server2", "x__"}) CHECK(is_server_name(name));
+    for (auto const* const name : {"", "_a", "2a", "a-b", "a.b", "a b", "größe", "../x", "a/b", "a\n"})
+        CHECK_FALSE(is_server_name(name));
+    CHECK_FALSE(is_server_name(std::string_view("a\0b", 3)));
+}
+
+TEST_CASE("variables: what they are put in for") {
+    CHECK(put("plain") == "plain");
+    CHECK(put("a ${TOKEN} b ${env:TOKEN}${TOKEN}") == "a t0ken b t0kent0ken");
+    CHECK(put("${NOT_SET:-default}") == "default");
+    CHECK(put("${EMPTY:-default}") == "default");
+    CHECK(put("${TOKEN:-default}") == "t0ken");
+    CHECK(put("${NOT_SET:-}") == "");
+    CHECK(put("${EMPTY}") == "");
+    CHECK(put("${env:NOT_SET:-x}") == "x");
+    CHECK(put("${TRICKY}") == "${TOKEN}"); // once
+    // no variables
+    for (auto const* const text : {"$TOKEN", "$", "${", "${TOKEN", "${}", "${1}", "${a b}", "${TOKEN-x}", "$${", "}"})
+        CHECK(put(text) == text);
+}
+
+TEST_CASE("variables: in every text of the parameters, and never in names") {
+    server_params local;
+    local.server = stdio_server{"${TOKEN}", {"${TOKEN}"}, {{"${TOKEN}", "${TOKEN}"}}, "${TOKEN}", "${TOKEN}"};
+    auto const s = process_of(put_variables(local, some_variables));
+    CHECK(s.command == "t0ken");
+    CHECK(s.args[0] == "t0ken");
+    CHECK(s.env == environment{{"${TOKEN}", "t0ken"}});
+    CHECK(s.env_file == "t0ken");
+    CHECK(s.working_dir == "t0ken");
+    server_params remote;
+    remote.server = remote_server{"https://${TOKEN}", {{"A", "Bearer ${TOKEN}"}}};
+    auto const r = remote_of(put_variables(remote, some_variables));
+    CHECK(r.url == "https://t0ken");
+    CHECK(r.headers.at("A") == "Bearer t0ken");
+}
+
+TEST_CASE("variables: one that is not set is named, and nothing else") {
+    server_params params;
+    params.server = stdio_server{"${TOKEN}", {"${FIRST}", "x${TOKEN}${SECOND}"}, {{"A", "${FIRST}"}}};
+    auto const done = put_variables(params, some_variables);
+    REQUIRE_FALSE(done);
+    CHECK(done.error() == errc::variable_not_set);
+    CHECK(contains(done.error().text(), "FIRST, SECOND"));
+    CHECK_FALSE(contains(done.error().text(), "t0ken"));
+    for (auto const* const text : {"${input:key}", "${config:x.y}", "${TOKEN:secret}"}) {
+        params.server = stdio_server{"c", {text}};
+        auto const strange = put_variables(params, some_variables);
+        REQUIRE_FALSE(strange);
+        CHECK(strange.error() == errc::invalid_argument);
+        CHECK_FALSE(contains(strange.error().text(), "secret"));
+    }
+    CHECK(host_variable("PATH") == std::string(std::getenv("PATH")));
+    CHECK_FALSE(host_variable("IPYBOX_TEST_NO_SUCH_VARIABLE"));
+}
+
+TEST_CASE("server_launch: program, directory and environment") {
+    scratch_dir const dir;
+    dir.write("bin/tool", "#!/bin/sh\n");
+    std::filesystem::permissions(dir.path() / "bin/tool", std::filesystem::perms::owner_all);
+    dir.write("settings.env", "# comment\n\nexport A=1\nB = \"two words\"\nC='x=y'\nD=\r\n");
+    ::setenv("IPYBOX_TEST_EXTRA", "1", 1);
+
+    stdio_server server{"tool", {"--flag"}};
+    server.env = {{"PATH", "/nowhere:" + (dir.path() / "bin").string()}, {"A", "over"}};
+    server.env_file = "settings.env";
+    server.working_dir = dir.path().string();
+    auto const spec = launch_of(server);
+    REQUIRE(spec);
+    CHECK(spec->argv == std::vector<std::string>{(dir.path() / "bin/tool").string(), "--flag"});
+    CHECK(spec->working_dir == dir.path());
+    CHECK(spec->env.at("A") == "over");
+    CHECK(spec->env.at("B") == "two words");
+    CHECK(spec->env.at("C") == "x=y");
+    CHECK(spec->env.at("D").empty());
+    CHECK_FALSE(spec->env.contains("IPYBOX_TEST_EXTRA"));
+
+    server.inherit = inherited_environment::all;
+    CHECK(launch_of(server)->env.at("IPYBOX_TEST_EXTRA") == "1");
+    server.command = "bin/tool"; // relative to where it will run
+    CHECK(launch_of(server)->argv[0] == (dir.path() / "bin/tool").string());
+    server.working_dir.clear();
+    server.env_file.clear();
+    server.command = "/bin/sh";
+    auto const plain = launch_of(server);
+    REQUIRE(plain);
+    CHECK(plain->argv[0] == "/bin/sh");
+    CHECK(plain->working_dir.is_absolute());
+}
+
+TEST_CASE("server_launch: what cannot be started") {
+    scratch_dir const dir;
+    for (auto const* const command : {"ipybox-no-such-program", "/no/such/program", "./none"}) {
+        auto const spec = launch_of(stdio_server{command});
+        REQUIRE_FALSE(spec);
+        CHECK(spec.error() == errc::mcp_start_failed);
+        CHECK(contains(spec.error().text(), command));
+        CHECK(spec.error().text().find(command) > spec.error().text().find('\n')); // not in the first line
+    }
+    stdio_server server{"/bin/sh"};
+    server.env_file = (dir.path() / "absent").string();
+    CHECK(launch_of(server).error() == errc::io_error);
+    server.env_file = dir.write("bad.env", "A=1\nsecret\n").string();
+    auto const bad = launch_of(server);
+    REQUIRE_FALSE(bad);
+    CHECK(bad.error() == errc::invalid_argument);
+    CHECK(contains(bad.error().text(), "line 2"));
+    CHECK_FALSE(contains(bad.error().text(), "secret"));
+}

@@ -1,0 +1,167 @@
+#include <ipybox/mcp/server_registry.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/coroutines.hpp>
+#include <support/scratch_dir.hpp>
+#include <support/scripted_channel.hpp>
+
+#include <asio/io_context.hpp>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::mcp;
+using nlohmann::json;
+using test::contains;
+using test::run;
+using test::scripted_server;
+
+/// A server that answers every call with its own name.
+std::shared_ptr<scripted_server> named(std::string name) {
+    auto server = std::make_shared<scripted_server>();
+    server->answer = [name](json const& message) -> std::vector<std::string> {
+        if (!message.contains("id")) return {};
+        json result = {{"protocolVersion", "2025-11-25"},
+                       {"tools", json::array()},
+                       {"content", {{{"type", "text"}, {"text", name}}}}};
+        return {json{{"jsonrpc", "2.0"}, {"id", message["id"]}, {"result", result}}.dump()};
+    };
+    return server;
+}
+
+struct fixture {
+    asio::io_context context{1};
+    std::map<std::string, std::shared_ptr<scripted_server>> servers{{"one", named("one")}, {"two", named("two")}};
+    std::unique_ptr<server_registry> registry;
+
+    fixture() {
+        registry_options options;
+        options.variables = [](std::string const& name) -> std::optional<std::string> {
+            return name == "WHICH" ? std::optional<std::string>("two") : std::nullopt;
+        };
+        options.make_channel = [this](asio::any_io_executor const& executor, server_params const& params) {
+            return test::channels_to(servers.at(std::get<stdio_server>(params.server).command))(executor, params);
+        };
+        registry = std::make_unique<server_registry>(context.get_executor(), std::move(options));
+    }
+    ~fixture() {
+        run(context, registry->stop());
+        registry.reset();
+        context.restart();
+        context.run();
+    }
+
+    static server_params running(std::string command) {
+        server_params params;
+        params.server = stdio_server{std::move(command)};
+        return params;
+    }
+
+    std::string call(std::string const& server) {
+        auto const r = run(context, registry->call(server, "t", json::object()));
+        return r ? joined_text(*r) : "<" + r.error().code().message() + ">";
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(fixture, "server_registry: a name stands for its parameters until the host replaces them") {
+    REQUIRE(registry->add("github", running("one")));
+    auto const again = registry->add("github", running("two"));
+    REQUIRE_FALSE(again);
+    CHECK(again.error() == errc::mcp_server_exists);
+    CHECK(call("github") == "one");
+    REQUIRE(registry->replace("github", running("two")));
+    CHECK(call("github") == "two");
+    CHECK(servers["one"]->closed == 1);
+    CHECK(registry->names() == std::vector<std::string>{"github"});
+    CHECK(registry->remove("github"));
+    CHECK_FALSE(registry->remove("github"));
+    CHECK(call("github") == "<no MCP server of that name is registered>");
+    REQUIRE(registry->add("github", running("one")));
+    CHECK(call("github") == "one");
+}
+
+TEST_CASE_METHOD(fixture, "server_registry: names are such that Python can import them") {
+    for (auto const* const name : {"", "a-b", "../x", "2fa", "a b"}) {
+        auto const added = registry->add(name, running("one"));
+        REQUIRE_FALSE(added);
+        CHECK(added.error() == errc::invalid_argument);
+        CHECK_FALSE(registry->replace(name, running("one")));
+    }
+    CHECK(contains(registry->add("brave-search", running("one")).error().text(), "brave_search"));
+    CHECK(registry->names().empty());
+}
+
+TEST_CASE_METHOD(fixture, "server_registry: nothing starts before it is needed; stop ends all and leaves them usable") {
+    REQUIRE(registry->add("a", running("one")));
+    REQUIRE(registry->add("b", running("two")));
+    run(context, registry->stop());
+    CHECK(servers["one"]->lives == 0);
+    CHECK(call("a") == "one");
+    CHECK(servers["two"]->lives == 0);
+    CHECK(call("b") == "two");
+    run(context, registry->stop());
+    CHECK(servers["one"]->closed == 1);
+    CHECK(servers["two"]->closed == 1);
+    CHECK(call("a") == "one");
+    CHECK(servers["one"]->lives == 2);
+}
+
+TEST_CASE_METHOD(fixture, "server_registry: variables are put in when the server starts, and shown to nobody") {
+    REQUIRE(registry->add("a", running("${WHICH}")));
+    CHECK(call("a") == "two");
+    CHECK(std::get<stdio_server>(registry->params("a")->server).command == "${WHICH}");
+    CHECK_FALSE(registry->params("b"));
+    REQUIRE(registry->add("b", running("${NOT_SET}")));
+    auto const r = run(context, registry->call("b", "t", json::object()));
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::variable_not_set);
+    CHECK(contains(r.error().text(), "the MCP server 'b' needs a variable that is not set: NOT_SET"));
+}
+
+TEST_CASE_METHOD(fixture, "server_registry: servers of a file, all or none") {
+    test::scratch_dir const dir;
+    auto const file = dir.write("mcp.json", R"({"mcpServers":{"b":{"command":"two"},"a":{"command":"one"}}})");
+    auto const added = registry->add_file(file);
+    REQUIRE(added);
+    CHECK(*added == std::vector<std::string>{"a", "b"});
+    CHECK(call("b") == "two");
+    CHECK(run(context, registry->list_tools("a")));
+    CHECK(registry->add_file(file).error() == errc::mcp_server_exists);
+    auto const partly = dir.write("other.json", R"({"mcpServers":{"c":{"command":"one"},"d-d":{"command":"one"}}})");
+    CHECK(registry->add_file(partly).error() == errc::invalid_argument);
+    CHECK(registry->names() == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE_METHOD(fixture, "server_registry: tells which server's tools changed") {
+    std::vector<std::string> changed;
+    registry_options options;
+    options.make_channel = test::channels_to(servers["one"]);
+    options.on_tools_changed = [&](std::string const& name) { changed.push_back(name); };
+    run(context, registry->stop());
+    registry = std::make_unique<server_registry>(context.get_executor(), std::move(options));
+    REQUIRE(registry->add("a", running("one")));
+    CHECK(call("a") == "one");
+    servers["one"]->say(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})");
+    CHECK(call("a") == "one");
+    CHECK(changed == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("make_channel: what cannot be reached says so") {
+    asio::io_context context;
+    server_params params;
+    params.server = remote_server{"https://host/mcp"};
+    server_registry registry(context.get_executor());
+    REQUIRE(registry.add("far", params));
+    auto const r = run(context, registry.call("far", "t", json::object()));
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::invalid_argument);
+    CHECK(contains(r.error().text(), "the MCP server 'far' is reached over HTTP"));
+}

@@ -1,0 +1,148 @@
+#include <ipybox/mcp/tool_call_machine.hpp>
+#include <ipybox/mcp/tool_list_machine.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::mcp;
+using nlohmann::json;
+
+/// What would be sent.
+template <class Machine>
+json params_of(Machine const& m) {
+    return json::parse(write_rpc_request(1, "m", m.params()))["params"];
+}
+
+tool_call_machine calling(json arguments = {{"a", 1}}) {
+    auto m = tool_call_machine::make("t", arguments);
+    REQUIRE(m);
+    return std::move(*m);
+}
+
+} // namespace
+
+TEST_CASE("tool_call_machine: one request, one result") {
+    auto m = calling();
+    CHECK(params_of(m) == json{{"name", "t"}, {"arguments", {{"a", 1}}}});
+    for (auto const* const type : {"", R"("resultType":"complete",)"}) {
+        auto const end = m.on_result("{" + std::string(type) + R"("content":[{"type":"text","text":"x"}]})");
+        REQUIRE(end);
+        REQUIRE(*end);
+        CHECK(joined_text(**end) == "x");
+    }
+    auto const bad = m.on_result("[]");
+    REQUIRE(bad);
+    CHECK(bad->error() == errc::protocol_error);
+}
+
+TEST_CASE("tool_call_machine: arguments that cannot be sent") {
+    for (json const& arguments : {json(), json(7), json("x"), json::array()})
+        CHECK(tool_call_machine::make("t", arguments).error() == errc::invalid_argument);
+    CHECK(tool_call_machine::make("t", {{"a", "\xff"}}).error() == errc::invalid_argument);
+    CHECK(tool_call_machine::make("\xff", json::object()).error() == errc::invalid_argument);
+    json deep = json::object();
+    for (int level = 0; level < 100'000; ++level) deep = json::object({{"a", std::move(deep)}});
+    CHECK(tool_call_machine::make("t", deep).error() == errc::invalid_argument);
+}
+
+TEST_CASE("tool_call_machine: the server's state goes back as it came") {
+    auto m = calling();
+    std::string const state = R"("AE\u0041D \/ \"blob\"")";
+    REQUIRE_FALSE(m.on_result(R"({"resultType":"input_required","requestState":)" + state + "}"));
+    CHECK(m.params().back().value == state);
+    CHECK(params_of(m)["requestState"] == "AEAD / \"blob\"");
+    REQUIRE_FALSE(m.on_result(R"({"resultType":"input_required","inputRequests":{},"requestState":"second"})"));
+    CHECK(params_of(m)["requestState"] == "second");
+    CHECK(params_of(m)["arguments"] == json{{"a", 1}});
+    CHECK(m.on_result(R"({"resultType":"complete","content":[]})"));
+}
+
+TEST_CASE("tool_call_machine: nobody gives input") {
+    auto m = calling();
+    auto const end = m.on_result(
+        R"({"resultType":"input_required","inputRequests":{"k":{"method":"elicitation/create","params":{}}},"requestState":"s"})");
+    REQUIRE(end);
+    REQUIRE_FALSE(*end);
+    CHECK(end->error() == errc::mcp_input_required);
+    CHECK(test::contains(end->error().text(), "elicitation/create"));
+    for (auto const* const asked : {R"([1])", R"({"k":7})", R"({"k":{"method":7}})"})
+        CHECK(calling()
+                  .on_result(R"({"resultType":"input_required","inputRequests":)" + std::string(asked) + "}")
+                  ->error() == errc::mcp_input_required);
+}
+
+TEST_CASE("tool_call_machine: results of other types, and rounds without end") {
+    CHECK(calling().on_result(R"({"resultType":"task"})")->error() == errc::protocol_error);
+    CHECK(calling().on_result(R"({"resultType":"input_required"})")->error() == errc::protocol_error);
+    auto m = calling();
+    auto const again = R"({"resultType":"input_required","requestState":"s"})";
+    for (int round = 1; round < tool_call_machine::most_rounds; ++round) REQUIRE_FALSE(m.on_result(again));
+    auto const end = m.on_result(again);
+    REQUIRE(end);
+    CHECK(end->error() == errc::mcp_input_required);
+}
+
+TEST_CASE("tool_list_machine: page after page; only an absent cursor is the end") {
+    tool_list_machine m;
+    CHECK(params_of(m) == json::object());
+    REQUIRE_FALSE(m.on_result(R"({"tools":[{"name":"a","inputSchema":{}}],"nextCursor":""})"));
+    CHECK(params_of(m) == json{{"cursor", ""}});
+    REQUIRE_FALSE(m.on_result(R"({"tools":[],"nextCursor":"\u0032"})"));
+    CHECK(params_of(m) == json{{"cursor", "2"}});
+    auto const end = m.on_result(R"({"tools":[{"name":"b"}],"nextCursor":null})");
+    REQUIRE(end);
+    REQUIRE(*end);
+    REQUIRE((*end)->size() == 2);
+    CHECK((**end)[0].name == "a");
+    CHECK((**end)[1].name == "b");
+}
+
+TEST_CASE("tool_list_machine: all of a tool, schemas in their order") {
+    tool_list_machine m;
+    auto const end =
+        m.on_result(R"({"tools":[{"name":"n","title":"T","description":"D","annotations":{"readOnlyHint":true},
+        "inputSchema":{"type":"object","properties":{"z":{},"a":{}}},"outputSchema":{"z":1,"a":2},"icons":[1]},
+        {"title":"nameless"},{"name":"bare","title":7}]})");
+    REQUIRE(end);
+    REQUIRE(*end);
+    REQUIRE((*end)->size() == 2);
+    auto const& t = (**end)[0];
+    CHECK(t.name == "n");
+    CHECK(t.title == "T");
+    CHECK(t.description == "D");
+    CHECK(t.annotations == json{{"readOnlyHint", true}});
+    CHECK(t.input_schema.dump() == R"({"type":"object","properties":{"z":{},"a":{}}})");
+    REQUIRE(t.output_schema);
+    CHECK(t.output_schema->dump() == R"({"z":1,"a":2})");
+    auto const& bare = (**end)[1];
+    CHECK_FALSE(bare.title);
+    CHECK_FALSE(bare.description);
+    CHECK_FALSE(bare.output_schema);
+    CHECK(bare.input_schema == nlohmann::ordered_json::object());
+}
+
+TEST_CASE("tool_list_machine: what is no list, and lists without an end") {
+    for (auto const* const text : {"", "[]", "{}", R"({"tools":{}})", R"({"tools":[7]})",
+                                   R"({"tools":[{"name":"a","inputSchema":{nope}}]})", R"({"tools":[]} more)"}) {
+        CAPTURE(text);
+        auto const end = tool_list_machine().on_result(text);
+        REQUIRE(end);
+        CHECK(end->error() == errc::protocol_error);
+    }
+    tool_list_machine m;
+    std::optional<result<std::vector<tool>>> end;
+    int pages = 0;
+    for (; !end && pages < 2 * tool_list_machine::most_pages; ++pages)
+        end = m.on_result(R"({"tools":[],"nextCursor":"same"})");
+    REQUIRE(end);
+    CHECK(end->error() == errc::protocol_error);
+    CHECK(pages == tool_list_machine::most_pages);
+}
