@@ -48,7 +48,7 @@ class Scale:
     repeat: int  #: what the measuring programs get as `--repeat`
 
 
-FULL = Scale(rounds=3, repeat=3)
+FULL = Scale(rounds=3, repeat=2)
 QUICK = Scale(rounds=2, repeat=1)
 
 #: Median of the peer over median of ours, at least.

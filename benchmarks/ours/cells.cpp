@@ -26,7 +26,7 @@ void small_cells(context& context) {
 void output_kept(context& context) {
     auto box = context.started_executor();
     std::vector<double> kept;
-    for (int i = 0; i < 1200 * context.repeat; ++i) {
+    for (int i = 0; i < 1800 * context.repeat; ++i) {
         auto const number = std::to_string(i);
         kept.push_back(require(box.execute("print(" + number + ")")).text == number ? 1 : 0);
     }
