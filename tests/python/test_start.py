@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -119,10 +118,8 @@ def test_what_was_kept_out_while_preloading_can_be_imported(kernel: Kernel) -> N
     assert kernel.run("import debugpy, jedi").reply["status"] == "ok"
 
 
-def test_without_preload_it_starts_fast_and_only_spawns() -> None:
-    started = time.monotonic()
+def test_without_preload_it_only_spawns() -> None:
     with Host(preload=False) as host:
-        assert time.monotonic() - started < 0.5
         assert host.ready["level"] == "none" and host.ready["ipykernel"] is None
         answer = host.request("fork", env={}, cwd=None, restore_cwd=False)
         assert answer["error"]["kind"] == "request"
