@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from harness import Kernel
 
 TARGET = """
