@@ -255,10 +255,11 @@ IPYBOX_DECL std::string_view json_cursor::word_or_number() noexcept {
 }
 
 IPYBOX_DECL std::optional<json_cursor::number_value> json_cursor::number() {
+    auto const* const begin = at_;
     auto const text = word_or_number();
     std::optional<number_value> value;
     auto const read = [&](auto n) {
-        bool const fits = std::from_chars(text.data(), text.data() + text.size(), n).ec == std::errc();
+        bool const fits = std::from_chars(begin, at_, n).ec == std::errc();
         if (fits) value = n;
         return fits;
     };

@@ -98,6 +98,7 @@ IPYBOX_DECL bool server_registry::remove(std::string const& name) {
 IPYBOX_DECL std::vector<std::string> server_registry::names() const {
     std::scoped_lock const lock(mutex_);
     std::vector<std::string> names;
+    names.reserve(clients_.size());
     for (auto const& [name, client] : clients_) names.push_back(name);
     return names;
 }
