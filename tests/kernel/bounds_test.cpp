@@ -103,8 +103,7 @@ TEST_CASE("options that cannot be used are typed errors", "[kernel]") {
         auto const r = box->start();
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::ipykernel_missing);
-        CHECK_THAT(r.error().text(),
-                   Contains("/usr/bin/python3") && Contains("-m pip install") && Contains("ipykernel"));
+        CHECK_THAT(r.error().text(), Contains("/usr/bin/python3") && Contains("pip install ipykernel"));
     }
     SECTION("a program that is no interpreter") {
         kernel_box<> box([](executor_options& o) { o.python = "/bin/true"; });
