@@ -47,7 +47,7 @@ error const ended(errc::mcp_start_failed, "ended: exit code 1");
 } // namespace
 
 TEST_CASE("handshake_machine: initialize, with every version that is known") {
-    for (auto const version : handshake_versions) {
+    for (auto const known : handshake_versions) {
         handshake_machine m;
         auto const first = get<handshake_machine::ask>(m.begin());
         CHECK(first.method == "initialize");
@@ -58,10 +58,10 @@ TEST_CASE("handshake_machine: initialize, with every version that is known") {
         CHECK(first.params[1].value == "{}"); // the client offers nothing
         CHECK(json::parse(first.params[2].value)["name"] == "ipybox");
 
-        auto const end = get<handshake_machine::agreed>(m.on_result(initialized(std::string(version))));
+        auto const end = get<handshake_machine::agreed>(m.on_result(initialized(std::string(known))));
         CHECK(end.confirm);
         CHECK(end.with.era == era::handshake);
-        CHECK(end.with.version == version);
+        CHECK(end.with.version == known);
         CHECK(end.with.server_name == "s");
         CHECK(end.with.server_version == "9");
         CHECK(end.with.instructions == "gently");
@@ -70,12 +70,12 @@ TEST_CASE("handshake_machine: initialize, with every version that is known") {
 }
 
 TEST_CASE("handshake_machine: a version that nobody knows") {
-    for (auto const* const version : {"2026-07-28", "2030-01-01", "x"}) {
+    for (auto const* const unknown : {"2026-07-28", "2030-01-01", "x"}) {
         handshake_machine m;
         (void)m.begin();
-        auto const why = get<error>(m.on_result(initialized(version)));
+        auto const why = get<error>(m.on_result(initialized(unknown)));
         CHECK(why == errc::mcp_version_unsupported);
-        CHECK(test::contains(why.text(), version));
+        CHECK(test::contains(why.text(), unknown));
     }
     for (auto const* const result : {"{}", "null", "[]", "nonsense", R"({"protocolVersion":7})"}) {
         handshake_machine m;
