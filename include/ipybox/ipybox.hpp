@@ -5,10 +5,16 @@
  */
 
 #include <ipybox/approval/any_approval.hpp>
+#include <ipybox/approval/approval_funnel.hpp>
 #include <ipybox/approval/approval_policy.hpp>
+#include <ipybox/approval/approval_rules.hpp>
+#include <ipybox/approval/approval_settings.hpp>
+#include <ipybox/approval/audit_log.hpp>
 #include <ipybox/approval/auto_approval.hpp>
 #include <ipybox/approval/callback_approval.hpp>
+#include <ipybox/approval/decision_line.hpp>
 #include <ipybox/approval/deny_approval.hpp>
+#include <ipybox/approval/grant.hpp>
 #include <ipybox/basic_executor.hpp>
 #include <ipybox/execution.hpp>
 #include <ipybox/executor.hpp>

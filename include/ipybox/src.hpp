@@ -9,13 +9,32 @@
 #endif
 
 #include <ipybox/approval/impl/approval_answer.ipp>
+#include <ipybox/approval/impl/approval_funnel.ipp>
+#include <ipybox/approval/impl/approval_machine.ipp>
 #include <ipybox/approval/impl/approval_policy.ipp>
 #include <ipybox/approval/impl/approval_request.ipp>
+#include <ipybox/approval/impl/approval_rules.ipp>
+#include <ipybox/approval/impl/approval_subject.ipp>
+#include <ipybox/approval/impl/argument_constraint.ipp>
+#include <ipybox/approval/impl/audit_log.ipp>
+#include <ipybox/approval/impl/command_pattern.ipp>
 #include <ipybox/approval/impl/decision.ipp>
+#include <ipybox/approval/impl/decision_line.ipp>
+#include <ipybox/approval/impl/grant.ipp>
+#include <ipybox/approval/impl/grants.ipp>
+#include <ipybox/approval/impl/ruling.ipp>
+#include <ipybox/approval/impl/same_json.ipp>
+#include <ipybox/approval/impl/shell_line.ipp>
+#include <ipybox/approval/impl/strict_json.ipp>
+#include <ipybox/approval/impl/subject_commands.ipp>
+#include <ipybox/approval/impl/subject_json.ipp>
+#include <ipybox/approval/impl/tool_pattern.ipp>
+#include <ipybox/approval/impl/wildcard.ipp>
 #include <ipybox/core/impl/ansi.ipp>
 #include <ipybox/core/impl/base64.ipp>
 #include <ipybox/core/impl/error.ipp>
 #include <ipybox/core/impl/exit_status.ipp>
+#include <ipybox/core/impl/sha256.ipp>
 #include <ipybox/execution/impl/input_request.ipp>
 #include <ipybox/impl/execution_stream.ipp>
 #include <ipybox/impl/executor.ipp>

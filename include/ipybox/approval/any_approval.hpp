@@ -36,6 +36,11 @@ class any_approval {
     /// True when there is a policy.
     explicit operator bool() const noexcept { return policy_ != nullptr; }
 
+    /// Puts the request itself to the policy: the answer arrives there, perhaps later.
+    [[nodiscard]] asio::awaitable<void> ask(approval_request request) const {
+        return detail::put_to(ask_, policy_, std::move(request));
+    }
+
     /// Asks the policy.
     [[nodiscard]] asio::awaitable<decision> decide(approval_request request) const {
         return detail::decide_by(ask_, policy_, std::move(request));

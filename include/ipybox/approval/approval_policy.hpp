@@ -82,7 +82,12 @@ template <class P>
     }
 }
 
-/// As `decide`, for an erased policy, which it keeps alive; without one it rejects. Not a template: a coroutine is much
+/// Asks an erased policy, which it keeps alive; without one it rejects. What the policy returns or throws answers the request; what it answers later is not
+/// waited for.
+[[nodiscard]] asio::awaitable<void> put_to(approval_reply (*ask)(void*, approval_request&&),
+                                           std::shared_ptr<void> policy, approval_request request);
+
+/// As `decide`, for an erased policy. Not a template: a coroutine is much
 /// to compile for each lambda.
 [[nodiscard]] asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, approval_request&&),
                                                   std::shared_ptr<void> policy, approval_request request);

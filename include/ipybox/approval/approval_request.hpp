@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/approval/approval_answer.hpp>
+#include <ipybox/approval/approval_subject.hpp>
 #include <ipybox/approval/decision.hpp>
 #include <ipybox/core/config.hpp>
 
@@ -10,44 +11,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ipybox {
-
-/// What kind of action is to be approved.
-enum class approval_kind {
-    tool,        ///< a call of an MCP tool
-    shell,       ///< a shell command, `!ls`
-    shell_magic, ///< a cell or line that a magic hands to an interpreter, `%%bash`
-    package,     ///< the installation of Python packages
-    server,      ///< the registration of an MCP server
-};
-
-/// "tool call", "shell command", …
-[[nodiscard]] std::string_view to_string(approval_kind kind) noexcept;
-
-/// Variables that an action sets (a value) or removes (none), compared with the environment of the kernel.
-using environment_difference = std::map<std::string, std::optional<std::string>>;
-
-/// What is to be approved. Which members are filled in depends on the kind.
-struct approval_subject {
-    std::uint64_t id = 0;                                 ///< unique in this process
-    approval_kind kind = approval_kind::tool;             ///< what the rest is about
-    std::string server = {};                              ///< name of the MCP server
-    std::string tool = {};                                ///< name of the tool
-    std::shared_ptr<nlohmann::json const> arguments = {}; ///< what the tool is called with
-    std::vector<std::string> argv = {};                   ///< what is executed: program and arguments
-    std::filesystem::path cwd = {};                       ///< where it is executed
-    environment_difference env = {};                      ///< how its environment differs from the kernel's
-    std::string code = {};                                ///< source of the cell that asks
-    std::string cell_id = {};                             ///< identifier of its execution
-    std::optional<std::chrono::steady_clock::time_point> deadline = {}; ///< when it counts as rejected
-};
 
 namespace detail {
 
@@ -80,6 +49,7 @@ class approval_request {
     [[nodiscard]] std::vector<std::string> const& argv() const noexcept { return subject_->argv; }
     [[nodiscard]] std::filesystem::path const& cwd() const noexcept { return subject_->cwd; }
     [[nodiscard]] environment_difference const& env() const noexcept { return subject_->env; }
+    [[nodiscard]] std::string const& input() const noexcept { return subject_->input; }
     [[nodiscard]] std::string const& code() const noexcept { return subject_->code; }
     [[nodiscard]] std::string const& cell_id() const noexcept { return subject_->cell_id; }
     [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> const& deadline() const noexcept {
@@ -95,8 +65,11 @@ class approval_request {
     /// The tool may be called with these arguments. Rejects a request that has no arguments.
     bool accept(nlohmann::json edited_arguments) const;
 
+    /// The action may be done, and what the grant covers from now on without asking. This is the grant's first use, where it covers this action.
+    bool accept_and_grant(grant const& given) const;
+
     /// The action must not be done; the code that wanted it gets the reason.
-    bool reject(std::string reason = {}) const;
+    bool reject(std::string reason = {}, when_repeated again = when_repeated::reject) const;
 
     /// Answers with a decision that was made elsewhere.
     bool answer(decision decision) const;

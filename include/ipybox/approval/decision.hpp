@@ -9,8 +9,17 @@
 
 namespace ipybox {
 
+class grant;
+
+/// What becomes of a rejected action that the same cell asks for once more.
+enum class when_repeated {
+    reject, ///< it is rejected again, without asking
+    ask,    ///< it is asked for again
+};
+
 /**
- * \brief The answer to an approval request: accept, accept with edited arguments, or reject.
+ * \brief The answer to an approval request: accept, accept with edited arguments, or reject. An acceptance may grant more
+ * than was asked for.
  * \details Made by name only. Neither a bool nor a text turns into a decision by itself, and there is no default.
  */
 class decision {
@@ -22,15 +31,24 @@ class decision {
     [[nodiscard]] static decision accept(nlohmann::json edited_arguments);
 
     /// The action is not done; the code that wanted it gets the reason.
-    [[nodiscard]] static decision reject(std::string reason = {});
+    [[nodiscard]] static decision reject(std::string reason = {}, when_repeated again = when_repeated::reject);
+
+    /// The same, and what the grant covers is accepted from now on without asking. A rejection stays as it is.
+    [[nodiscard]] decision and_grant(grant given) const;
 
     [[nodiscard]] bool accepted() const noexcept { return verdict_ == verdict::accept; }
 
     /// The arguments to use instead, or nullptr.
     [[nodiscard]] nlohmann::json const* edited_arguments() const noexcept { return edited_.get(); }
 
+    /// What is granted besides, or nullptr.
+    [[nodiscard]] grant const* granted() const noexcept { return granted_.get(); }
+
     /// Why the action was rejected, never empty then.
     [[nodiscard]] std::string const& reason() const noexcept { return reason_; }
+
+    /// For a rejection.
+    [[nodiscard]] when_repeated again() const noexcept { return again_; }
 
   private:
     enum class verdict { accept, reject };
@@ -39,7 +57,9 @@ class decision {
 
     verdict verdict_;
     std::string reason_;
+    when_repeated again_ = when_repeated::reject;
     std::shared_ptr<nlohmann::json const> edited_;
+    std::shared_ptr<grant const> granted_;
 };
 
 } // namespace ipybox

@@ -36,6 +36,7 @@ enum class errc {
     io_error,                ///< the operating system refused an operation
     approval_rejected,       ///< the application rejected an action
     approval_timed_out,      ///< the application did not decide in time
+    audit_failed,            ///< the audit log could not be written
     mcp_server_unknown,      ///< no MCP server of that name is registered
     mcp_server_exists,       ///< an MCP server of that name is registered already
     mcp_start_failed,        ///< an MCP server could not be started

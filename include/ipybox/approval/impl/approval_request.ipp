@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/approval/approval_request.hpp>
+#include <ipybox/approval/grant.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -107,17 +108,6 @@ IPYBOX_DECL void write_word(std::ostream& out, std::string_view word) {
 
 } // namespace detail
 
-IPYBOX_DECL std::string_view to_string(approval_kind kind) noexcept {
-    switch (kind) {
-    case approval_kind::tool: return "tool call";
-    case approval_kind::shell: return "shell command";
-    case approval_kind::shell_magic: return "shell magic";
-    case approval_kind::package: return "package installation";
-    case approval_kind::server: return "server registration";
-    }
-    return "unknown action";
-}
-
 IPYBOX_DECL approval_request::approval_request(approval_subject subject)
     : approval_request(std::make_shared<approval_subject const>(std::move(subject))) {}
 
@@ -135,8 +125,12 @@ IPYBOX_DECL bool approval_request::accept(nlohmann::json edited_arguments) const
     return answer(decision::accept(std::move(edited_arguments)));
 }
 
-IPYBOX_DECL bool approval_request::reject(std::string reason) const {
-    return answer(decision::reject(std::move(reason)));
+IPYBOX_DECL bool approval_request::accept_and_grant(grant const& given) const {
+    return answer(decision::accept().and_grant(given));
+}
+
+IPYBOX_DECL bool approval_request::reject(std::string reason, when_repeated again) const {
+    return answer(decision::reject(std::move(reason), again));
 }
 
 IPYBOX_DECL bool approval_request::answer(decision decision) const {
@@ -181,6 +175,10 @@ IPYBOX_DECL std::ostream& operator<<(std::ostream& out, approval_request const& 
         if (!value) continue;
         out << '=';
         detail::write_word(out, *value);
+    }
+    if (!subject.input.empty()) {
+        out << std::exchange(opening, ", ") << "with input ";
+        detail::write_word(out, subject.input);
     }
     if (*opening == ',') out << ')';
     return out;

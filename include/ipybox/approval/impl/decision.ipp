@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/approval/decision.hpp>
+#include <ipybox/approval/grant.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -16,9 +17,16 @@ IPYBOX_DECL decision decision::accept(nlohmann::json edited_arguments) {
     return made;
 }
 
-IPYBOX_DECL decision decision::reject(std::string reason) {
+IPYBOX_DECL decision decision::reject(std::string reason, when_repeated again) {
     decision made(verdict::reject);
     made.reason_ = reason.empty() ? "rejected" : std::move(reason);
+    made.again_ = again;
+    return made;
+}
+
+IPYBOX_DECL decision decision::and_grant(grant given) const {
+    auto made = *this;
+    if (accepted()) made.granted_ = std::make_shared<grant const>(std::move(given));
     return made;
 }
 

@@ -34,6 +34,7 @@ class error_category_type final : public std::error_category {
         case errc::io_error: return "the operating system refused an operation";
         case errc::approval_rejected: return "the application rejected an action";
         case errc::approval_timed_out: return "the application did not decide in time";
+        case errc::audit_failed: return "the audit log could not be written";
         case errc::mcp_server_unknown: return "no MCP server of that name is registered";
         case errc::mcp_server_exists: return "an MCP server of that name is registered already";
         case errc::mcp_start_failed: return "the MCP server could not be started";

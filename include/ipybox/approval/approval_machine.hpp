@@ -1,0 +1,68 @@
+#pragma once
+
+#include <ipybox/approval/approval_settings.hpp>
+#include <ipybox/approval/grants.hpp>
+#include <ipybox/approval/ruling.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ipybox::detail {
+
+/**
+ * \brief What is decided about actions without asking anybody, and what is learnt from the answers.
+ * \details Protocol only: the caller asks, waits and keeps time.
+ */
+class approval_machine {
+  public:
+    using clock = std::chrono::steady_clock;
+
+    approval_machine(approval_settings const& settings, clock::time_point now);
+
+    /// An action is wanted: the ruling, or none where the policy has to be asked. In this order: the end of the cell, a repeated rejection, the budget, a rule that
+    /// denies, the switch of its kind, a grant, the other rules.
+    [[nodiscard]] std::optional<ruling> on_action(approval_subject const& subject, clock::time_point now);
+
+    /// The policy has answered, or somebody in its place.
+    [[nodiscard]] ruling on_answer(approval_subject const& subject, decision made, decided_by by,
+                                   clock::time_point now);
+
+    /// What the cell asks for from now on is rejected.
+    void end_cell(std::string_view id) { cell_of(id).ended = true; }
+
+    [[nodiscard]] grants& given() noexcept { return grants_; }
+
+  private:
+    struct cell {
+        std::string id;
+        bool ended = false;
+        std::uint64_t calls = 0;
+        std::map<std::string, std::string> rejected = {}; ///< digest of an action -> why
+    };
+
+    /// Several, as requests of a cell may come when the next one runs already; few, as the cells of a session have no end.
+    static constexpr std::size_t remembered_cells = 16;
+
+    [[nodiscard]] cell& cell_of(std::string_view id);
+    [[nodiscard]] bool is_switched_off(approval_kind kind) const noexcept;
+
+    bool const approve_tool_calls_;
+    bool const approve_shell_cmds_;
+    std::optional<std::uint64_t> const calls_per_cell_;
+    when_repeated const repeated_;
+    approval_rules const rules_;
+    grants grants_;
+    std::deque<cell> cells_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/approval/impl/approval_machine.ipp>
+#endif

@@ -1,0 +1,203 @@
+#pragma once
+
+#include <ipybox/approval/approval_funnel.hpp>
+#include <ipybox/approval/approval_machine.hpp>
+#include <ipybox/approval/impl/await_answer.hpp>
+#include <ipybox/approval/same_json.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <list>
+#include <string>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+IPYBOX_DECL std::uint64_t fresh_approval_id() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+}
+
+/// "60 s", "0.25 s"
+IPYBOX_DECL std::string seconds_text(std::chrono::milliseconds time) {
+    auto text = std::to_string(static_cast<double>(time.count()) / 1000);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+    return text + " s";
+}
+
+} // namespace detail
+
+/// One request that waits for the policy.
+struct approval_funnel::request {
+    request(asio::any_io_executor const& executor, std::string cell) : timer(executor), cell_id(std::move(cell)) {}
+
+    /// Answers in the policy's place. Where the policy was faster its answer is on the way already, and counts.
+    void end(decided_by who, std::string reason) {
+        if (!answer->decide(decision::reject(std::move(reason)))) return;
+        by = who;
+        policy.emit(asio::cancellation_type::terminal);
+    }
+
+    asio::steady_timer timer;
+    std::string cell_id;
+    std::shared_ptr<detail::approval_answer> answer;
+    asio::cancellation_signal policy; ///< ends its coroutine
+    decided_by by = decided_by::policy;
+};
+
+struct approval_funnel::state {
+    detail::approval_machine machine;
+    std::shared_ptr<audit_log> audit;
+    std::optional<std::chrono::milliseconds> timeout;
+    std::function<void(std::size_t)> on_waiting;
+    std::list<std::shared_ptr<request>> waiting;
+
+    void changed() const {
+        if (on_waiting) on_waiting(waiting.size());
+    }
+
+    /// Rejects those that `wanted` is true for. A copy, as those who are told may come back.
+    template <class Predicate>
+    void cancel(Predicate wanted) {
+        for (auto const& each : std::list(waiting)) {
+            if (wanted(*each)) each->end(decided_by::cancellation, "the code that asked has ended");
+        }
+    }
+};
+
+/// A request's place among those that wait.
+class approval_funnel::place {
+  public:
+    place(std::shared_ptr<state> owner, std::shared_ptr<request> what) : owner_(std::move(owner)) {
+        at_ = owner_->waiting.insert(owner_->waiting.end(), std::move(what));
+        owner_->changed();
+    }
+    place(place const&) = delete;
+    place& operator=(place const&) = delete;
+    ~place() {
+        owner_->waiting.erase(at_);
+        owner_->changed();
+    }
+
+  private:
+    std::shared_ptr<state> owner_;
+    std::list<std::shared_ptr<request>>::iterator at_;
+};
+
+IPYBOX_DECL approval_funnel::approval_funnel(approval_settings settings, std::function<void(std::size_t)> waiting)
+    : state_(std::make_shared<state>(state{detail::approval_machine(settings, std::chrono::steady_clock::now()),
+                                           settings.audit, settings.approval_timeout, std::move(waiting),
+                                           std::list<std::shared_ptr<request>>()})) {}
+
+IPYBOX_DECL approval_funnel::~approval_funnel() {
+    state_->on_waiting = nullptr;
+    cancel_all();
+}
+
+IPYBOX_DECL asio::awaitable<ruling> approval_funnel::decide(approval_subject subject, any_approval policy) {
+    return run(state_, std::move(subject), std::move(policy));
+}
+
+IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> self, approval_subject subject,
+                                                         any_approval policy) {
+    using clock = std::chrono::steady_clock;
+    auto const began = clock::now();
+    if (subject.id == 0) subject.id = detail::fresh_approval_id();
+    if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
+    bool const readable = !subject.arguments || detail::shallow_enough(*subject.arguments);
+    if (!readable) subject.arguments = nullptr; // not even to be written down
+    auto const shared = std::make_shared<approval_subject const>(std::move(subject));
+
+    auto const unrecorded = [](error const& why) { return ruling{decision::reject(why.text()), decided_by::audit}; };
+    if (self->audit) {
+        if (auto written = self->audit->request(*shared); !written) co_return unrecorded(written.error());
+    }
+
+    std::optional<ruling> said;
+    if (readable)
+        said = self->machine.on_action(*shared, began);
+    else
+        said = ruling{decision::reject("its arguments nest too deeply"), decided_by::limit};
+    if (!said) {
+        auto asking = ask(self, shared, std::move(policy));
+        try {
+            said = co_await std::move(asking);
+        } catch (std::exception const&) { // cancelled before it began
+            said = ruling{decision::reject("the approval was cancelled"), decided_by::cancellation};
+        }
+    }
+    said->waited = clock::now() - began;
+
+    if (self->audit) {
+        if (auto written = self->audit->decision(shared->id, *said); !written) {
+            if (said->granted) self->machine.given().revoke(*said->granted);
+            co_return unrecorded(written.error());
+        }
+    }
+    co_return std::move(*said);
+}
+
+IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> self,
+                                                         std::shared_ptr<approval_subject const> subject,
+                                                         any_approval policy) {
+    auto const executor = co_await asio::this_coro::executor;
+    auto const asked = std::make_shared<request>(executor, subject->cell_id);
+    approval_request put(subject);
+    asked->answer = put.pending_answer();
+    place const waits(self, asked);
+
+    if (subject->deadline) {
+        auto reason = std::string("nobody decided in time");
+        if (self->timeout) reason = "nobody decided within " + detail::seconds_text(*self->timeout);
+        asked->timer.expires_at(*subject->deadline);
+        asked->timer.async_wait([asked, reason](asio::error_code cancelled) {
+            if (!cancelled) asked->end(decided_by::timeout, reason);
+        });
+    }
+    // Beside this coroutine, so that a policy that never comes back holds up nobody.
+    auto asking = policy.ask(std::move(put));
+    auto const keep = [asked](std::exception_ptr) {};
+    asio::co_spawn(executor, std::move(asking), asio::bind_cancellation_slot(asked->policy.slot(), keep));
+
+    auto const cancelled = [asked] { asked->end(decided_by::cancellation, "the approval was cancelled"); };
+    try {
+        auto pending = detail::await_answer(asked->answer, cancelled);
+        (void)co_await std::move(pending);
+    } catch (std::exception const&) { cancelled(); } // cancelled before it could wait
+    asked->timer.cancel();
+    auto made = asked->answer->decided().value_or(decision::reject());
+    co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now());
+}
+
+IPYBOX_DECL result<void> approval_funnel::finished(std::uint64_t id, action_outcome const& ended) {
+    if (!state_->audit) return {};
+    return state_->audit->outcome(id, ended);
+}
+
+IPYBOX_DECL void approval_funnel::cancel_cell(std::string_view cell_id) {
+    state_->machine.end_cell(cell_id);
+    state_->cancel([cell_id](request const& r) { return r.cell_id == cell_id; });
+}
+
+IPYBOX_DECL void approval_funnel::cancel_all() {
+    state_->cancel([](request const&) { return true; });
+}
+
+IPYBOX_DECL std::size_t approval_funnel::waiting() const noexcept { return state_->waiting.size(); }
+
+IPYBOX_DECL std::uint64_t approval_funnel::give(grant what, std::string_view cell_id) {
+    return state_->machine.given().add(std::move(what), std::chrono::steady_clock::now(), cell_id);
+}
+
+IPYBOX_DECL bool approval_funnel::revoke(std::uint64_t number) { return state_->machine.given().revoke(number); }
+
+} // namespace ipybox

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <ipybox/approval/approval_machine.hpp>
+#include <ipybox/approval/subject_json.hpp>
+#include <ipybox/core/sha256.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace ipybox::detail {
+
+IPYBOX_DECL std::string digest_of(approval_subject const& subject) {
+    return sha256_hex(subject_to_json(subject).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+IPYBOX_DECL approval_machine::approval_machine(approval_settings const& settings, clock::time_point now)
+    : approve_tool_calls_(settings.approve_tool_calls), approve_shell_cmds_(settings.approve_shell_cmds),
+      calls_per_cell_(settings.calls_per_cell), repeated_(settings.repeated), rules_(settings.rules) {
+    for (auto const& given : settings.grants) grants_.add(given, now);
+}
+
+IPYBOX_DECL approval_machine::cell& approval_machine::cell_of(std::string_view id) {
+    auto const known = std::find_if(cells_.begin(), cells_.end(), [id](cell const& c) { return c.id == id; });
+    if (known != cells_.end()) return *known;
+    if (cells_.size() == remembered_cells) {
+        grants_.end_cell(cells_.front().id);
+        cells_.pop_front();
+    }
+    return cells_.emplace_back(cell{std::string(id)});
+}
+
+IPYBOX_DECL bool approval_machine::is_switched_off(approval_kind kind) const noexcept {
+    switch (kind) {
+    case approval_kind::tool: return !approve_tool_calls_;
+    case approval_kind::shell:
+    case approval_kind::shell_magic: return !approve_shell_cmds_;
+    case approval_kind::package:
+    case approval_kind::server: return false;
+    }
+    return false;
+}
+
+IPYBOX_DECL std::optional<ruling> approval_machine::on_action(approval_subject const& subject, clock::time_point now) {
+    auto& here = cell_of(subject.cell_id);
+    ++here.calls;
+    if (here.ended) return ruling{decision::reject("the code that asks has ended"), decided_by::cancellation};
+    if (!here.rejected.empty()) {
+        auto const before = here.rejected.find(digest_of(subject));
+        if (before != here.rejected.end())
+            return ruling{decision::reject("rejected before: " + before->second), decided_by::repetition};
+    }
+    if (calls_per_cell_ && here.calls > *calls_per_cell_) {
+        auto reason = "this cell has asked for more than " + std::to_string(*calls_per_cell_) + " actions";
+        return ruling{decision::reject(std::move(reason)), decided_by::budget};
+    }
+    auto verdict = rules_.judge(subject);
+    if (verdict.effect == rule_effect::deny) {
+        auto reason = verdict.reason.empty() ? "a rule denies it" : std::move(verdict.reason);
+        return ruling{decision::reject(std::move(reason)), decided_by::rule, std::move(verdict.rule)};
+    }
+    if (is_switched_off(subject.kind)) return ruling{decision::accept(), decided_by::switched_off};
+    if (auto const number = grants_.use(subject, now))
+        return ruling{decision::accept(), decided_by::grant, "grant " + std::to_string(*number)};
+    if (verdict.effect == rule_effect::allow)
+        return ruling{decision::accept(), decided_by::rule, std::move(verdict.rule)};
+    return std::nullopt;
+}
+
+IPYBOX_DECL ruling approval_machine::on_answer(approval_subject const& subject, decision made, decided_by by,
+                                               clock::time_point now) {
+    ruling said{std::move(made), by};
+    if (auto const* granted = said.made.granted()) {
+        said.granted = grants_.add(*granted, now, subject.cell_id);
+        grants_.use(*said.granted, subject, now);
+    }
+    bool const lasts = (by == decided_by::policy || by == decided_by::timeout) && repeated_ == when_repeated::reject &&
+                       said.made.again() == when_repeated::reject;
+    if (!said.accepted() && lasts)
+        cell_of(subject.cell_id).rejected.insert_or_assign(digest_of(subject), said.made.reason());
+    return said;
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <ipybox/approval/approval_rules.hpp>
+#include <ipybox/approval/command_pattern.hpp>
+#include <ipybox/approval/strict_json.hpp>
+#include <ipybox/approval/subject_commands.hpp>
+#include <ipybox/approval/tool_pattern.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace ipybox {
+namespace detail {
+
+struct approval_rule {
+    std::vector<approval_kind> kinds = {}; ///< what it is about
+    tool_pattern tool = {};                ///< for tools and servers
+    command_pattern command = {};          ///< for what is executed
+    std::string name = {};                 ///< "deny[2]"
+    std::string reason = {};
+
+    [[nodiscard]] bool is_about(approval_kind kind) const {
+        return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+    }
+};
+
+IPYBOX_DECL std::vector<approval_kind> kinds_from(nlohmann::json const& value, strict_object& object) {
+    if (auto const name = object.text("kind")) {
+        auto const kind = approval_kind_named(*name);
+        if (!kind) object.fail("kind", "one of tool, shell, shell_magic, package, server is wanted");
+        return {kind.value_or(approval_kind::tool)};
+    }
+    bool const is_command = value.is_object() && (value.contains("argv") || value.contains("cwd"));
+    if (is_command) return {approval_kind::shell, approval_kind::shell_magic};
+    return {approval_kind::tool};
+}
+
+/// Whether a rule may say which variables may be set: a rule that denies would not see a command that sets none.
+enum class env_patterns { wanted, refused };
+
+IPYBOX_DECL result<approval_rule> rule_from(nlohmann::json const& value, std::string place, env_patterns env) {
+    strict_object object(value, std::move(place));
+    approval_rule read;
+    read.kinds = kinds_from(value, object);
+    if (read.is_about(approval_kind::tool)) {
+        auto pattern = tool_pattern_from(object);
+        if (!pattern) return failure(pattern);
+        read.tool = std::move(*pattern);
+    } else if (read.is_about(approval_kind::server)) {
+        read.tool.server = wildcard(object.text("server").value_or("*"));
+    } else {
+        read.command = command_pattern_from(object);
+        if (env == env_patterns::refused && !read.command.env.empty())
+            object.fail("env", "only a rule that allows has it");
+    }
+    read.reason = object.text("reason").value_or("");
+    if (auto finished = object.finish(); !finished) return failure(finished);
+    return read;
+}
+
+IPYBOX_DECL result<std::vector<approval_rule>> rules_from(strict_object& document, std::string_view effect,
+                                                          env_patterns env) {
+    std::vector<approval_rule> read;
+    auto const* entries = document.array(effect);
+    for (std::size_t i = 0; entries && i < entries->size(); ++i) {
+        auto const number = std::to_string(i);
+        auto rule = rule_from((*entries)[i], document.place(effect) + "/" + number, env);
+        if (!rule) return failure(rule);
+        rule->name = std::string(effect) + "[" + number + "]";
+        read.push_back(std::move(*rule));
+    }
+    return read;
+}
+
+} // namespace detail
+
+struct approval_rules::book {
+    std::vector<detail::approval_rule> allow;
+    std::vector<detail::approval_rule> ask;
+    std::vector<detail::approval_rule> deny;
+
+    [[nodiscard]] rules_verdict judge_call(approval_subject const& subject) const;
+    [[nodiscard]] rules_verdict judge_commands(approval_subject const& subject) const;
+};
+
+IPYBOX_DECL result<approval_rules> approval_rules::parse(std::string_view text, std::string_view name) {
+    auto const value = detail::parse_strictly(text, name);
+    if (!value) return failure(value.error());
+    detail::strict_object document(*value, std::string(name));
+    auto allow = detail::rules_from(document, "allow", detail::env_patterns::wanted);
+    if (!allow) return failure(allow);
+    auto ask = detail::rules_from(document, "ask", detail::env_patterns::refused);
+    if (!ask) return failure(ask);
+    auto deny = detail::rules_from(document, "deny", detail::env_patterns::refused);
+    if (!deny) return failure(deny);
+    if (auto finished = document.finish(); !finished) return failure(finished);
+    book read{std::move(*allow), std::move(*ask), std::move(*deny)};
+    return approval_rules(std::make_shared<book const>(std::move(read)));
+}
+
+IPYBOX_DECL result<approval_rules> approval_rules::load(std::filesystem::path const& file) {
+    constexpr std::size_t longest = std::size_t(1) << 20;
+    std::ifstream in(file, std::ios::binary);
+    std::string text(longest + 1, '\0');
+    if (!in) return failure(system_failure("opening the approval rules " + file.string(), errno));
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad()) return failure(errc::io_error, "the approval rules " + file.string() + " cannot be read");
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > longest)
+        return failure(errc::invalid_argument, file.string() + ": a rules file has at most 1 MiB");
+    return parse(text, file.string());
+}
+
+IPYBOX_DECL rules_verdict approval_rules::judge(approval_subject const& subject) const {
+    if (!book_) return {};
+    bool const is_call = subject.kind == approval_kind::tool || subject.kind == approval_kind::server;
+    return is_call ? book_->judge_call(subject) : book_->judge_commands(subject);
+}
+
+IPYBOX_DECL rules_verdict approval_rules::book::judge_call(approval_subject const& subject) const {
+    auto const covers = [&subject](detail::approval_rule const& r) {
+        if (!r.is_about(subject.kind)) return match::no;
+        return subject.kind == approval_kind::tool ? r.tool.covers(subject)
+                                                   : match_if(r.tool.server.matches(subject.server));
+    };
+    rules_verdict verdict;
+    for (auto const& r : deny) {
+        auto const covered = covers(r);
+        if (covered == match::yes) return {rule_effect::deny, r.name, r.reason};
+        if (covered == match::unsure) verdict = {rule_effect::ask, r.name, "it may be denied"};
+    }
+    for (auto const& r : ask) {
+        if (verdict.rule.empty() && covers(r) != match::no) verdict = {rule_effect::ask, r.name, r.reason};
+    }
+    for (auto const& r : allow) {
+        if (verdict.rule.empty() && covers(r) == match::yes) verdict = {rule_effect::allow, r.name, ""};
+    }
+    return verdict;
+}
+
+IPYBOX_DECL rules_verdict approval_rules::book::judge_commands(approval_subject const& subject) const {
+    auto const line = detail::commands_of(subject);
+    auto const& commands = line.commands;
+    // Where the shell goes somewhere else in between, nobody knows what a directory in a rule has to do with the other commands.
+    bool const moves = std::any_of(commands.begin(), commands.end(), [](shell_command const& command) {
+        static constexpr std::array<std::string_view, 3> movers{"cd", "pushd", "popd"};
+        return !command.words.empty() && std::find(movers.begin(), movers.end(), command.words[0].text) != movers.end();
+    });
+    auto const concerns = [&](detail::approval_rule const& r) {
+        auto found = match::no;
+        if (!r.is_about(subject.kind)) return found;
+        auto const directory = r.command.covers_directory(subject, moves);
+        for (auto const& command : commands) found = std::max(found, r.command.concerns(command, directory));
+        return found;
+    };
+    auto const allows = [&](detail::approval_rule const& r, shell_command const& command) {
+        return r.is_about(subject.kind) &&
+               r.command.allows(command, subject, r.command.covers_directory(subject, moves));
+    };
+
+    rules_verdict verdict;
+    for (auto const& r : deny) {
+        auto const found = concerns(r);
+        if (found == match::yes) return {rule_effect::deny, r.name, r.reason};
+        if (found == match::unsure) verdict = {rule_effect::ask, r.name, "it may be denied"};
+    }
+    if (!verdict.rule.empty()) return verdict;
+    if (!line.understood()) return {rule_effect::ask, "", "not understood: " + *line.not_clear};
+    for (auto const& r : ask) {
+        if (concerns(r) != match::no) return {rule_effect::ask, r.name, r.reason};
+    }
+    for (auto const& command : commands) {
+        auto const by = std::find_if(allow.begin(), allow.end(),
+                                     [&](detail::approval_rule const& r) { return allows(r, command); });
+        if (by == allow.end()) return {};
+        verdict.effect = rule_effect::allow;
+        if (verdict.rule.find(by->name) == std::string::npos)
+            verdict.rule += (verdict.rule.empty() ? "" : ", ") + by->name;
+    }
+    return verdict;
+}
+
+} // namespace ipybox

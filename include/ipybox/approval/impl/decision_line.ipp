@@ -1,0 +1,43 @@
+#pragma once
+
+#include <ipybox/approval/decision_line.hpp>
+#include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/strict_json.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <optional>
+#include <utility>
+
+namespace ipybox {
+
+IPYBOX_DECL result<decision_line> decision_from_json(std::string_view line) {
+    auto const value = detail::parse_strictly(line, "decision");
+    if (!value) return failure(value.error());
+    detail::strict_object reader(*value, "decision");
+    auto const id = reader.count("id");
+    if (!id) reader.fail("id", "the number of a request is wanted");
+    auto const verdict = reader.text("decision").value_or("");
+    bool const accepts = verdict == "accept";
+    if (!accepts && verdict != "reject") reader.fail("decision", "\"accept\" or \"reject\" is wanted");
+
+    auto const* arguments = reader.find("arguments");
+    auto const* granted = reader.find("grant");
+    auto reason = reader.text("reason");
+    if (arguments && !accepts) reader.fail("arguments", "a rejection has none");
+    if (arguments && !arguments->is_object()) reader.fail("arguments", "an object is wanted");
+    if (granted && !accepts) reader.fail("grant", "a rejection grants nothing");
+    if (reason && accepts) reader.fail("reason", "only a rejection has one");
+    if (auto finished = reader.finish(); !finished) return failure(finished);
+
+    if (!accepts) return decision_line{*id, decision::reject(std::move(reason).value_or(""))};
+    auto made = arguments ? decision::accept(*arguments) : decision::accept();
+    if (granted) {
+        auto given = grant::from_json(*granted, "decision/grant");
+        if (!given) return failure(given);
+        made = made.and_grant(std::move(*given));
+    }
+    return decision_line{*id, std::move(made)};
+}
+
+} // namespace ipybox

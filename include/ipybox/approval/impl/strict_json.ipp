@@ -1,0 +1,128 @@
+#pragma once
+
+#include <ipybox/approval/same_json.hpp>
+#include <ipybox/approval/strict_json.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace ipybox::detail {
+
+/// "NAME:LINE:COLUMN: " and what the parser says behind its own position.
+IPYBOX_DECL std::string describe(nlohmann::json::exception const& e, std::string_view text, std::string_view name) {
+    std::string what = e.what();
+    auto place = std::string(name);
+    if (auto const* wrong = dynamic_cast<nlohmann::json::parse_error const*>(&e)) {
+        auto const before = text.substr(0, std::min(text.size(), wrong->byte > 0 ? wrong->byte - 1 : 0));
+        auto const line = 1 + std::count(before.begin(), before.end(), '\n');
+        auto const column = before.size() - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
+        place += ':' + std::to_string(line) + ':' + std::to_string(column);
+        if (auto const end = what.find(": "); end != std::string::npos) what.erase(0, end + 2);
+    } else if (auto const end = what.find("] "); end != std::string::npos) {
+        what.erase(0, end + 2);
+    }
+    return place + ": " + what;
+}
+
+IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name) {
+    using event = nlohmann::json::parse_event_t;
+    std::vector<std::set<std::string>> open;
+    std::optional<std::string> twice;
+    bool too_deep = false;
+    auto const watch = [&](int depth, event what, nlohmann::json& parsed) {
+        if (depth > deepest_json) too_deep = true;
+        if (too_deep) return false; // nothing more is built of it
+        if (what == event::object_start) open.emplace_back();
+        if (what == event::object_end) open.pop_back();
+        if (what == event::key && !open.back().insert(parsed.get<std::string>()).second && !twice)
+            twice = parsed.get<std::string>();
+        return true;
+    };
+    try {
+        auto value = nlohmann::json::parse(text, watch);
+        auto const refused = [name](std::string const& why) {
+            return failure(errc::invalid_argument, std::string(name) + ": " + why);
+        };
+        if (too_deep) return refused("arrays and objects nest too deeply");
+        if (twice) return refused("a member \"" + *twice + "\" stands twice in one object");
+        return value;
+    } catch (nlohmann::json::exception const& e) { return failure(errc::invalid_argument, describe(e, text, name)); }
+}
+
+IPYBOX_DECL strict_object::strict_object(nlohmann::json const& value, std::string where)
+    : value_(value), where_(std::move(where)) {
+    if (!value_.is_object()) problem_ = where_ + ": an object is wanted";
+}
+
+IPYBOX_DECL nlohmann::json const* strict_object::find(std::string_view name) {
+    auto const known = std::string(name);
+    known_.insert(known);
+    if (!value_.is_object()) return nullptr;
+    auto const found = value_.find(known);
+    return found == value_.end() ? nullptr : &*found;
+}
+
+template <class T, class Accept>
+std::optional<T> strict_object::take(std::string_view name, std::string_view wanted, Accept accept) {
+    auto const* member = find(name);
+    if (!member) return std::nullopt;
+    std::optional<T> taken = accept(*member);
+    if (!taken) fail(name, wanted);
+    return taken;
+}
+
+IPYBOX_DECL std::optional<std::string> strict_object::text(std::string_view name) {
+    return take<std::string>(name, "text is wanted", [](nlohmann::json const& member) {
+        return member.is_string() ? std::optional(member.get<std::string>()) : std::nullopt;
+    });
+}
+
+IPYBOX_DECL std::optional<std::uint64_t> strict_object::count(std::string_view name) {
+    return take<std::uint64_t>(name, "an integer above 0 is wanted", [](nlohmann::json const& member) {
+        bool const good = member.is_number_unsigned() ? member.get<std::uint64_t>() > 0
+                                                      : member.is_number_integer() && member.get<std::int64_t>() > 0;
+        return good ? std::optional(member.get<std::uint64_t>()) : std::nullopt;
+    });
+}
+
+IPYBOX_DECL std::optional<std::chrono::milliseconds> strict_object::seconds(std::string_view name) {
+    auto const wanted = "a number of seconds is wanted, at least 0.001 and at most ten years";
+    return take<std::chrono::milliseconds>(name, wanted, [](nlohmann::json const& member) {
+        constexpr double longest = 10 * 365 * 86400.0;
+        bool const good = member.is_number() && member.get<double>() >= 0.001 && member.get<double>() <= longest;
+        std::optional<std::chrono::milliseconds> taken;
+        if (good) taken = std::chrono::milliseconds(std::llround(member.get<double>() * 1000));
+        return taken;
+    });
+}
+
+IPYBOX_DECL nlohmann::json const* strict_object::array(std::string_view name) {
+    auto const* member = find(name);
+    if (!member || member->is_array()) return member;
+    fail(name, "an array is wanted");
+    return nullptr;
+}
+
+IPYBOX_DECL void strict_object::fail(std::string_view name, std::string_view what) {
+    if (!problem_) problem_ = place(name) + ": " + std::string(what);
+}
+
+IPYBOX_DECL std::string strict_object::place(std::string_view name) const {
+    return name.empty() ? where_ : where_ + "/" + std::string(name);
+}
+
+IPYBOX_DECL result<void> strict_object::finish() {
+    if (value_.is_object()) {
+        for (auto const& [name, unused] : value_.items()) {
+            if (!known_.contains(name)) fail(name, "no such member is known here");
+        }
+    }
+    if (problem_) return failure(errc::invalid_argument, *problem_);
+    return {};
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <compare>
+
+namespace ipybox::detail {
+
+/**
+ * \brief How two numbers compare by value, whatever they are stored as.
+ * \details nlohmann/json converts before it compares: there, 18446744073709551615 equals -1, and 2^53 + 1 equals 2.0^53.
+ */
+[[nodiscard]] std::partial_ordering compare_numbers(nlohmann::json const& a, nlohmann::json const& b);
+
+/// Equality by value: types agree, numbers as above.
+[[nodiscard]] bool same_json(nlohmann::json const& a, nlohmann::json const& b);
+
+/// Arrays and objects inside each other beyond this are nothing that anybody would understand, and recursion has its limits.
+inline constexpr int deepest_json = 128;
+
+/// True where `value` nests no deeper than `deepest_json`.
+[[nodiscard]] bool shallow_enough(nlohmann::json const& value);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/approval/impl/same_json.ipp>
+#endif

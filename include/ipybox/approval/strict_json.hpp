@@ -1,0 +1,61 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace ipybox::detail {
+
+/**
+ * \brief Parses JSON that somebody's permission depends on: a member that stands twice is an error, and so is deep nesting.
+ * \details Other parsers take the last of two members, or the first; nobody shall see one and mean the other.
+ * \return or errc::invalid_argument, "NAME:LINE:COLUMN: WHAT".
+ */
+[[nodiscard]] result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name);
+
+/**
+ * \brief Reads the members of one object. What has the wrong type, is missing or unknown is the object's error: the first of them.
+ * \details `where` is the place of the object in its document (RFC 6901), for the texts of errors. The value must outlive the reader.
+ */
+class strict_object {
+  public:
+    strict_object(nlohmann::json const& value, std::string where);
+
+    /// The member, or nullptr. It counts as known from now on, here and in what follows.
+    nlohmann::json const* find(std::string_view name);
+
+    std::optional<std::string> text(std::string_view name);
+    std::optional<std::uint64_t> count(std::string_view name);               ///< an integer above 0
+    std::optional<std::chrono::milliseconds> seconds(std::string_view name); ///< a number above 0, at most ten years
+    nlohmann::json const* array(std::string_view name);
+
+    /// The object is wrong for a reason of the caller's.
+    void fail(std::string_view name, std::string_view what);
+
+    [[nodiscard]] std::string place(std::string_view name) const;
+
+    /// Success, where all that was read was right and nothing else is there.
+    [[nodiscard]] result<void> finish();
+
+  private:
+    template <class T, class Accept>
+    std::optional<T> take(std::string_view name, std::string_view wanted, Accept accept);
+
+    nlohmann::json const& value_;
+    std::string where_;
+    std::set<std::string, std::less<>> known_;
+    std::optional<std::string> problem_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/approval/impl/strict_json.ipp>
+#endif

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ipybox/approval/approval_subject.hpp>
+#include <ipybox/approval/argument_constraint.hpp>
+#include <ipybox/approval/match.hpp>
+#include <ipybox/approval/wildcard.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace ipybox {
+
+/// Calls of tools, by the names of server and tool and by what the arguments are.
+struct tool_pattern {
+    wildcard server = {};                        ///< name of the server
+    wildcard tool = {};                          ///< name of the tool
+    std::vector<argument_constraint> where = {}; ///< all of them
+
+    /// From `server.tool`, both wildcards: `pay.*`. What stands before the first dot is the server; without a dot all of a server's tools are meant.
+    [[nodiscard]] static tool_pattern named(std::string_view pattern);
+
+    [[nodiscard]] match covers(approval_subject const& subject) const;
+};
+
+namespace detail {
+
+class strict_object;
+
+/// From the members `tool`, `server`, `where` of an object: `tool` is `server.tool`, or the tool alone where there is a `server`.
+[[nodiscard]] result<tool_pattern> tool_pattern_from(strict_object& object);
+
+} // namespace detail
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/approval/impl/tool_pattern.ipp>
+#endif

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ipybox/core/sha256.hpp>
+
+#include <openssl/evp.h>
+
+#include <array>
+#include <cstdlib>
+
+namespace ipybox {
+
+IPYBOX_DECL std::string sha256_hex(std::string_view bytes) {
+    std::array<unsigned char, 32> digest{};
+    unsigned size = 0;
+    // A library without SHA-256 cannot be worked with, and a wrong digest must not go out instead.
+    if (::EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, ::EVP_sha256(), nullptr) != 1 ||
+        size != digest.size())
+        std::abort();
+    static constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    text.reserve(2 * digest.size());
+    for (unsigned const byte : digest) {
+        text.push_back(digits[byte >> 4]);
+        text.push_back(digits[byte & 15]);
+    }
+    return text;
+}
+
+} // namespace ipybox

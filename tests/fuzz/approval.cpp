@@ -1,0 +1,106 @@
+// libFuzzer target: what a kernel could want done, and what rules files and deciding programs could say.
+//
+//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include tests/fuzz/approval.cpp -lcrypto -o fuzz_approval
+//     ./fuzz_approval --seed DIR && ./fuzz_approval -max_total_time=60 DIR
+//
+// The first byte chooses what the rest is.
+
+#include <ipybox/approval/approval_rules.hpp>
+#include <ipybox/approval/decision_line.hpp>
+#include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/shell_line.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace ipybox;
+using nlohmann::json;
+
+enum input_kind : unsigned char { line, rules, decision_text, input_kinds };
+
+void require(bool good) {
+    if (!good) std::abort();
+}
+
+approval_subject shell(std::string_view text) {
+    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::string(text)}, .cwd = "/work"};
+}
+
+void fuzz_line(std::string_view text) {
+    static auto const allow_all =
+        approval_rules::parse(R"({"allow":[{"argv":["*","**"]},{"argv":["a"],"env":["*"]}]})").value();
+    static auto const deny_all =
+        approval_rules::parse(R"({"allow":[{"kind":"shell"}],"deny":[{"kind":"shell"}]})").value();
+    auto const split = split_shell_line(text);
+    auto const verdict = allow_all.judge(shell(text));
+    if (!split.understood() || split.commands.empty()) require(verdict.effect == rule_effect::ask);
+    // A line that runs a program is never allowed where every program is denied.
+    require(deny_all.judge(shell(text)).effect != rule_effect::allow);
+}
+
+void fuzz_rules(std::string_view text) {
+    auto const read = approval_rules::parse(text);
+    if (!read) return require(read.error() == errc::invalid_argument && !read.error().text().empty());
+    (void)read->judge(shell("a; b $(c)"));
+    approval_subject const call{
+        .server = "s", .tool = "t", .arguments = std::make_shared<json const>(json{{"a", {1, "b", nullptr}}})};
+    (void)read->judge(call);
+}
+
+void fuzz_decision(std::string_view text) {
+    auto const read = decision_from_json(text);
+    if (!read) return require(read.error() == errc::invalid_argument && !read.error().text().empty());
+    require(read->id > 0);
+    if (auto const* granted = read->made.granted()) {
+        require(read->made.accepted());
+        auto const again = grant::from_json(granted->to_json());
+        require(again.has_value() && again->to_json() == granted->to_json());
+    }
+}
+
+void write_seed(std::filesystem::path const& file, input_kind kind, std::string_view text) {
+    std::ofstream(file, std::ios::binary).put(static_cast<char>(kind)) << text;
+}
+
+void write_seeds(std::filesystem::path const& dir) {
+    std::filesystem::create_directories(dir);
+    write_seed(dir / "line", line, "A=1 a 'b' \"$c\" `d` $(e) | (f; g) >/dev/null 2>&1 && env h -c 'i j' # k");
+    write_seed(
+        dir / "rules", rules,
+        R"({"allow":[{"tool":"s.*","where":[{"path":"/a/0","op":"<=","value":100}]}],"deny":[{"argv":["a","**"]}]})");
+    write_seed(dir / "decision", decision_text,
+               R"({"id":7,"decision":"accept","grant":{"tool":"pay.*","uses":2,"seconds":60,"scope":"cell"}})");
+    write_seed(dir / "exact", decision_text,
+               R"({"id":7,"decision":"accept","grant":{"action":{"kind":"shell","argv":["a"],"env":{"A":null}}}})");
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+    if (*argc == 3 && std::string_view((*argv)[1]) == "--seed") {
+        write_seeds((*argv)[2]);
+        std::exit(0);
+    }
+    return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
+    if (size < 1) return 0;
+    std::string_view const input(reinterpret_cast<char const*>(data) + 1, size - 1);
+    switch (data[0] % input_kinds) {
+    case line: fuzz_line(input); break;
+    case rules: fuzz_rules(input); break;
+    case decision_text: fuzz_decision(input); break;
+    default: break;
+    }
+    return 0;
+}

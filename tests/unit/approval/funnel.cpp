@@ -1,0 +1,525 @@
+#include <ipybox/approval/approval_funnel.hpp>
+#include <ipybox/approval/auto_approval.hpp>
+#include <ipybox/approval/deny_approval.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/scratch_dir.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace std::chrono_literals;
+using asio::awaitable;
+using ipybox::any_approval;
+using ipybox::approval_funnel;
+using ipybox::approval_kind;
+using ipybox::approval_request;
+using ipybox::approval_settings;
+using ipybox::approval_subject;
+using ipybox::audit_log;
+using ipybox::decided_by;
+using ipybox::decision;
+using ipybox::grant;
+using ipybox::ruling;
+using ipybox::test::contains;
+using nlohmann::json;
+
+approval_subject call(std::string tool = "t", json arguments = {{"a", 1}}, std::string cell = "c1") {
+    return {.server = "s",
+            .tool = std::move(tool),
+            .arguments = std::make_shared<json const>(std::move(arguments)),
+            .code = "t(a=1)",
+            .cell_id = std::move(cell)};
+}
+
+approval_subject shell(std::string line) {
+    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/", .cell_id = "c1"};
+}
+
+/// A funnel, where it runs, and what it said.
+class desk {
+  public:
+    explicit desk(approval_settings settings = {}) {
+        auto const count = [this](std::size_t waiting) { counts.push_back(waiting); };
+        funnel.emplace(std::move(settings), count);
+    }
+
+    /// Begins to decide; the ruling comes into `said[i]`, i being returned.
+    std::size_t begin(approval_subject subject, any_approval policy = {}, asio::cancellation_slot slot = {}) {
+        auto const index = said.size();
+        said.emplace_back();
+        auto done = [this, index](std::exception_ptr thrown, std::optional<ruling> r) {
+            CHECK_FALSE(thrown);
+            said[index] = std::move(r);
+        };
+        auto pending = optional_ruling(funnel->decide(std::move(subject), std::move(policy)));
+        asio::co_spawn(context, std::move(pending), asio::bind_cancellation_slot(slot, done));
+        return index;
+    }
+
+    ruling decide(approval_subject subject, any_approval policy = {}) {
+        auto const index = begin(std::move(subject), std::move(policy));
+        run();
+        REQUIRE(said[index]);
+        return *said[index];
+    }
+
+    /// Until there is nothing left to do, or for a while.
+    void run(std::chrono::milliseconds bound = 10s) {
+        context.restart();
+        context.run_for(bound);
+    }
+
+    asio::io_context context;
+    std::optional<approval_funnel> funnel;
+    std::vector<std::optional<ruling>> said;
+    std::vector<std::size_t> counts; ///< as the hook was told
+
+  private:
+    static awaitable<std::optional<ruling>> optional_ruling(awaitable<ruling> pending) {
+        std::optional<ruling> r = co_await std::move(pending);
+        co_return r;
+    }
+};
+
+/// Keeps requests, for somebody to answer later: what a stream does.
+struct keeper {
+    std::vector<approval_request> kept;
+    any_approval policy() {
+        return any_approval([this](approval_request request) { kept.push_back(std::move(request)); });
+    }
+};
+
+std::vector<json> records(std::filesystem::path const& file) {
+    std::vector<json> all;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) all.push_back(json::parse(line));
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("funnel: a policy decides, in each of its shapes") {
+    desk d;
+    CHECK(d.decide(call(), ipybox::auto_approval{}).accepted());
+    auto const denied = d.decide(call("u"), ipybox::deny_approval{});
+    CHECK_FALSE(denied.accepted());
+    CHECK(denied.by == decided_by::policy);
+    CHECK(denied.made.reason() == "this application approves nothing");
+    CHECK(d.decide(call(), [](approval_request r) { r.accept(); }).accepted());
+    auto const edited = d.decide(call(), [](approval_request const& r) -> awaitable<decision> {
+        auto const here = co_await asio::this_coro::executor;
+        co_await asio::post(here, asio::use_awaitable);
+        auto arguments = r.arguments();
+        arguments["a"] = 2;
+        co_return decision::accept(std::move(arguments));
+    });
+    REQUIRE(edited.made.edited_arguments());
+    CHECK(*edited.made.edited_arguments() == json{{"a", 2}});
+    CHECK(d.funnel->waiting() == 0);
+}
+
+TEST_CASE("W20: without a policy, everything is rejected") {
+    desk d;
+    auto const said = d.decide(call());
+    CHECK_FALSE(said.accepted());
+    CHECK(said.made.reason() == "this application has no approval policy");
+    for (auto const kind :
+         {approval_kind::shell, approval_kind::shell_magic, approval_kind::package, approval_kind::server})
+        CHECK_FALSE(d.decide({.kind = kind}).accepted());
+}
+
+TEST_CASE("W20: code that asks again and again is asked about once") {
+    desk d;
+    int asked = 0;
+    any_approval const policy([&asked](approval_request const&) {
+        ++asked;
+        return decision::reject("no");
+    });
+    for (int i = 0; i < 5; ++i) CHECK_FALSE(d.decide(call(), policy).accepted());
+    CHECK(asked == 1);
+    CHECK(d.decide(call(), policy).by == decided_by::repetition);
+    CHECK_FALSE(d.decide(call("t", {{"a", 2}}), policy).accepted());
+    CHECK(asked == 2);
+    CHECK_FALSE(d.decide(call("t", {{"a", 1}}, "c2"), policy).accepted());
+    CHECK(asked == 3);
+}
+
+TEST_CASE("funnel: exceptions, dropped requests and edited arguments of what has none reject") {
+    desk d;
+    CHECK(d.decide(call("a"), [](approval_request) -> decision {
+               throw std::runtime_error("no dialog");
+           }).made.reason() == "the approval policy failed: no dialog");
+    CHECK(d.decide(call("b"), [](approval_request) {}).made.reason() == "nobody answered the approval request");
+    CHECK(contains(d.decide(shell("ls"), [](approval_request r) { r.accept(json::object()); }).made.reason(),
+                   "a shell command has none"));
+    // A stream that is left drops what it has not read.
+    keeper stream;
+    auto const index = d.begin(call("c"), stream.policy());
+    d.run(1ms);
+    REQUIRE(stream.kept.size() == 1);
+    stream.kept.clear();
+    d.run();
+    CHECK(d.said[index]->made.reason() == "nobody answered the approval request");
+}
+
+TEST_CASE("W5: no decision is left open for somebody else, and a request knows only its own answer") {
+    desk d;
+    keeper stream;
+    auto const first = d.begin(call("mine", {{"a", 1}}), stream.policy());
+    auto const second = d.begin(call("other", {{"a", 1}}), stream.policy());
+    d.run(1ms);
+    REQUIRE(stream.kept.size() == 2);
+    CHECK(stream.kept[0].accept());
+    d.run(1ms);
+    REQUIRE(d.said[first]);
+    CHECK(d.said[first]->accepted());
+    CHECK_FALSE(d.said[second]); // one acceptance is for one action
+    CHECK_FALSE(stream.kept[0].accept());
+    d.funnel->cancel_cell("c1");
+    d.run();
+    CHECK(d.said[second]->by == decided_by::cancellation);
+    CHECK_FALSE(stream.kept[1].accept()); // nor can it be answered between cells
+}
+
+TEST_CASE("Q16: the policy is shown all there is to know") {
+    desk d({.approval_timeout = 1h});
+    std::optional<approval_request> seen;
+    auto subject = shell("ls");
+    subject.env = {{"A", "1"}};
+    subject.input = "in";
+    subject.code = "!ls";
+    (void)d.decide(subject, [&seen](approval_request const& r) {
+        seen = r;
+        return decision::accept();
+    });
+    REQUIRE(seen);
+    CHECK(seen->id() != 0);
+    CHECK(seen->kind() == approval_kind::shell);
+    CHECK(seen->argv() == subject.argv);
+    CHECK(seen->cwd() == "/");
+    CHECK(seen->env() == subject.env);
+    CHECK(seen->input() == "in");
+    CHECK(seen->code() == "!ls");
+    CHECK(seen->cell_id() == "c1");
+    REQUIRE(seen->deadline());
+    CHECK(*seen->deadline() > std::chrono::steady_clock::now() + 59min);
+    auto const last = seen->id();
+    (void)d.decide(call(), [&seen](approval_request const& r) {
+        seen = r;
+        return decision::accept();
+    });
+    CHECK(seen->id() > last);
+}
+
+TEST_CASE("funnel: nobody decides in time") {
+    desk d({.approval_timeout = 20ms});
+    keeper stream;
+    auto const began = std::chrono::steady_clock::now();
+    auto const said = d.decide(call(), stream.policy());
+    CHECK(said.by == decided_by::timeout);
+    CHECK(said.made.reason() == "nobody decided within 0.02 s");
+    CHECK(said.refusal() == ipybox::errc::approval_timed_out);
+    CHECK(said.waited >= 20ms);
+    CHECK(std::chrono::steady_clock::now() - began < 5s);
+    REQUIRE(stream.kept.size() == 1);
+    CHECK_FALSE(stream.kept[0].accept()); // told that it is late
+}
+
+TEST_CASE("Q10: each request has its own clock") {
+    desk d({.approval_timeout = 300ms});
+    keeper stream;
+    auto const first = d.begin(call("first"), stream.policy());
+    d.run(200ms);
+    auto const second = d.begin(call("second"), stream.policy());
+    d.run(1ms);
+    REQUIRE(stream.kept.size() == 2);
+    auto const answered = d.begin(call("third"), [](approval_request const&) { return decision::accept(); });
+    d.run(1ms);
+    CHECK(d.said[answered]); // a decision for one moves no deadline of another
+    CHECK(*stream.kept[1].deadline() - *stream.kept[0].deadline() >= 199ms);
+    d.run();
+    CHECK(d.said[first]->by == decided_by::timeout);
+    CHECK(d.said[second]->by == decided_by::timeout);
+    CHECK(d.said[first]->waited >= 300ms);
+    CHECK(d.said[second]->waited >= 300ms);
+}
+
+TEST_CASE("funnel: a policy that never comes back holds up nobody") {
+    desk d({.approval_timeout = 20ms});
+    asio::steady_timer never(d.context, 1h);
+    bool cancelled = false;
+    auto const polite = d.decide(call("a"), [&](approval_request) -> awaitable<decision> {
+        try {
+            co_await never.async_wait(asio::use_awaitable);
+        } catch (std::exception const&) {
+            cancelled = true;
+            throw;
+        }
+        co_return decision::accept();
+    });
+    CHECK(polite.by == decided_by::timeout);
+    CHECK(cancelled);
+
+    // One that does not listen to cancellation, and accepts when it is too late.
+    std::optional<bool> first;
+    auto const deaf = d.begin(call("b"), [&](approval_request request) -> awaitable<decision> {
+        co_await asio::this_coro::reset_cancellation_state([](auto) { return asio::cancellation_type::none; });
+        asio::steady_timer slow(d.context, 60ms);
+        co_await slow.async_wait(asio::use_awaitable);
+        first = request.accept();
+        co_return decision::accept();
+    });
+    d.run();
+    CHECK(d.said[deaf]->by == decided_by::timeout);
+    CHECK(d.said[deaf]->waited < 60ms);
+    REQUIRE(first);
+    CHECK_FALSE(*first);
+}
+
+TEST_CASE("funnel: an answer that was first counts, also when its time is over as it arrives") {
+    desk d({.approval_timeout = 10ms});
+    keeper stream;
+    auto const index = d.begin(call(), stream.policy());
+    d.run(1ms);
+    REQUIRE(stream.kept.size() == 1);
+    CHECK(stream.kept[0].accept());
+    std::this_thread::sleep_until(*stream.kept[0].deadline() + 1ms); // both are ready now
+    d.run();
+    CHECK(d.said[index]->accepted());
+}
+
+TEST_CASE("funnel: the number of those that wait is told when it changes") {
+    desk d({.approve_tool_calls = false});
+    keeper stream;
+    (void)d.decide(call(), stream.policy());
+    CHECK(d.counts.empty()); // nobody was asked
+    for (auto const* const line : {"a", "b", "c"}) d.begin(shell(line), stream.policy());
+    d.run(1ms);
+    CHECK(d.counts == std::vector<std::size_t>{1, 2, 3});
+    CHECK(d.funnel->waiting() == 3);
+    stream.kept[1].accept();
+    d.run(1ms);
+    CHECK(d.funnel->waiting() == 2);
+    d.funnel->cancel_all();
+    d.run();
+    CHECK(d.counts == std::vector<std::size_t>{1, 2, 3, 2, 1, 0});
+}
+
+TEST_CASE("funnel: the end of a cell rejects what it waits for, and what it asks for later") {
+    desk d;
+    keeper stream;
+    auto const mine = d.begin(call("a"), stream.policy());
+    auto const other = d.begin(call("a", {{"a", 1}}, "c2"), stream.policy());
+    d.run(1ms);
+    d.funnel->cancel_cell("c1");
+    d.run(1ms);
+    REQUIRE(d.said[mine]);
+    CHECK(d.said[mine]->by == decided_by::cancellation);
+    CHECK_FALSE(d.said[other]);
+    CHECK_FALSE(stream.kept[0].accept());
+    CHECK(d.decide(call("b"), ipybox::auto_approval{}).by == decided_by::cancellation);
+    stream.kept[1].accept();
+    d.run();
+    CHECK(d.said[other]->accepted());
+}
+
+TEST_CASE("funnel: cancelling a decision that waits rejects it") {
+    desk d;
+    keeper stream;
+    asio::cancellation_signal signal;
+    auto const waiting = d.begin(call(), stream.policy(), signal.slot());
+    d.run(1ms);
+    signal.emit(asio::cancellation_type::terminal);
+    d.run();
+    CHECK(d.said[waiting]->by == decided_by::cancellation);
+    CHECK_FALSE(stream.kept[0].accept());
+    CHECK(d.counts.back() == 0);
+}
+
+TEST_CASE("funnel: may go while requests wait") {
+    desk d;
+    keeper stream;
+    auto const index = d.begin(call(), stream.policy());
+    d.run(1ms);
+    d.counts.clear();
+    d.funnel.reset();
+    d.run();
+    CHECK(d.said[index]->by == decided_by::cancellation);
+    CHECK(d.counts.empty());
+    CHECK_FALSE(stream.kept[0].accept());
+}
+
+TEST_CASE("funnel: a request may grant what comes next") {
+    desk d;
+    int asked = 0;
+    any_approval const policy([&asked](approval_request const& r) {
+        ++asked;
+        r.accept_and_grant(grant::this_tool(*r.subject()).at_most(3));
+    });
+    for (int i = 0; i < 3; ++i) CHECK(d.decide(call("t", {{"a", i}}), policy).accepted());
+    CHECK(asked == 1);
+    CHECK(d.decide(call("t", {{"a", 9}}), policy).granted == 2u);
+    CHECK(asked == 2);
+    CHECK(d.funnel->revoke(2));
+    CHECK_FALSE(d.funnel->revoke(2));
+    auto const number = d.funnel->give(grant::exactly(shell("ls")));
+    CHECK(d.decide(shell("ls")).detail == "grant " + std::to_string(number));
+    CHECK_FALSE(d.decide(shell("ls -l")).accepted());
+}
+
+TEST_CASE("funnel: arguments beyond reading are not asked, nor written down") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.path() / "audit.jsonl";
+    desk d({.approve_tool_calls = false, .audit = audit_log::open({.file = file}).value()});
+    auto abyss = json::parse(std::string(200'000, '[') + std::string(200'000, ']'));
+    auto subject = call();
+    subject.arguments = std::make_shared<json const>(std::move(abyss));
+    CHECK(d.decide(subject, ipybox::auto_approval{}).by == decided_by::limit);
+    auto const all = records(file);
+    REQUIRE(all.size() == 2);
+    CHECK_FALSE(all[0].contains("arguments"));
+    CHECK(all[1]["by"] == "limit");
+}
+
+TEST_CASE("Q16: requests, decisions and outcomes are on record") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.path() / "audit.jsonl";
+    approval_settings settings{.approve_shell_cmds = false, .calls_per_cell = 5};
+    settings.audit = audit_log::open({.file = file}).value();
+    settings.rules = ipybox::approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
+    desk d(settings);
+    (void)d.decide(shell("ls"));
+    (void)d.decide(shell("rm x"));
+    (void)d.decide(call("a"), [](approval_request const&) { return decision::reject("no"); });
+    (void)d.decide(call("a"));
+    (void)d.decide(call("b"), ipybox::auto_approval{});
+    (void)d.decide(call("b"), ipybox::auto_approval{});
+    auto all = records(file);
+    REQUIRE(all.size() == 12);
+    std::vector<std::string> by;
+    for (std::size_t i = 0; i < all.size(); i += 2) {
+        CHECK(all[i]["record"] == "request");
+        CHECK(all[i + 1]["record"] == "decision");
+        CHECK(all[i]["id"] == all[i + 1]["id"]);
+        by.push_back(all[i + 1]["decision"].get<std::string>() + " " + all[i + 1]["by"].get<std::string>());
+    }
+    CHECK(by == std::vector<std::string>{"accept switched_off", "reject rule", "reject policy", "reject repetition",
+                                         "accept policy", "reject budget"});
+    auto const id = all[0]["id"].get<std::uint64_t>();
+    CHECK(d.funnel->finished(id, {.status = ipybox::exit_status{0, {}}}));
+    all = records(file);
+    CHECK(all.back()["record"] == "outcome");
+    CHECK(all.back()["id"] == id);
+}
+
+TEST_CASE("funnel: what cannot be recorded is rejected, and grants nothing") {
+    desk d({.audit = audit_log::open({.file = "/dev/full"}).value()});
+    int asked = 0;
+    any_approval const policy([&asked](approval_request const& r) {
+        ++asked;
+        r.accept_and_grant(grant::tool("*"));
+    });
+    auto const said = d.decide(call(), policy);
+    CHECK(said.by == decided_by::audit);
+    CHECK_FALSE(said.accepted());
+    CHECK(contains(said.made.reason(), "No space left"));
+    CHECK(asked == 0);
+    CHECK_FALSE(d.funnel->finished(1, {}));
+
+    desk off({.approve_tool_calls = false, .audit = audit_log::open({.file = "/dev/full"}).value()});
+    CHECK(off.decide(call()).by == decided_by::audit); // an action that nobody was asked about is no less an action
+
+    int told = 0;
+    desk lenient(
+        {.audit =
+             audit_log::open({.file = "/dev/full", .on_failure = [&told](ipybox::error const&) { ++told; }}).value()});
+    CHECK(lenient.decide(call(), policy).accepted());
+    CHECK(told == 2);
+}
+
+TEST_CASE("funnel: many at once, answered by several threads", "[tsan]") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.path() / "audit.jsonl";
+    desk d({.approval_timeout = 1h, .audit = audit_log::open({.file = file}).value()});
+    std::mutex mutex;
+    std::vector<approval_request> waiting;
+    any_approval const policy([&](approval_request request) {
+        std::lock_guard const lock(mutex);
+        waiting.push_back(std::move(request));
+    });
+    constexpr int requests = 120;
+    for (int i = 0; i < requests; ++i) d.begin(call("t", {{"a", i}}), policy);
+    std::vector<std::thread> answering;
+    for (int t = 0; t < 3; ++t) {
+        answering.emplace_back([&, t] {
+            for (int answered = 0; answered < requests / 3;) {
+                std::unique_lock lock(mutex);
+                if (waiting.empty()) {
+                    lock.unlock();
+                    std::this_thread::yield();
+                    continue;
+                }
+                auto const request = std::move(waiting.back());
+                waiting.pop_back();
+                lock.unlock();
+                ++answered;
+                if (t == 0) request.accept();
+                if (t == 1) request.accept_and_grant(grant::exactly(*request.subject()));
+                // the third one drops them
+            }
+        });
+    }
+    d.run();
+    for (auto& thread : answering) thread.join();
+    int accepted = 0;
+    for (auto const& said : d.said) {
+        REQUIRE(said);
+        accepted += said->accepted() ? 1 : 0;
+    }
+    CHECK(accepted == requests / 3 * 2);
+    CHECK(d.funnel->waiting() == 0);
+    CHECK(records(file).size() == 2 * requests);
+}
+
+TEST_CASE("funnel: the clock and other threads answer at the same time, and agree", "[tsan]") {
+    for (int round = 0; round < 30; ++round) {
+        desk d({.approval_timeout = 2ms});
+        std::thread answering;
+        std::optional<bool> first;
+        auto const index = d.begin(call(), [&](approval_request request) {
+            answering = std::thread([&first, request = std::move(request)] {
+                std::this_thread::sleep_until(*request.deadline());
+                first = request.accept();
+            });
+        });
+        d.run();
+        answering.join();
+        REQUIRE(d.said[index]);
+        REQUIRE(first);
+        CHECK(d.said[index]->accepted() == *first); // who is told that it was first was first
+        CHECK((d.said[index]->by == decided_by::policy) == *first);
+    }
+}

@@ -1,0 +1,270 @@
+#include <ipybox/approval/approval_request.hpp>
+#include <ipybox/approval/decision_line.hpp>
+#include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/grants.hpp>
+
+#include <support/catch.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace {
+
+using namespace std::chrono_literals;
+using ipybox::approval_kind;
+using ipybox::approval_request;
+using ipybox::approval_subject;
+using ipybox::comparison;
+using ipybox::decision_from_json;
+using ipybox::grant;
+using ipybox::grants;
+using nlohmann::json;
+
+approval_subject call(std::string server, std::string tool, json arguments = json::object(), std::string cell = "c1") {
+    return {.server = std::move(server),
+            .tool = std::move(tool),
+            .arguments = std::make_shared<json const>(std::move(arguments)),
+            .cell_id = std::move(cell)};
+}
+
+approval_subject shell(std::string line, std::string cwd = "/work") {
+    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = std::move(cwd)};
+}
+
+grants::clock::time_point const start{};
+
+} // namespace
+
+TEST_CASE("grant: as an application writes them") {
+    auto const subject = call("github", "search");
+    approval_request const request(subject);
+    //! [grants]
+    // this tool for ten minutes
+    request.accept_and_grant(grant::this_tool(*request.subject()).lasting(10min));
+    // this exact command, or this exact call, for this session
+    request.accept_and_grant(grant::exactly(*request.subject()));
+    // `pay.*` where `amount <= 100`, at most twice
+    request.accept_and_grant(grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2));
+    //! [grants]
+    REQUIRE(request.pending_answer()->decided());
+    CHECK(request.pending_answer()->decided()->granted()->lifetime() == 10min); // the first answer counts
+}
+
+TEST_CASE("grant: this tool for ten minutes") {
+    grants given;
+    CHECK(given.add(grant::this_tool(call("github", "search")).lasting(10min), start) == 1);
+    CHECK(given.use(call("github", "search", {{"q", "x"}}), start) == 1u);
+    CHECK(given.use(call("github", "search", {{"q", "y"}}), start + 10min - 1ms) == 1u);
+    CHECK_FALSE(given.use(call("github", "delete"), start));
+    CHECK_FALSE(given.use(call("github", "search"), start + 10min));
+    CHECK(given.size(start) == 1);
+    CHECK(given.size(start + 10min) == 0);
+}
+
+TEST_CASE("grant: this exact command for this session") {
+    grants given;
+    given.add(grant::exactly(shell("ls -l")), start);
+    CHECK(given.use(shell("ls -l"), start + 1000h));
+    CHECK_FALSE(given.use(shell("ls -l "), start));
+    CHECK_FALSE(given.use(shell("ls -l; rm x"), start));
+    CHECK_FALSE(given.use(shell("ls -l", "/etc"), start));
+    auto other = shell("ls -l");
+    other.env["LD_PRELOAD"] = "/work/evil.so";
+    CHECK_FALSE(given.use(other, start));
+    other = shell("ls -l");
+    other.input = "x";
+    CHECK_FALSE(given.use(other, start));
+    other = shell("ls -l");
+    other.kind = approval_kind::shell_magic;
+    CHECK_FALSE(given.use(other, start));
+    other = shell("ls -l");
+    other.cell_id = "another";
+    other.code = "another";
+    other.id = 99;
+    CHECK(given.use(other, start)); // who asks is not part of it
+}
+
+TEST_CASE("grant: an exact call has exactly these arguments") {
+    grants given;
+    given.add(grant::exactly(call("pay", "send", {{"amount", 5}})), start);
+    CHECK(given.use(call("pay", "send", {{"amount", 5}}), start));
+    CHECK(given.use(call("pay", "send", {{"amount", 5.0}}), start));
+    CHECK_FALSE(given.use(call("pay", "send", {{"amount", "5"}}), start));
+    CHECK_FALSE(given.use(call("pay", "send", {{"amount", 5}, {"to", "eve"}}), start));
+    CHECK_FALSE(given.use({.server = "pay", .tool = "send"}, start));
+}
+
+TEST_CASE("grant: small payments, at most twice") {
+    grants given;
+    given.add(grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2), start);
+    CHECK_FALSE(given.use(call("pay", "send", {{"amount", 101}}), start));
+    CHECK_FALSE(given.use(call("pay", "send", {{"amount", "5"}}), start));
+    CHECK_FALSE(given.use(call("pay", "send", {{"amount", true}}), start));
+    CHECK_FALSE(given.use(call("pay", "send"), start));
+    CHECK(given.use(call("pay", "send", {{"amount", 100}}), start));
+    CHECK(given.use(call("pay", "refund", {{"amount", -5}}), start));
+    CHECK_FALSE(given.use(call("pay", "send", {{"amount", 1}}), start));
+    CHECK(given.size(start) == 0);
+}
+
+TEST_CASE("grant: one for a cell covers that cell alone") {
+    grants given;
+    given.add(grant::tool("a.*").in_this_cell(), start, "c1");
+    given.add(grant::tool("b.*").in_this_cell(), start);
+    CHECK(given.use(call("a", "t"), start));
+    CHECK_FALSE(given.use(call("a", "t", json::object(), "c2"), start));
+    CHECK_FALSE(given.use(call("b", "t"), start));
+    CHECK_FALSE(given.use(call("b", "t", json::object(), ""), start)); // no cell is no cell's name
+    given.end_cell("c1");
+    CHECK_FALSE(given.use(call("a", "t"), start));
+}
+
+TEST_CASE("grants: one without a count is used before one with a count; each can be taken back") {
+    grants given;
+    auto const counted = given.add(grant::tool("a.*").at_most(1), start);
+    auto const free = given.add(grant::tool("a.*"), start);
+    CHECK(given.use(call("a", "t"), start) == free);
+    CHECK(given.revoke(free));
+    CHECK_FALSE(given.revoke(free));
+    CHECK(given.use(call("a", "t"), start) == counted);
+    CHECK_FALSE(given.use(call("a", "t"), start));
+    given.add(grant::tool("a.*"), start);
+    given.clear();
+    CHECK_FALSE(given.use(call("a", "t"), start));
+    CHECK_FALSE(given.use(call("a", "t"), start));
+}
+
+TEST_CASE("grants: no time and no uses cover nothing") {
+    grants given;
+    given.add(grant::tool("a.*").lasting(0ms), start);
+    given.add(grant::tool("a.*").lasting(-1h), start);
+    given.add(grant::tool("a.*").at_most(0), start);
+    CHECK_FALSE(given.use(call("a", "t"), start));
+    given.add(grant::tool("a.*").lasting(std::chrono::milliseconds::max()), start); // does not overflow
+    CHECK(given.use(call("a", "t"), start + 24h));
+}
+
+TEST_CASE("grant: to JSON and back") {
+    auto odd = shell("ls \xff");
+    odd.env = {{"A", "1"}, {"B", std::nullopt}, {"base64:C", "\xfe"}};
+    odd.input = "in";
+    for (auto const& given :
+         {grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2).lasting(1500ms).in_this_cell(),
+          grant::this_tool(call("a.b", "c*d")), grant::exactly(call("pay", "send", {{"amount", 5}})),
+          grant::exactly(shell("ls")), grant::exactly(odd)}) {
+        auto const text = given.to_json().dump();
+        CAPTURE(text);
+        auto const back = grant::from_json(json::parse(text));
+        REQUIRE(back);
+        CHECK(back->to_json().dump() == text);
+        for (auto const& subject : {call("pay", "send", {{"amount", 5}}), call("pay", "x", {{"amount", 200}}),
+                                    call("a.b", "c*d"), call("a", "b.c*d"), call("a.b", "cxd"), shell("ls"), odd})
+            CHECK(back->covers(subject) == given.covers(subject));
+        CHECK(back->uses() == given.uses());
+        CHECK(back->lifetime() == given.lifetime());
+        CHECK(back->scope() == given.scope());
+    }
+}
+
+TEST_CASE("grant: is read strictly") {
+    for (auto const* const text : {"true",
+                                   "{}",
+                                   R"({"tool":"pay"})",
+                                   R"({"tool":"pay.*","uses":0})",
+                                   R"({"tool":"pay.*","uses":-1})",
+                                   R"({"tool":"pay.*","uses":1.5})",
+                                   R"({"tool":"pay.*","uses":"2"})",
+                                   R"({"tool":"pay.*","seconds":0})",
+                                   R"({"tool":"pay.*","seconds":"600"})",
+                                   R"({"tool":"pay.*","seconds":1e300})",
+                                   R"({"tool":"pay.*","scope":"ever"})",
+                                   R"({"tool":"pay.*","where":{}})",
+                                   R"({"tool":"pay.*","where":[{}]})",
+                                   R"({"tool":"pay.*","expires":5})",
+                                   R"({"tool":["pay.*"]})",
+                                   R"({"action":{"kind":"shell","argv":"ls"}})",
+                                   R"({"action":{"argv":["ls"]}})",
+                                   R"({"action":{"kind":"tool"},"tool":"pay.*"})",
+                                   R"({"action":{"kind":"shell","argv":["ls"],"where":[]}})",
+                                   R"({"action":{"kind":"shell","argv":["ls"],"env":{"A":1}}})"}) {
+        CAPTURE(text);
+        auto const wrong = grant::from_json(json::parse(text));
+        REQUIRE_FALSE(wrong);
+        CHECK(wrong.error() == ipybox::errc::invalid_argument);
+        CHECK(wrong.error().text().starts_with("grant"));
+    }
+}
+
+TEST_CASE("decision_from_json: accepts, rejects, edits, grants") {
+    auto const accepted = decision_from_json(R"({"id":7,"decision":"accept"})");
+    REQUIRE(accepted);
+    CHECK(accepted->id == 7);
+    CHECK(accepted->made.accepted());
+
+    auto const edited = decision_from_json(R"( {"decision":"accept","id":7,"arguments":{"q":"y"}} )");
+    REQUIRE(edited);
+    CHECK(*edited->made.edited_arguments() == json{{"q", "y"}});
+
+    auto const rejected = decision_from_json(R"({"id":7,"decision":"reject","reason":"too much"})");
+    REQUIRE(rejected);
+    CHECK_FALSE(rejected->made.accepted());
+    CHECK(rejected->made.reason() == "too much");
+
+    auto const granted = decision_from_json(R"({"id":7,"decision":"accept","grant":{"tool":"pay.*","uses":2}})");
+    REQUIRE(granted);
+    REQUIRE(granted->made.granted());
+    CHECK(granted->made.granted()->uses() == 2u);
+}
+
+TEST_CASE("W7: nothing that merely looks like a yes approves") {
+    for (auto const* const text : {"true",
+                                   "\"accept\"",
+                                   "accept",
+                                   "yes",
+                                   "y",
+                                   "1",
+                                   "",
+                                   "null",
+                                   "[]",
+                                   "{}",
+                                   R"({"decision":"accept"})",
+                                   R"({"id":7})",
+                                   R"({"id":7,"decision":true})",
+                                   R"({"id":7,"decision":1})",
+                                   R"({"id":7,"decision":"yes"})",
+                                   R"({"id":7,"decision":"no"})",
+                                   R"({"id":7,"decision":"Accept"})",
+                                   R"({"id":7,"decision":"accept "})",
+                                   R"({"id":7,"decision":["accept"]})",
+                                   R"({"id":7,"accept":true})",
+                                   R"({"id":"7","decision":"accept"})",
+                                   R"({"id":7.0,"decision":"accept"})",
+                                   R"({"id":-7,"decision":"accept"})",
+                                   R"({"id":0,"decision":"accept"})",
+                                   R"({"id":7,"decision":"reject","decision":"accept"})",
+                                   R"({"id":7,"id":8,"decision":"accept"})",
+                                   R"({"id":7,"decision":"accept","reason":"r"})",
+                                   R"({"id":7,"decision":"accept","arguments":null})",
+                                   R"({"id":7,"decision":"accept","arguments":[1]})",
+                                   R"({"id":7,"decision":"reject","arguments":{}})",
+                                   R"({"id":7,"decision":"reject","grant":{"tool":"a.b"}})",
+                                   R"({"id":7,"decision":"accept","grant":true})",
+                                   R"({"id":7,"decision":"accept","grant":{"tool":"a.b","tool":"*.*"}})",
+                                   R"({"id":7,"decision":"accept","remember":true})",
+                                   R"({"id":7,"decision":"accept"}{"id":8,"decision":"accept"})",
+                                   R"({"id":7,"decision":"accept"},)",
+                                   R"({"id":7,"decision":"accept")",
+                                   "{\"id\":7,\"decision\":\"acc\xff"
+                                   "ept\"}"}) {
+        CAPTURE(text);
+        auto const read = decision_from_json(text);
+        REQUIRE_FALSE(read);
+        CHECK(read.error() == ipybox::errc::invalid_argument);
+        CHECK_FALSE(read.error().text().empty());
+    }
+    CHECK_FALSE(decision_from_json(std::string(100'000, '[')));
+}

@@ -1,0 +1,354 @@
+#include <ipybox/approval/approval_rules.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/scratch_dir.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using ipybox::approval_kind;
+using ipybox::approval_rules;
+using ipybox::approval_subject;
+using ipybox::rule_effect;
+using ipybox::test::contains;
+using nlohmann::json;
+
+approval_rules rules_of(std::string_view text) {
+    auto read = approval_rules::parse(text);
+    if (!read) FAIL(read.error().text());
+    return *read;
+}
+
+approval_subject call(std::string server, std::string tool, json arguments = json::object()) {
+    return {.server = std::move(server),
+            .tool = std::move(tool),
+            .arguments = std::make_shared<json const>(std::move(arguments))};
+}
+
+approval_subject shell(std::string line) {
+    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/work"};
+}
+
+std::string effect(approval_rules const& rules, approval_subject const& subject) {
+    switch (rules.judge(subject).effect) {
+    case rule_effect::allow: return "allow";
+    case rule_effect::ask: return "ask";
+    case rule_effect::deny: return "deny";
+    }
+    return "?";
+}
+
+std::string effect(approval_rules const& rules, std::string line) { return effect(rules, shell(std::move(line))); }
+
+} // namespace
+
+TEST_CASE("rules: none ask") {
+    CHECK(effect(approval_rules(), call("a", "b")) == "ask");
+    CHECK(effect(rules_of("{}"), call("a", "b")) == "ask");
+    CHECK(effect(rules_of(R"({"allow":[],"ask":[],"deny":[]})"), "ls") == "ask");
+}
+
+TEST_CASE("rules: deny beats ask beats allow, for tools") {
+    auto const rules = rules_of(R"({
+        "allow": [{"tool": "github.*"}, {"tool": "pay.*", "where": [{"path": "amount", "op": "<=", "value": 100}]}],
+        "ask": [{"tool": "github.create_*"}],
+        "deny": [{"tool": "*.delete_*", "reason": "nothing is deleted here"}]
+    })");
+    CHECK(effect(rules, call("github", "search")) == "allow");
+    CHECK(effect(rules, call("github", "create_issue")) == "ask");
+    CHECK(effect(rules, call("github", "delete_repo")) == "deny");
+    CHECK(effect(rules, call("other", "search")) == "ask");
+    CHECK(effect(rules, call("pay", "send", {{"amount", 100}})) == "allow");
+    CHECK(effect(rules, call("pay", "send", {{"amount", 101}})) == "ask");
+    CHECK(effect(rules, call("pay", "send", {{"amount", "1"}})) == "ask");
+    CHECK(effect(rules, call("pay", "send")) == "ask");
+
+    auto const denied = rules.judge(call("github", "delete_repo"));
+    CHECK(denied.rule == "deny[0]");
+    CHECK(denied.reason == "nothing is deleted here");
+    CHECK(rules.judge(call("pay", "send", {{"amount", 1}})).rule == "allow[1]");
+}
+
+TEST_CASE("rules: what may be denied is not allowed") {
+    auto const rules = rules_of(R"({
+        "allow": [{"tool": "pay.*"}],
+        "deny": [{"tool": "pay.*", "where": [{"path": "amount", "op": ">", "value": 100}]}]
+    })");
+    CHECK(effect(rules, call("pay", "send", {{"amount", 101}})) == "deny");
+    CHECK(effect(rules, call("pay", "send", {{"amount", 100}})) == "allow");
+    CHECK(effect(rules, call("pay", "send", {{"amount", "101"}})) == "ask"); // a server may take it for a number
+    CHECK(effect(rules, call("pay", "send")) == "ask");
+}
+
+TEST_CASE("rules: servers and packages have rules of their own") {
+    auto const rules = rules_of(R"({
+        "allow": [{"kind": "package", "argv": ["*", "install", "numpy"]}, {"kind": "server", "server": "fetch"}],
+        "deny": [{"kind": "package", "argv": ["*", "install", "git+*"]}, {"kind": "server", "server": "evil*"}]
+    })");
+    auto const package = [](std::string name) {
+        return approval_subject{.kind = approval_kind::package, .argv = {"pip", "install", std::move(name)}};
+    };
+    CHECK(effect(rules, package("numpy")) == "allow");
+    CHECK(effect(rules, package("git+https://x/y")) == "deny");
+    CHECK(effect(rules, package("numpy; rm")) == "ask"); // one word, as no shell reads it
+    CHECK(effect(rules, {.kind = approval_kind::server, .server = "fetch"}) == "allow");
+    CHECK(effect(rules, {.kind = approval_kind::server, .server = "evil2"}) == "deny");
+    CHECK(effect(rules, call("fetch", "fetch")) == "ask");
+    CHECK(effect(rules_of(R"({"deny":[{"kind":"package"}]})"), package("numpy")) == "deny");
+    CHECK(effect(rules_of(R"({"allow":[{"kind":"package"}]})"), package("numpy")) == "allow");
+}
+
+TEST_CASE("rules: each part of a shell line has to be allowed, one that is denied denies it") {
+    auto const rules = rules_of(R"({
+        "allow": [{"argv": ["ls", "**"]}, {"argv": ["git", "status"]}, {"argv": ["grep", "*", "**"]}, {"argv": ["stat", "**"]}],
+        "ask": [{"argv": ["stat", "/secret*", "**"]}],
+        "deny": [{"argv": ["rm", "**"], "reason": "nothing is removed"}, {"argv": ["git", "push", "**"]}]
+    })");
+    for (auto const* const line :
+         {"ls", "ls -l x", "ls -l | grep x", "git status && ls; ls & ls\nls", "(ls; git status)", "ls $(ls)", "ls `ls`",
+          "ls *.py ~ $HOME", "ls 2>/dev/null", "ls 2>&1", "sh -c 'ls; git status'", "ls # rm x"}) {
+        CAPTURE(line);
+        CHECK(effect(rules, line) == "allow");
+    }
+    for (auto const* const line : {"cat x",
+                                   "ls; cat x",
+                                   "ls && git status -s",
+                                   "git",
+                                   "git stat",
+                                   "/tmp/ls",
+                                   "./ls",
+                                   "ls > f",
+                                   "ls >> f",
+                                   "ls < f",
+                                   "X=1 ls",
+                                   "X=1",
+                                   "LD_PRELOAD=x ls",
+                                   "$x",
+                                   "ls $(cat x)",
+                                   "ls <(ls)",
+                                   "cat <<E\nx\nE",
+                                   "if ls; then ls; fi",
+                                   "! ls",
+                                   "time ls",
+                                   "ls \\\n",
+                                   "git $x",
+                                   "grep $x y",
+                                   "stat /secret/x",
+                                   "stat '/secret'",
+                                   "stat $x",
+                                   "ls | stat /secret",
+                                   "",
+                                   "# nothing",
+                                   "ls &> f",
+                                   "f() { ls; }; f",
+                                   "sh -c \"$x\"",
+                                   "sh -c ls x",
+                                   "bash -lc ls",
+                                   "sh",
+                                   "ls() { git; }; ls"}) {
+        CAPTURE(line);
+        CHECK(effect(rules, line) == "ask");
+    }
+    for (auto const* const line : {"rm x",
+                                   "ls; rm x",
+                                   "ls | rm x",
+                                   "ls && rm x",
+                                   "ls || rm x",
+                                   "ls & rm x",
+                                   "ls\nrm x",
+                                   "(rm x)",
+                                   "ls $(rm x)",
+                                   "ls \"$(rm x)\"",
+                                   "ls `rm x`",
+                                   "X=$(rm x)",
+                                   "X=1 rm x",
+                                   "rm x > f",
+                                   "/bin/rm x",
+                                   "../rm x",
+                                   "r\\m x",
+                                   "'rm' x",
+                                   "sh -c 'rm x'",
+                                   "sh -c 'sh -c \"rm x\"'",
+                                   "env rm x",
+                                   "env -i A=1 rm x",
+                                   "nohup nice rm x",
+                                   "xargs -n1 rm",
+                                   "find . -exec rm {} +",
+                                   "bash -lc 'rm x'",
+                                   "eval rm x",
+                                   "eval 'ls; rm x'",
+                                   "sudo -u x /bin/rm x",
+                                   "command rm",
+                                   "for i in 1; do rm $i; done",
+                                   "if rm x; then ls; fi",
+                                   "! rm x",
+                                   "ls <(rm x)",
+                                   "ls \\\n; rm x",
+                                   "git push",
+                                   "git push --force",
+                                   "git pus'h' x",
+                                   "timeout 5 sh -c 'rm x'",
+                                   "sh -c \"r'm'\" x"}) {
+        CAPTURE(line);
+        CHECK(effect(rules, line) == "deny");
+    }
+    CHECK(rules.judge(shell("ls; rm x")).reason == "nothing is removed");
+    CHECK(rules.judge(shell("ls | git status")).rule == "allow[0], allow[1]");
+    CHECK(contains(rules.judge(shell("if ls; then ls; fi")).reason, "reserved word if"));
+}
+
+TEST_CASE("rules: a word that a shell computes may be what is denied") {
+    auto const rules = rules_of(R"({"allow":[{"argv":["git","**"]}],"deny":[{"argv":["git","push","**"]}]})");
+    CHECK(effect(rules, "git status") == "allow");
+    CHECK(effect(rules, "git $x") == "ask");
+    CHECK(effect(rules, "git pu*") == "ask");
+    CHECK(effect(rules, "git {push,status}") == "ask");
+    CHECK(effect(rules, "git status $x") == "allow");
+    CHECK(effect(rules, "git push $x") == "deny");
+    CHECK(effect(rules_of(R"({"allow":[{"argv":["a","**"]}],"deny":[{"argv":["a"]}]})"), "a $x") == "ask");
+}
+
+TEST_CASE("rules: a pattern for any program does not stand for those that run others") {
+    auto const rules = rules_of(R"({"allow":[{"argv":["*","**"]}]})");
+    for (auto const* const line : {"ls x", "make_it", "mypython x"}) CHECK(effect(rules, line) == "allow");
+    for (auto const* const line :
+         {"env ls", "python3 x.py", "python3.11 x", "/usr/bin/python -c x", "bash x", "xargs ls", "eval ls", ". x",
+          "source x", "find . -delete", "sudo ls", "alias a=b", "export A=1"}) {
+        CAPTURE(line);
+        CHECK(effect(rules, line) == "ask");
+    }
+    CHECK(effect(rules_of(R"({"allow":[{"argv":["python3","x.py"]}]})"), "python3 x.py") == "allow");
+    CHECK(effect(rules_of(R"({"allow":[{"kind":"shell"}]})"), "ls") == "allow");
+    CHECK(effect(rules_of(R"({"allow":[{"kind":"shell"}]})"), "sudo ls") == "ask");
+}
+
+TEST_CASE("rules: long lines are judged in little time") {
+    auto const rules = rules_of(R"({"allow":[{"argv":["env","**"]}],"deny":[{"argv":["rm","**"]}]})");
+    std::string words = "env";
+    for (int i = 0; i < 50'000; ++i) words += " 'a b'";
+    CHECK(effect(rules, words) == "allow");
+    CHECK(effect(rules, words + " rm") == "deny");
+    std::string nested = "rm";
+    for (int i = 0; i < 6; ++i) nested = "env sh -c \"" + nested + "\" a";
+    CHECK(effect(rules, nested) != "allow");
+}
+
+TEST_CASE("rules: variables have to be named") {
+    auto const rules = rules_of(R"({"allow":[{"argv":["ls"],"env":["LC_*","TZ"]},{"argv":["git"]}]})");
+    CHECK(effect(rules, "ls") == "allow");
+    CHECK(effect(rules, "LC_ALL=C TZ=UTC ls") == "allow");
+    CHECK(effect(rules, "LD_PRELOAD=x ls") == "ask");
+    CHECK(effect(rules, "LC_ALL=$(git) ls") == "allow");
+    CHECK(effect(rules, "LC_ALL=$(cat) ls") == "ask");
+    CHECK(effect(rules, "LC_ALL=C") == "ask"); // for all that follows
+    auto with = shell("ls");
+    with.env["TZ"] = "UTC";
+    CHECK(effect(rules, with) == "allow");
+    with.env["PATH"] = "/work/evil";
+    CHECK(effect(rules, with) == "ask");
+    with = shell("ls");
+    with.env["LD_LIBRARY_PATH"] = std::nullopt; // removing is changing
+    CHECK(effect(rules, with) == "ask");
+    with = shell("git");
+    with.env["TZ"] = "UTC";
+    CHECK(effect(rules, with) == "ask");
+}
+
+TEST_CASE("rules: directories") {
+    auto const rules = rules_of(
+        R"({"allow":[{"argv":["make"],"cwd":"/work/*"},{"argv":["cd","**"]}],"deny":[{"argv":["rm","**"],"cwd":"/work/keep"}]})");
+    auto const in = [&rules](std::string cwd, std::string line) {
+        auto subject = shell(std::move(line));
+        subject.cwd = std::move(cwd);
+        return effect(rules, subject);
+    };
+    CHECK(in("/work/a", "make") == "allow");
+    CHECK(in("/work", "make") == "ask");
+    CHECK(in("/work/../etc", "make") == "ask");
+    CHECK(in("/work//a", "make") == "ask");
+    CHECK(in("work/a", "make") == "ask");
+    CHECK(in("", "make") == "ask");
+    CHECK(in("/work/a", "cd /etc && make") == "ask");
+    CHECK(in("/work/keep", "rm x") == "deny");
+    CHECK(in("/work/a", "rm x") == "ask");
+    CHECK(in("/work/./keep", "rm x") == "ask");
+}
+
+TEST_CASE("W10: what a magic runs is what is judged") {
+    auto const rules =
+        rules_of(R"({"allow":[{"argv":["echo","**"]},{"argv":["bash"]}],"deny":[{"argv":["rm","**"]}]})");
+    auto const magic = [&rules](std::vector<std::string> argv, std::string body) {
+        approval_subject const subject{
+            .kind = approval_kind::shell_magic, .argv = std::move(argv), .input = std::move(body)};
+        return effect(rules, subject);
+    };
+    CHECK(magic({"bash"}, "echo harmless\n") == "allow");
+    CHECK(magic({"bash"}, "echo harmless\nrm x\n") == "deny");
+    CHECK(magic({"bash", "-c", "rm x"}, "echo harmless") == "deny"); // the line runs, the body is its input
+    CHECK(magic({"bash", "-c", "cat"}, "echo harmless") == "ask");
+    CHECK(magic({"bash", "-s"}, "echo harmless") == "ask");
+    CHECK(magic({"bash", "-e"}, "rm x") == "ask");
+    CHECK(magic({"python3"}, "print(1)") == "ask");
+    CHECK(magic({"perl", "-e", "x"}, "") == "ask");
+    CHECK(magic({"echo hi"}, "") == "allow"); // a line that is all there is
+    CHECK(magic({"echo hi; rm x"}, "") == "deny");
+    CHECK(magic({}, "") == "ask");
+}
+
+TEST_CASE("rules: a file that is wrong says where") {
+    auto const problem = [](std::string_view text) {
+        auto const read = approval_rules::parse(text, "rules.json");
+        if (read) return std::string("none");
+        CHECK(read.error() == ipybox::errc::invalid_argument);
+        return read.error().text();
+    };
+    CHECK(contains(problem("{\n \"deny\": [\n  {\"tool\" 3}\n]}"), "rules.json:3:11: "));
+    CHECK(contains(problem(""), "rules.json:1:1: "));
+    CHECK(contains(problem("[]"), "rules.json: an object is wanted"));
+    CHECK(problem(R"({"alow":[]})") == "rules.json/alow: no such member is known here");
+    CHECK(problem(R"({"allow":{}})") == "rules.json/allow: an array is wanted");
+    CHECK(problem(R"({"allow":[{"tool":"a.b"},{"tool":"a"}]})") ==
+          "rules.json/allow/1/tool: \"server.tool\" is wanted, or \"server\" besides it");
+    CHECK(problem(R"({"allow":[{"tool":"a.b","where":[{"path":"x","op":"~","value":1}]}]})") ==
+          "rules.json/allow/0/where/0/op: one of ==, !=, <, <=, >, >=, in, matches, prefix is wanted");
+    CHECK(problem(R"({"ask":[{}]})") == "rules.json/ask/0/tool: a tool is wanted: \"server.tool\"");
+    CHECK(problem(R"({"deny":[{"argv":[]}]})") == "rules.json/deny/0/argv: a program is wanted");
+    CHECK(problem(R"({"deny":[{"argv":["**","a"]}]})") == "rules.json/deny/0/argv: \"**\" can only be the last");
+    CHECK(problem(R"({"deny":[{"argv":["a",1]}]})") == "rules.json/deny/0/argv: an array of texts is wanted");
+    CHECK(problem(R"({"deny":[{"argv":["a"],"env":["X"]}]})") ==
+          "rules.json/deny/0/env: only a rule that allows has it");
+    CHECK(problem(R"({"deny":[{"argv":["a"],"tool":"b.c"}]})") ==
+          "rules.json/deny/0/tool: no such member is known here");
+    CHECK(problem(R"({"deny":[{"kind":"shel"}]})") ==
+          "rules.json/deny/0/kind: one of tool, shell, shell_magic, package, server is wanted");
+    CHECK(problem(R"({"deny":[{"tool":"a.b"}],"deny":[]})") ==
+          "rules.json: a member \"deny\" stands twice in one object");
+    CHECK(contains(problem(std::string(10'000, '[')), "rules.json"));
+    CHECK(contains(problem("{\"deny\":" + std::string(1000, '[') + std::string(1000, ']') + "}"), "nest too deeply"));
+    CHECK(contains(problem(R"({"allow":[{"tool":"a.b","where":[{"path":"x","op":"<","value":1e999}]}]})"),
+                   "rules.json: "));
+}
+
+TEST_CASE("rules: from a file") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.write("rules.json", R"({"allow":[{"argv":["ls","**"]}]})");
+    auto const read = approval_rules::load(file);
+    REQUIRE(read);
+    CHECK(effect(*read, "ls x") == "allow");
+    auto const missing = approval_rules::load(scratch.path() / "none.json");
+    REQUIRE_FALSE(missing);
+    CHECK(missing.error() == ipybox::errc::io_error);
+    auto const long_file = approval_rules::load(scratch.write("long.json", std::string(2 << 20, ' ')));
+    REQUIRE_FALSE(long_file);
+    CHECK(long_file.error() == ipybox::errc::invalid_argument);
+    CHECK_FALSE(approval_rules::load(scratch.path())); // a directory
+    auto const wrong = approval_rules::load(scratch.write("wrong.json", "{\n"));
+    REQUIRE_FALSE(wrong);
+    CHECK(contains(wrong.error().text(), "wrong.json:2:1: "));
+}
