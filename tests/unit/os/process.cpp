@@ -265,6 +265,19 @@ TEST_CASE("process: signals are as new") {
     std::signal(SIGUSR1, other);
 }
 
+TEST_CASE("process: signals its whole group, also when it has ended itself") {
+    open_pipe alive;
+    auto child = start_process(shell("sleep 1000 & sleep 1000 & exit 3"), {{3, alive.to.get()}});
+    REQUIRE(child);
+    pollfd ended{child->descriptor(), POLLIN, 0};
+    REQUIRE(::poll(&ended, 1, 30'000) == 1);
+    child->signal_group(SIGTERM);
+    CHECK(alive.all() == ""); // nobody has its other end any more
+    CHECK(child->wait(0ms) == exit_status{3, {}});
+    child->signal_group(SIGKILL); // nobody is hit
+    process().signal_group(SIGKILL);
+}
+
 TEST_CASE("process: kill_tree ends everything below") {
     open_pipe alive;
     auto child =
@@ -375,6 +388,9 @@ TEST_CASE("find_program: as a shell would") {
     CHECK(find_program("plain") == runnable);
     CHECK(find_program("folder").empty());
     CHECK(find_program("absent").empty());
+    CHECK(find_program("tool", (dir.path() / "second").string()) == hidden);
+    CHECK(find_program("tool", "/no/such::" + (dir.path() / "first").string()) == tool);
+    CHECK(find_program("tool", "").empty());
     CHECK(find_program("").empty());
     CHECK(find_program(tool.string()) == tool);
     CHECK(find_program(plain.string()).empty());
