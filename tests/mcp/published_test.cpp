@@ -1,6 +1,8 @@
 #include <support/mcp_host.hpp>
 #include <support/scratch_dir.hpp>
 
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <variant>
@@ -25,12 +27,13 @@ mcp::server_params node(std::string const& package, std::vector<std::string> arg
     return params;
 }
 
-mcp::server_params sdk(mcp::negotiation how) {
+mcp::server_params sdk(mcp::negotiation how, std::vector<std::string> const& options = {}) {
     INFO("./dev setup makes this environment");
     REQUIRE(std::filesystem::exists(IPYBOX_TEST_MCP_PYTHON));
+    mcp::stdio_server server{IPYBOX_TEST_MCP_PYTHON, {(test::source_dir() / "tests/mcp/servers/sdk.py").string()}};
+    server.args.insert(server.args.end(), options.begin(), options.end());
     mcp::server_params params;
-    params.server =
-        mcp::stdio_server{IPYBOX_TEST_MCP_PYTHON, {(test::source_dir() / "tests/mcp/servers/sdk.py").string()}};
+    params.server = std::move(server);
     params.versions = how;
     return params;
 }
@@ -41,6 +44,22 @@ std::vector<std::string> names_of(result<std::vector<mcp::tool>> const& tools) {
     for (auto const& t : *tools) names.push_back(t.name);
     return names;
 }
+
+//! [registry]
+/// Registers the servers of a file and calls a tool of one of them.
+asio::awaitable<std::string> add(ipybox::mcp::server_registry& registry, std::filesystem::path const& file) {
+    auto const added = registry.add_file(file);
+    if (!added) co_return added.error().text();
+
+    nlohmann::json const arguments = {{"a", 2}, {"b", 40}};
+    ipybox::mcp::call_options options;
+    options.timeout = std::chrono::seconds(20);
+    auto const sum = co_await registry.call("calculator", "add", arguments, options);
+    if (!sum) co_return sum.error().text();                      // there is no result
+    if (sum->is_error) co_return "failed: " + joined_text(*sum); // the tool says that it failed
+    co_return joined_text(*sum);
+}
+//! [registry]
 
 template <class T>
 std::size_t count(mcp::call_result const& r) {
@@ -116,6 +135,15 @@ TEST_CASE_METHOD(mcp_host, "server-memory and server-sequential-thinking: state 
     CHECK((*r->structured_content)["thoughtHistoryLength"] == 1);
 }
 
+TEST_CASE_METHOD(mcp_host, "the registry of its page: servers of a file") {
+    test::scratch_dir const dir;
+    ::setenv("IPYBOX_TEST_SDK", (test::source_dir() / "tests/mcp/servers/sdk.py").c_str(), 1);
+    json const entry = {{"command", IPYBOX_TEST_MCP_PYTHON}, {"args", {"${IPYBOX_TEST_SDK}"}}};
+    auto const file = dir.write("mcp.json", json{{"mcpServers", {{"calculator", entry}}}}.dump());
+    CHECK(test::run(context(), add(registry(), file)) == "42");
+    CHECK(contains(test::run(context(), add(registry(), file)), "registered already"));
+}
+
 TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every way to find out") {
     struct kind {
         mcp::negotiation how;
@@ -130,7 +158,7 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every w
         auto const call = [&](std::string tool, json arguments, mcp::call_options options = {}) {
             return test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
         };
-        CHECK(names_of(test::run(context(), client.list_tools())).size() == 7);
+        CHECK(names_of(test::run(context(), client.list_tools())).size() == 8);
         CHECK(test::run(context(), client.current_session())->era == expected);
 
         auto const sum = call("add", {{"a", 2}, {"b", 40}});
@@ -157,5 +185,28 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every w
         CHECK(late.error() == errc::timed_out);
         CHECK(joined_text(call("long_text", {{"size", 5'000'000}}).value()).size() == 5'000'000);
         test::run(context(), client.stop());
+    }
+}
+
+TEST_CASE_METHOD(mcp_host, "the protocol's Python library: noisy, crashing, deaf to the end of its input") {
+    for (auto const how : {mcp::negotiation::handshake_only, mcp::negotiation::stateless_only}) {
+        CAPTURE(how);
+        auto params = sdk(how, {"--noisy", "--ignore-eof"});
+        params.stop_grace = 200ms;
+        use(params);
+        for (int i = 0; i < 3; ++i) CHECK(value("add", {{"a", i}, {"b", 40}})["result"] == 40 + i);
+        auto const crashed = failure_of("crash");
+        CHECK(crashed == errc::mcp_server_died);
+        CHECK(crashed.status().code == 9);
+        CHECK(value("add", {{"a", 2}, {"b", 40}})["result"] == 42);
+
+        auto const slow = begin("slow", {{"seconds", 60}});
+        CHECK(value("add", {{"a", 3}, {"b", 40}})["result"] == 43);
+        slow->cancel.emit(asio::cancellation_type::terminal);
+        REQUIRE(until([&] { return slow->outcome.has_value(); }));
+        CHECK(slow->outcome->error() == condition::cancelled);
+        auto const took = stop();
+        CHECK(took >= 200ms); // it had to be told
+        CHECK(took < 3s);
     }
 }

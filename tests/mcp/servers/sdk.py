@@ -1,7 +1,10 @@
-"""An MCP server of the protocol's own Python library: speaks both eras."""
+"""An MCP server of the protocol's own Python library: speaks both eras; `--noisy` and `--ignore-eof` spoil it."""
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from typing import Any
 
 import anyio
@@ -9,6 +12,13 @@ from mcp.server.mcpserver import Context, Image, MCPServer
 from pydantic import BaseModel
 
 server = MCPServer("sdk")
+output = os.dup(1)  # the library puts standard error in its place
+noisy = "--noisy" in sys.argv
+
+
+def make_noise() -> None:
+    if noisy:
+        os.write(output, b'ready!\n\n{"level": "info"}\n[1, 2]\n{"jsonrpc": "2.0", "id": 1}\n')
 
 
 class Point(BaseModel):
@@ -19,6 +29,7 @@ class Point(BaseModel):
 @server.tool()
 def add(a: int, b: int) -> int:
     """Adds two numbers."""
+    make_noise()
     return a + b
 
 
@@ -61,5 +72,14 @@ def long_text(size: int) -> str:
     return "x" * size
 
 
+@server.tool()
+def crash() -> str:
+    """Ends the server."""
+    os._exit(9)
+
+
 if __name__ == "__main__":
+    make_noise()
     server.run("stdio")
+    while "--ignore-eof" in sys.argv:
+        signal.pause()
