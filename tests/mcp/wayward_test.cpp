@@ -177,7 +177,10 @@ TEST_CASE_METHOD(mcp_host, "wayward: what cannot be started") {
     params = wayward();
     std::get<mcp::stdio_server>(params.server).working_dir = "/no/such/directory";
     use(params);
-    CHECK(failure_of("echo") == errc::mcp_start_failed);
+    auto const nowhere = failure_of("echo");
+    CHECK(nowhere == errc::mcp_start_failed);
+    CHECK(first_line(nowhere) == "the MCP server 's' cannot be started");
+    CHECK(contains(nowhere.text(), "/no/such/directory"));
 
     params = wayward({"--silent"});
     params.connect_timeout = 300ms;
@@ -200,9 +203,12 @@ TEST_CASE_METHOD(mcp_host, "wayward: a crash fails the calls that are under way;
     CHECK(value("environment")["pid"] != pid);
     CHECK(failure_of("die", {{"signal", SIGSEGV}}).status().signal == SIGSEGV);
 
-    // Between two calls, too.
-    ::kill(value("environment")["pid"].get<pid_t>(), SIGKILL);
-    REQUIRE(until([&] { return !test::run(context(), registry().list_tools("s")) || true; }));
+    // Between two calls it is noticed without any.
+    auto const last = value("environment")["pid"].get<pid_t>();
+    ::kill(last, SIGKILL);
+    REQUIRE(is_gone(last));
+    context().restart();
+    context().poll();
     CHECK(text("echo", {{"text", "b"}}) == "b");
 }
 
@@ -230,17 +236,19 @@ TEST_CASE_METHOD(mcp_host, "wayward: a line without an end is not kept for ever"
 }
 
 TEST_CASE_METHOD(mcp_host, "wayward: cancelled calls are cancelled at the server") {
-    use(wayward());
-    CHECK(text("echo", {{"text", "a"}}) == "a");
-    auto const sleeping = begin("sleep", {{"seconds", 30}});
-    CHECK(text("echo", {{"text", "b"}}) == "b");
-    sleeping->cancel.emit(asio::cancellation_type::terminal);
-    REQUIRE(until([&] { return sleeping->outcome.has_value(); }));
-    CHECK(sleeping->outcome->error() == condition::cancelled);
-    mcp::call_options options;
-    options.timeout = 50ms;
-    CHECK(failure_of("sleep", {{"seconds", 30}}, options) == errc::timed_out);
-    CHECK(value("cancelled") == 2);
+    for (auto const* const era : {"handshake", "stateless"}) {
+        use(wayward({"--era", era}));
+        CHECK(text("echo", {{"text", "a"}}) == "a");
+        auto const sleeping = begin("sleep", {{"seconds", 30}});
+        CHECK(text("echo", {{"text", "b"}}) == "b");
+        sleeping->cancel.emit(asio::cancellation_type::terminal);
+        REQUIRE(until([&] { return sleeping->outcome.has_value(); }));
+        CHECK(sleeping->outcome->error() == condition::cancelled);
+        mcp::call_options options;
+        options.timeout = 50ms;
+        CHECK(failure_of("sleep", {{"seconds", 30}}, options) == errc::timed_out);
+        CHECK(value("cancelled") == 2);
+    }
 }
 
 TEST_CASE_METHOD(mcp_host, "wayward: hundreds of calls at once") {

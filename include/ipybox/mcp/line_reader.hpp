@@ -3,6 +3,7 @@
 #include <ipybox/core/result.hpp>
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,7 +34,10 @@ class line_reader {
 
   private:
     std::size_t longest_;
-    std::unique_ptr<char[]> bytes_;
+    struct deallocate {
+        void operator()(char* bytes) const noexcept { std::free(bytes); }
+    };
+    std::unique_ptr<char, deallocate> bytes_;
     std::size_t capacity_ = 0;
     std::size_t begin_ = 0;    ///< of the next line
     std::size_t searched_ = 0; ///< up to where there is no end of it

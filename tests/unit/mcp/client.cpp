@@ -251,6 +251,16 @@ TEST_CASE_METHOD(fixture, "client: one that dies between calls is noticed") {
     CHECK(server->lives == 2);
 }
 
+TEST_CASE_METHOD(fixture, "client: who calls at the very moment of the end gets a new server") {
+    CHECK(echo("a") == "a");
+    bool stopped = false;
+    asio::co_spawn(context, client().stop(), [&](std::exception_ptr) { stopped = true; });
+    auto const after = begin("b"); // before anything could be ended
+    REQUIRE(until([&] { return stopped && after->outcome; }));
+    CHECK(said(*after->outcome) == "b");
+    CHECK(server->lives == 2);
+}
+
 TEST_CASE_METHOD(fixture, "client: one that dies while it starts") {
     server->answer = [&](json const&) -> lines {
         server->die();
@@ -329,6 +339,7 @@ TEST_CASE_METHOD(fixture, "client: deadlines in any order, and one that is not r
         return text == "never" ? lines() : good(message);
     };
     CHECK(echo("a", {.timeout = 10s}) == "a");
+    CHECK(echo("a", {.timeout = std::chrono::milliseconds::max()}) == "a"); // no clock counts so far
     auto const late = begin("never", {.timeout = 60ms});
     auto const early = begin("never", {.timeout = 20ms});
     REQUIRE(until([&] { return early->outcome.has_value(); }));

@@ -224,7 +224,6 @@ TEST_CASE("server_launch: what cannot be started") {
         REQUIRE_FALSE(spec);
         CHECK(spec.error() == errc::mcp_start_failed);
         CHECK(contains(spec.error().text(), command));
-        CHECK(spec.error().text().find(command) > spec.error().text().find('\n')); // not in the first line
     }
     stdio_server server{"/bin/sh"};
     server.env_file = (dir.path() / "absent").string();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
 
@@ -26,7 +27,7 @@ class exchange {
 
     exchange(std::string const& server, call_options o)
         : server_name(server), options(std::move(o)),
-          deadline(options.timeout ? clock::now() + *options.timeout : clock::time_point::max()) {}
+          deadline(options.timeout ? clock::now() + countable(*options.timeout) : clock::time_point::max()) {}
     exchange(exchange const&) = delete;
     exchange& operator=(exchange const&) = delete;
     virtual ~exchange() = default;

@@ -5,7 +5,6 @@
 #include <ipybox/mcp/stdio_channel.hpp>
 
 #include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -29,7 +28,8 @@ IPYBOX_DECL client_core::client_core(asio::any_io_executor executor, std::string
 
 IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
     if (retired_) return e->fail(error(errc::not_running, "is no longer registered"));
-    if (session_) return ask(e);
+    // One that has ended, or been told to, is not asked any more, though `serve` may not have come to it yet.
+    if (session_ && !connection_->has_ended()) return ask(e);
     if (e->deadline != exchange::clock::time_point::max()) {
         e->patience = std::make_unique<asio::steady_timer>(executor_, e->deadline);
         e->patience->async_wait(
@@ -40,7 +40,7 @@ IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
             });
     }
     waiting_.push_back(std::move(e));
-    if (!std::exchange(serving_, true)) asio::co_spawn(executor_, serve(shared_from_this()), asio::detached);
+    if (!std::exchange(serving_, true)) asio::co_spawn(executor_, serve(shared_from_this()), throw_on);
 }
 
 IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
@@ -112,7 +112,7 @@ IPYBOX_DECL void client_core::begin_session(session s) {
 }
 
 IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
-    auto const deadline = exchange::clock::now() + params_.connect_timeout;
+    auto const deadline = exchange::clock::now() + countable(params_.connect_timeout);
     auto const params = put_variables(params_, surroundings_.variables ? surroundings_.variables : host_variable);
     if (!params) co_return failure(params.error());
     handshake_machine machine(learned_.value_or(params_.versions));

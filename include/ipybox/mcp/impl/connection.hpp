@@ -7,6 +7,7 @@
 #include <asio/awaitable.hpp>
 #include <asio/steady_timer.hpp>
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +18,11 @@
 #include <vector>
 
 namespace ipybox::mcp::detail {
+
+/// A bug in a coroutine that nobody waits for leaves the application's own `run()`.
+inline void throw_on(std::exception_ptr bug) {
+    if (bug) std::rethrow_exception(bug);
+}
 
 /// What became of a request: its result as JSON (valid during the call), the refusal of the server, or why there is neither.
 using rpc_outcome = std::variant<std::string_view, rpc_error, error>;
@@ -53,6 +59,8 @@ class connection : public std::enable_shared_from_this<connection> {
 
     /// Gives every open request this outcome; no further one can be opened. The first reason counts.
     void finish(error why);
+
+    [[nodiscard]] bool has_ended() const noexcept { return end_.has_value(); }
 
     /// Waits for the end, however it came.
     asio::awaitable<error> finished();

@@ -3,7 +3,6 @@
 #include <ipybox/mcp/impl/connection.hpp>
 
 #include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
@@ -23,7 +22,7 @@ IPYBOX_DECL asio::awaitable<result<void>> connection::open() {
         finish(opened.error());
         co_return opened;
     }
-    asio::co_spawn(executor_, read(shared_from_this()), asio::detached);
+    asio::co_spawn(executor_, read(shared_from_this()), throw_on);
     co_return opened;
 }
 

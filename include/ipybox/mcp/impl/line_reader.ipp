@@ -4,28 +4,32 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <string>
 #include <utility>
 
 namespace ipybox::mcp {
 
 IPYBOX_DECL std::span<char> line_reader::prepare() {
-    auto const waiting = end_ - begin_;
-    bool const shrinks = waiting == 0 && capacity_ > 4 * read_size;
-    if (capacity_ - end_ < read_size || shrinks) {
-        // Doubled, a line is copied twice at most, however long it gets.
-        auto const wanted = std::max(waiting + read_size, shrinks ? read_size : 2 * waiting);
-        if (wanted > capacity_ || shrinks) {
-            std::unique_ptr<char[]> other(new char[wanted]); // not value-initialised: it is read into
-            if (waiting > 0) std::memcpy(other.get(), bytes_.get() + begin_, waiting);
-            bytes_ = std::move(other);
-            capacity_ = wanted;
-        } else {
-            std::memmove(bytes_.get(), bytes_.get() + begin_, waiting);
-        }
+    if (begin_ > 0 && (begin_ == end_ || capacity_ - end_ < read_size)) {
+        auto const waiting = end_ - begin_;
+        if (waiting > 0) std::memmove(bytes_.get(), bytes_.get() + begin_, waiting);
         searched_ -= begin_;
         begin_ = 0;
         end_ = waiting;
+    }
+    if (end_ == 0 && capacity_ > 4 * read_size) {
+        bytes_.reset();
+        capacity_ = 0;
+    }
+    if (capacity_ - end_ < read_size) {
+        // A system that can move pages does not copy them here.
+        auto const wanted = std::max(end_ + read_size, 2 * end_);
+        auto* const larger = static_cast<char*>(std::realloc(bytes_.get(), wanted));
+        if (larger == nullptr) throw std::bad_alloc();
+        (void)bytes_.release();
+        bytes_.reset(larger);
+        capacity_ = wanted;
     }
     return {bytes_.get() + end_, capacity_ - end_};
 }

@@ -73,7 +73,7 @@ IPYBOX_DECL rpc_error read_rpc_error(std::string_view error) {
             e.data = *value;
         } else if (name == "code" || name == "message") {
             auto const parsed = read_json(*value);
-            if (name == "code" && parsed && parsed->is_number()) e.code = parsed->get<std::int64_t>();
+            if (name == "code" && parsed && parsed->is_number_integer()) e.code = parsed->get<std::int64_t>();
             if (name == "message" && parsed && parsed->is_string()) e.message = parsed->get<std::string>();
         }
         return true;

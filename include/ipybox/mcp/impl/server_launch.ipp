@@ -82,7 +82,7 @@ IPYBOX_DECL result<launch_spec> launch_of(stdio_server const& server) {
                                  : os::find_program(server.command, path == spec.env.end() ? "" : path->second);
     if (program.empty())
         return failure(errc::mcp_start_failed,
-                       "cannot be started\n" + server.command +
+                       server.command +
                            (is_path ? ": there is no such program"
                                     : ": there is no such program on its PATH; install it, or give its whole path"));
     spec.argv.push_back(program.string());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/line_reader.hpp>
 #include <ipybox/mcp/server_launch.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
@@ -11,6 +12,7 @@
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/system_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
@@ -40,8 +42,8 @@ inline constexpr int stream_buffer = 1 << 20;
 class stdio_channel final : public channel, public std::enable_shared_from_this<stdio_channel> {
   public:
     stdio_channel(asio::any_io_executor const& executor, stdio_server server, std::chrono::milliseconds grace)
-        : executor_(executor), server_(std::move(server)), grace_(grace), to_server_(executor), from_server_(executor),
-          standard_error_(executor), exit_(executor), reader_(longest_line) {}
+        : executor_(executor), server_(std::move(server)), grace_(countable(grace)), to_server_(executor),
+          from_server_(executor), standard_error_(executor), exit_(executor), reader_(longest_line) {}
 
     asio::awaitable<result<void>> open() override;
     void send(std::string message) override;
@@ -90,7 +92,14 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     std::vector<asio::steady_timer*> exit_waiters_;
 };
 
-inline asio::awaitable<result<void>> stdio_channel::open() { co_return start(); }
+inline asio::awaitable<result<void>> stdio_channel::open() {
+    auto started = start();
+    // What is in the way may be a path or a command: for the host alone.
+    if (!started)
+        co_return failure(static_cast<errc>(started.error().code().value()),
+                          "cannot be started\n" + started.error().text());
+    co_return started;
+}
 
 inline result<void> stdio_channel::start() {
     auto const spec = launch_of(server_);
@@ -106,21 +115,23 @@ inline result<void> stdio_channel::start() {
 
     auto process = os::start_process(
         *spec, {{0, input->theirs.get()}, {1, output->theirs.get()}, {2, their_standard_error.get()}});
-    if (!process) return failure(errc::mcp_start_failed, "cannot be started\n" + process.error().text());
+    if (!process) return failure(errc::mcp_start_failed, process.error().text());
     os::unique_fd ended(::fcntl(process->descriptor(), F_DUPFD_CLOEXEC, 0));
     if (!ended) return failure(system_failure("dup", errno));
     {
         std::scoped_lock const lock(process_mutex_);
         process_ = std::move(*process);
     }
-    asio::local::stream_protocol const protocol;
-    to_server_.assign(protocol, input->ours.release());
-    to_server_.non_blocking(true);
-    from_server_.assign(protocol, output->ours.release());
-    from_server_.non_blocking(true);
-    standard_error_.assign(standard_error.release());
-    standard_error_.non_blocking(true);
-    exit_.assign(ended.release());
+    try {
+        asio::local::stream_protocol const protocol;
+        to_server_.assign(protocol, input->ours.release());
+        to_server_.non_blocking(true);
+        from_server_.assign(protocol, output->ours.release());
+        from_server_.non_blocking(true);
+        standard_error_.assign(standard_error.release());
+        standard_error_.non_blocking(true);
+        exit_.assign(ended.release());
+    } catch (asio::system_error const& e) { return failure(system_failure("watching its streams", e.code().value())); }
     await_exit();
     await_standard_error();
     return {};
