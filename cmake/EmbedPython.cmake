@@ -1,6 +1,7 @@
-# Writes the Python side (SOURCE_DIR/*.py) as a C++ header (OUTPUT):
+# Writes Python (SOURCE_DIR/*.py) as a C++ header (OUTPUT), either what runs in the sandbox or what generated packages are made of:
 #
 #   cmake -D SOURCE_DIR=python/ipybox_kernel -D OUTPUT=include/ipybox/kernel/runtime_source.hpp -P EmbedPython.cmake
+#   cmake -D SOURCE_DIR=python/mcp_support -D OUTPUT=include/ipybox/codegen/support_source.hpp -P EmbedPython.cmake
 #
 # With -D CHECK=ON nothing is written: it fails when OUTPUT is not what would be written.
 
@@ -40,14 +41,14 @@ endfunction()
 
 file(GLOB files "${SOURCE_DIR}/*.py")
 list(SORT files)
-set(boot "\"\"")
 set(table "")
 foreach(file IN LISTS files)
   get_filename_component(name "${file}" NAME_WE)
   read_module("${file}" literals)
-  if(name STREQUAL "boot")
-    set(boot "${literals}")
-  else()
+  set(text_of_${name} "${literals}")
+  if(name MATCHES "^_")
+    string(APPEND table "{\"${name}.py\", ${literals}},\n")
+  elseif(NOT name MATCHES "^(boot|mcptools)$")
     string(APPEND table "{\"${name}\", ${literals}},\n")
   endif()
 endforeach()
@@ -55,13 +56,7 @@ if(table STREQUAL "")
   message(FATAL_ERROR "there is no module in ${SOURCE_DIR}")
 endif()
 
-set(header "// Written by cmake/EmbedPython.cmake from python/ipybox_kernel: change it there, then build the target runtime_source.
-// clang-format off
-#pragma once
-
-#include <string_view>
-
-namespace ipybox::detail {
+set(runtime_declarations "namespace ipybox::detail {
 
 /// A module of the Python package that the supervisor runs; `name` is without \".py\".
 struct runtime_module {
@@ -70,12 +65,42 @@ struct runtime_module {
 };
 
 /// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
-inline constexpr std::string_view runtime_boot = ${boot};
+inline constexpr std::string_view runtime_boot = ${text_of_boot};
 
 inline constexpr runtime_module runtime_modules[] = {
 ${table}};
 
-} // namespace ipybox::detail
+} // namespace ipybox::detail")
+
+set(support_declarations "namespace ipybox::codegen::detail {
+
+/// A file that every generated package has.
+struct support_file {
+    std::string_view name;
+    std::string_view text;
+};
+
+inline constexpr support_file package_support[] = {
+${table}};
+
+/// `__init__.py` of the directory that the packages are in.
+inline constexpr std::string_view root_index = ${text_of_mcptools};
+
+} // namespace ipybox::codegen::detail")
+
+get_filename_component(package "${SOURCE_DIR}" NAME)
+if(package STREQUAL "mcp_support")
+  set(declarations "${support_declarations}")
+else()
+  set(declarations "${runtime_declarations}")
+endif()
+set(header "// Written by cmake/EmbedPython.cmake from python/${package}: change it there, then build the target runtime_source.
+// clang-format off
+#pragma once
+
+#include <string_view>
+
+${declarations}
 // clang-format on
 ")
 

@@ -6,15 +6,16 @@ import sys
 
 from tree import REPOSITORY, finish
 
-SOURCES = REPOSITORY / "python" / "ipybox_kernel"
+SOURCES = [REPOSITORY / "python" / "ipybox_kernel", REPOSITORY / "python" / "mcp_support"]
 LITERAL_LIMIT = 65535
 
 
 def main() -> int:
     problems = []
-    files = sorted(SOURCES.glob("*.py"))
-    if not files:
-        problems.append(f"no module in {SOURCES.relative_to(REPOSITORY)}")
+    files = [file for folder in SOURCES for file in sorted(folder.glob("*.py"))]
+    for folder in SOURCES:
+        if not any(file.parent == folder for file in files):
+            problems.append(f"no module in {folder.relative_to(REPOSITORY)}")
     for file in files:
         source = file.read_bytes()
         try:

@@ -1,0 +1,182 @@
+#pragma once
+
+#include <ipybox/codegen/impl/directory.hpp>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <system_error>
+
+namespace ipybox::codegen::detail {
+
+inline constexpr int open_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+IPYBOX_DECL tl::unexpected<error> directory::refused(std::string_view what, std::string const& name) const {
+    auto const number = errno;
+    return failure(system_failure(std::string(what) + " " + (path_ / name).string(), number));
+}
+
+IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path) {
+    std::error_code cannot;
+    std::filesystem::create_directories(path, cannot);
+    if (cannot) return failure(system_failure("making the directory " + path.string(), cannot.value()));
+    os::unique_fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return failure(system_failure("opening the directory " + path.string(), errno));
+    return directory(path, std::move(fd));
+}
+
+IPYBOX_DECL result<directory> directory::open(std::string const& name) const {
+    os::unique_fd fd(::openat(fd_.get(), name.c_str(), open_directory_flags));
+    if (!fd) return refused("opening the directory", name);
+    return directory(path_ / name, std::move(fd));
+}
+
+IPYBOX_DECL result<directory> directory::make_below(std::string const& name) const {
+    if (::mkdirat(fd_.get(), name.c_str(), 0700) != 0) return refused("making the directory", name);
+    return open(name);
+}
+
+IPYBOX_DECL result<entry_kind> directory::kind_of(std::string const& name) const {
+    struct stat info{};
+    if (::fstatat(fd_.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) return entry_kind::nothing;
+        return refused("looking at", name);
+    }
+    return S_ISDIR(info.st_mode) ? entry_kind::directory : S_ISREG(info.st_mode) ? entry_kind::file : entry_kind::other;
+}
+
+IPYBOX_DECL result<std::vector<std::string>> directory::names() const {
+    auto const close = [](DIR* stream) { ::closedir(stream); };
+    os::unique_fd again(::openat(fd_.get(), ".", open_directory_flags)); // closedir closes its descriptor
+    std::unique_ptr<DIR, decltype(close)> stream(again ? ::fdopendir(again.get()) : nullptr, close);
+    if (!stream) return refused("reading the directory", "");
+    (void)again.release();
+    std::vector<std::string> names;
+    errno = 0;
+    while (auto const* entry = ::readdir(stream.get())) {
+        std::string_view const name = static_cast<char const*>(entry->d_name);
+        if (name != "." && name != "..") names.emplace_back(name);
+    }
+    if (errno != 0) return refused("reading the directory", "");
+    return names;
+}
+
+IPYBOX_DECL result<std::optional<std::string>> directory::read(std::string const& name, std::size_t limit) const {
+    os::unique_fd const fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (!fd && errno == ENOENT) return std::optional<std::string>();
+    if (!fd) return refused("opening", name);
+    std::string text;
+    std::array<char, 1 << 16> part{};
+    while (text.size() < limit) {
+        auto const count = ::read(fd.get(), part.data(), std::min(part.size(), limit - text.size()));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return refused("reading", name);
+        if (count == 0) break;
+        text.append(part.data(), static_cast<std::size_t>(count));
+    }
+    return std::optional<std::string>(std::move(text));
+}
+
+IPYBOX_DECL result<void> directory::write(std::string const& name, std::string_view text) const {
+    os::unique_fd const fd(
+        ::openat(fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!fd) return refused("making", name);
+    while (!text.empty()) {
+        auto const count = ::write(fd.get(), text.data(), text.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return refused("writing", name);
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return {};
+}
+
+IPYBOX_DECL result<void> directory::flush() const {
+    if (::fsync(fd_.get()) != 0) return refused("flushing the directory", "");
+    return {};
+}
+
+IPYBOX_DECL result<void> directory::flush_all() const {
+    if (::syncfs(fd_.get()) != 0) return refused("flushing the files in", "");
+    return {};
+}
+
+IPYBOX_DECL result<void> directory::rename(std::string const& from, std::string const& to) const {
+    if (::renameat2(fd_.get(), from.c_str(), fd_.get(), to.c_str(), RENAME_NOREPLACE) == 0) return {};
+    if (errno != EINVAL && errno != ENOSYS) return refused("renaming " + from + " to", to);
+    auto const there = kind_of(to); // the file system cannot do both in one step
+    if (!there) return tl::unexpected<error>(there.error());
+    errno = EEXIST;
+    if (*there != entry_kind::nothing) return refused("renaming " + from + " to", to);
+    return replace(from, to);
+}
+
+IPYBOX_DECL result<void> directory::replace(std::string const& from, std::string const& to) const {
+    if (::renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()) != 0) return refused("renaming " + from + " to", to);
+    return {};
+}
+
+IPYBOX_DECL result<void> directory::exchange(std::string const& a, std::string const& b) const {
+    if (::renameat2(fd_.get(), a.c_str(), fd_.get(), b.c_str(), RENAME_EXCHANGE) == 0) return {};
+    if (errno != EINVAL && errno != ENOSYS) return refused("exchanging " + a + " with", b);
+    auto const between = a + "-old";
+    if (auto aside = rename(b, between); !aside) return aside;
+    if (auto in = rename(a, b); !in) {
+        (void)rename(between, b);
+        return in;
+    }
+    return rename(between, a);
+}
+
+IPYBOX_DECL result<void> directory::remove(std::string const& name) const {
+    auto const kind = kind_of(name);
+    if (!kind) return tl::unexpected<error>(kind.error());
+    if (*kind == entry_kind::directory) {
+        auto const below = open(name);
+        if (!below) return tl::unexpected<error>(below.error());
+        auto const entries = below->names();
+        if (!entries) return tl::unexpected<error>(entries.error());
+        for (auto const& entry : *entries)
+            if (auto removed = below->remove(entry); !removed) return removed;
+    }
+    if (::unlinkat(fd_.get(), name.c_str(), *kind == entry_kind::directory ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT)
+        return refused("removing", name);
+    return {};
+}
+
+IPYBOX_DECL result<os::unique_fd> directory::lock(std::string const& name, std::chrono::milliseconds patience) const {
+    auto const until = std::chrono::steady_clock::now() + patience;
+    os::unique_fd file(::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    if (!file) return refused("opening the lock", name);
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
+
+    // whoever holds it lets go by closing it, which is seen here
+    os::unique_fd const closings(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    auto const itself = "/proc/self/fd/" + std::to_string(file.get());
+    if (!closings || ::inotify_add_watch(closings.get(), itself.c_str(), IN_CLOSE) < 0)
+        return refused("watching", name);
+    while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR) return refused("locking", name);
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+        if (left.count() <= 0)
+            return failure(errc::io_error, "somebody else holds " + (path_ / name).string() +
+                                               ": wait for the other generator, or end the process that holds it");
+        pollfd waiting{closings.get(), POLLIN, 0};
+        ::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
+        std::array<char, 4096> seen{};
+        while (::read(closings.get(), seen.data(), seen.size()) > 0) {}
+    }
+    return file;
+}
+
+} // namespace ipybox::codegen::detail

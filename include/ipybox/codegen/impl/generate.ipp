@@ -1,0 +1,146 @@
+#pragma once
+
+#include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/impl/package_index.hpp>
+#include <ipybox/codegen/python_literal.hpp>
+#include <ipybox/codegen/python_name.hpp>
+#include <ipybox/codegen/schema.hpp>
+#include <ipybox/codegen/support_source.hpp>
+#include <ipybox/version.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <set>
+#include <utility>
+
+namespace ipybox::codegen {
+namespace detail {
+
+inline constexpr std::size_t most_tools = 5000;
+inline constexpr std::size_t longest_name = 1000;
+inline constexpr std::size_t largest_schema = 1 << 20; ///< bytes
+inline constexpr std::size_t deepest_json = 400;       ///< levels; printing takes a stack frame for each
+
+/// All texts in it as UTF-8. Names that become the same by that are one.
+inline ordered_json with_valid_texts(ordered_json const& value) {
+    if (value.is_string()) return valid_utf8(value.get_ref<std::string const&>());
+    if (value.is_array()) {
+        auto out = ordered_json::array();
+        for (auto const& item : value) out.push_back(with_valid_texts(item));
+        return out;
+    }
+    if (!value.is_object()) return value;
+    auto out = ordered_json::object();
+    for (auto const& [name, member] : value.items()) out[valid_utf8(name)] = with_valid_texts(member);
+    return out;
+}
+
+inline mcp::tool with_valid_texts(mcp::tool tool) {
+    tool.name = valid_utf8(tool.name);
+    if (tool.title) tool.title = valid_utf8(*tool.title);
+    if (tool.description) tool.description = valid_utf8(*tool.description);
+    tool.input_schema = with_valid_texts(tool.input_schema);
+    if (tool.output_schema) tool.output_schema = with_valid_texts(*tool.output_schema);
+    return tool;
+}
+
+inline ordered_json listed_tool(mcp::tool const& tool) {
+    ordered_json entry = {{"name", tool.name}};
+    if (tool.title) entry["title"] = *tool.title;
+    if (tool.description) entry["description"] = *tool.description;
+    entry["inputSchema"] = tool.input_schema;
+    if (tool.output_schema) entry["outputSchema"] = *tool.output_schema;
+    if (tool.annotations) entry["annotations"] = ordered_json(*tool.annotations);
+    return entry;
+}
+
+inline std::size_t depth_of(mcp::tool const& tool) {
+    auto deepest = nesting_of(tool.input_schema);
+    if (tool.output_schema) deepest = std::max(deepest, nesting_of(*tool.output_schema));
+    if (tool.annotations) deepest = std::max(deepest, nesting_of(*tool.annotations));
+    return deepest;
+}
+
+inline std::string as_text(ordered_json const& value) {
+    return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+/// Tools that can have a module, in their order.
+inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, generate_options const& options,
+                                           std::vector<generate_notice>& notices) {
+    std::vector<mcp::tool> usable;
+    std::set<std::string> names;
+    auto const leave_out = [&](mcp::tool const& tool, char const* reason) {
+        notices.push_back({valid_utf8(tool.name.substr(0, longest_name)), reason});
+    };
+    for (auto const& tool : tools) {
+        if (options.filter && !options.filter(tool)) continue;
+        if (usable.size() == most_tools) {
+            notices.push_back({{}, "there are more than 5000 tools: the rest is left out"});
+            break;
+        }
+        if (tool.name.size() > longest_name)
+            leave_out(tool, "left out: its name has more than 1000 bytes");
+        else if (depth_of(tool) > deepest_json)
+            leave_out(tool, "left out: its schemas are nested more than 400 levels deep");
+        else if (auto valid = with_valid_texts(tool); !names.insert(valid.name).second)
+            leave_out(tool, "left out: another tool has the same name");
+        else
+            usable.push_back(std::move(valid));
+    }
+    return usable;
+}
+
+inline module_text module_of(mcp::tool const& tool, call_style style) {
+    if (as_text(tool.input_schema).size() > largest_schema ||
+        (tool.output_schema && as_text(*tool.output_schema).size() > largest_schema))
+        return open_tool_module(tool, style, "a schema of more than 1 MiB");
+    if (!tool.input_schema.is_object()) return open_tool_module(tool, style, "its schema is no object");
+    try {
+        return tool_module(tool, style);
+    } catch (std::exception const& failed) {
+        return open_tool_module(tool, style, std::string("its schema could not be followed: ") + failed.what());
+    }
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::string listed_tools(std::string_view server_name, std::vector<mcp::tool> const& tools,
+                                     std::vector<std::string> const& modules) {
+    ordered_json document = {
+        {"generator", generator_mark}, {"version", IPYBOX_VERSION_STRING}, {"server", server_name}};
+    auto& by_module = document["modules"] = ordered_json::object();
+    for (std::size_t i = 0; i < tools.size(); ++i) by_module[modules[i]] = tools[i].name;
+    auto& list = document["tools"] = ordered_json::array();
+    for (auto const& tool : tools) list.push_back(detail::listed_tool(tool));
+    return detail::as_text(document) + "\n";
+}
+
+IPYBOX_DECL result<generated_package>
+generate_package(std::string_view server_name, std::vector<mcp::tool> const& tools, generate_options const& options) {
+    if (auto fits = check_package_name(server_name); !fits) return failure(fits);
+    generated_package package{.server_name = std::string(server_name)};
+    if (is_standard_module(server_name))
+        package.notices.push_back({{},
+                                   "a module of Python's standard library is called " + package.server_name +
+                                       ": import the tools as a part of their root package"});
+    auto const usable = detail::usable_tools(tools, options, package.notices);
+    std::vector<std::string> names;
+    names.reserve(usable.size());
+    for (auto const& tool : usable) names.push_back(tool.name);
+    package.modules = module_names(names);
+
+    for (std::size_t i = 0; i < usable.size(); ++i) {
+        auto module = detail::module_of(usable[i], options.style);
+        package.files[package.modules[i] + ".py"] = std::move(module.text);
+        for (auto& warning : module.warnings) package.notices.push_back({usable[i].name, std::move(warning)});
+    }
+    package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules);
+    package.files["_schemas.json"] = listed_tools(server_name, usable, package.modules);
+    package.files["py.typed"] = "";
+    for (auto const& file : detail::package_support) package.files[std::string(file.name)] = file.text;
+    return package;
+}
+
+} // namespace ipybox::codegen

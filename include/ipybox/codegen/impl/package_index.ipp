@@ -1,0 +1,49 @@
+#pragma once
+
+#include <ipybox/codegen/impl/package_index.hpp>
+#include <ipybox/codegen/python_literal.hpp>
+#include <ipybox/codegen/schema.hpp>
+
+#include <cstddef>
+
+namespace ipybox::codegen::detail {
+
+/// Up to the end of the first sentence, at most 100 characters.
+inline std::string first_sentence(std::string_view text) {
+    static constexpr std::size_t longest = 100;
+    auto line = one_line(text);
+    for (std::size_t i = 0; i + 1 < line.size(); ++i)
+        if (std::string_view(".!?").find(line[i]) != std::string_view::npos && line[i + 1] == ' ') {
+            line.resize(i + 1);
+            break;
+        }
+    if (line.size() <= longest) return line;
+    line.resize(longest - 3);
+    while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80) line.pop_back();
+    if (!line.empty() && static_cast<unsigned char>(line.back()) >= 0x80) line.pop_back();
+    return line + "…";
+}
+
+/// `issue_write(method, owner, repo, ...) - Create a new or update an existing issue.`
+inline std::string index_line(mcp::tool const& tool, std::string const& module) {
+    auto line = module + "(";
+    schema_keywords const own(tool.input_schema, dialect_of(tool.input_schema));
+    auto const required = own.required();
+    for (std::size_t i = 0; i < required.size(); ++i) line += (i > 0 ? ", " : "") + one_line(required[i]);
+    auto const* properties = own.find("properties");
+    if (properties && properties->size() > required.size()) line += required.empty() ? "..." : ", ...";
+    auto const sentence = first_sentence(tool.description ? *tool.description : tool.title.value_or(""));
+    return line + ")" + (sentence.empty() ? "" : " - " + sentence);
+}
+
+IPYBOX_DECL std::string package_index(std::string_view server_name, std::vector<mcp::tool> const& tools,
+                                      std::vector<std::string> const& modules) {
+    std::string const server(server_name);
+    auto text = "Tools of the MCP server " + server + ".\n\n    from " + server + " import TOOL\n" +
+                "    result = TOOL.run(TOOL.Params(...))\n\nTools, with the parameters they require:\n";
+    for (std::size_t i = 0; i < tools.size(); ++i) text += "\n" + index_line(tools[i], modules[i]);
+    return docstring(text, "") + "\n\nfrom ipybox_kernel.tools import ToolRunner\n\nCLIENT = ToolRunner(server_name=" +
+           string_literal(server) + ")\n";
+}
+
+} // namespace ipybox::codegen::detail

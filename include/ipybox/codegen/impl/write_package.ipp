@@ -1,0 +1,189 @@
+#pragma once
+
+#include <ipybox/codegen/impl/directory.hpp>
+#include <ipybox/codegen/python_name.hpp>
+#include <ipybox/codegen/schema.hpp>
+#include <ipybox/codegen/support_source.hpp>
+#include <ipybox/codegen/write_package.hpp>
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace ipybox::codegen {
+namespace detail {
+
+inline constexpr char const* list_file = "_schemas.json";
+inline constexpr std::size_t largest_list = 512u << 20; ///< bytes of `_schemas.json`
+
+/// A word that is not there yet, for names beside the package.
+inline std::string random_word() {
+    std::uint64_t number = 0;
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) number = reinterpret_cast<std::uintptr_t>(&number);
+    std::array<char, 17> word{};
+    std::snprintf(word.data(), word.size(), "%016llx", static_cast<unsigned long long>(number));
+    return word.data();
+}
+
+inline std::string beside(std::string const& server) { return "." + server + ".tmp-"; }
+
+/// Whether the directory was generated: its list begins as only ours does.
+inline result<bool> is_ours(directory const& parent, std::string const& name) {
+    auto const package = parent.open(name);
+    if (!package) return tl::unexpected<error>(package.error());
+    auto const mark = "{\"generator\":\"" + std::string(generator_mark) + "\"";
+    auto const list = package->read(list_file, mark.size());
+    if (!list) return tl::unexpected<error>(list.error());
+    return *list && **list == mark;
+}
+
+inline tl::unexpected<error> not_ours(std::filesystem::path const& path) {
+    return failure(errc::invalid_argument, path.string() + " is no package that was generated: move it away, or take "
+                                                           "another name or directory");
+}
+
+/// Whether there is a package to be replaced. \par Errors errc::invalid_argument — something else is there
+inline result<bool> is_there(directory const& root, std::string const& server) {
+    auto const kind = root.kind_of(server);
+    if (!kind) return tl::unexpected<error>(kind.error());
+    if (*kind == entry_kind::nothing) return false;
+    if (*kind != entry_kind::directory) return not_ours(root.path() / server);
+    auto ours = is_ours(root, server);
+    if (ours && !*ours) return not_ours(root.path() / server);
+    return ours;
+}
+
+/// What a generator that was killed left behind. It is in nobody's way: what cannot be removed stays.
+inline void remove_leftovers(directory const& root, std::string const& server) {
+    if (auto const names = root.names())
+        for (auto const& name : *names)
+            if (name.starts_with(beside(server))) (void)root.remove(name);
+}
+
+inline result<void> write_files(directory const& root, std::string const& name, generated_package const& package) {
+    auto const made = root.make_below(name);
+    if (!made) return tl::unexpected<error>(made.error());
+    for (auto const& [file, text] : package.files)
+        if (auto written = made->write(file, text); !written) return written;
+    return made->flush_all();
+}
+
+/// Puts what is written under `name` in the place of the package.
+inline result<void> put_in_place(directory const& root, std::string const& name, std::string const& server) {
+    auto const replaces = is_there(root, server);
+    if (!replaces) return tl::unexpected<error>(replaces.error());
+    if (!*replaces) return root.rename(name, server);
+    if (auto exchanged = root.exchange(name, server); !exchanged) return exchanged;
+    // code that is not trusted may have put something else there meanwhile
+    auto const ours = is_ours(root, name);
+    if (ours && *ours) return {};
+    if (auto back = root.exchange(name, server); !back) return back;
+    return not_ours(root.path() / server);
+}
+
+/// `__init__.py` of the root: where there is none, or one of ours that is not this one.
+inline result<void> write_root_index(directory const& root) {
+    static constexpr std::string_view name = "__init__.py", mark = "Written by ipybox.";
+    std::string const file(name);
+    auto const kind = root.kind_of(file);
+    if (!kind) return tl::unexpected<error>(kind.error());
+    if (*kind == entry_kind::directory || *kind == entry_kind::other) return {};
+    auto const there = root.read(file, root_index.size() + 1);
+    if (!there) return tl::unexpected<error>(there.error());
+    auto const first_line = root_index.substr(0, root_index.find(mark) + mark.size());
+    if (*there && (!(*there)->starts_with(first_line) || **there == root_index)) return {};
+    auto const made = "." + file + ".tmp-" + random_word();
+    auto done = root.write(made, root_index);
+    if (done) done = root.flush_all();
+    if (done) done = root.replace(made, file);
+    if (!done) (void)root.remove(made);
+    return done;
+}
+
+inline bool is_file_name(std::string const& name) {
+    return !name.empty() && name != "." && name != ".." && name.size() <= 255 &&
+           name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+}
+
+} // namespace detail
+
+IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const& root_dir,
+                                                    generated_package const& package,
+                                                    std::chrono::milliseconds patience) {
+    auto const& server = package.server_name;
+    if (auto fits = check_package_name(server); !fits) return failure(fits);
+    for (auto const& [name, text] : package.files)
+        if (!detail::is_file_name(name)) return failure(errc::invalid_argument, "a file of a package has no name");
+
+    auto root = detail::directory::make(root_dir);
+    if (!root) return failure(root);
+    auto const lock = root->lock("." + server + ".lock", patience);
+    if (!lock) return tl::unexpected<error>(lock.error());
+    if (auto there = detail::is_there(*root, server); !there) return failure(there);
+    detail::remove_leftovers(*root, server);
+
+    auto const made = detail::beside(server) + detail::random_word();
+    auto done = detail::write_files(*root, made, package);
+    if (done) done = detail::put_in_place(*root, made, server);
+    if (!done) {
+        (void)root->remove(made); // the error is the one before
+        return failure(done);
+    }
+    // from here on the new package is there; the old one goes, now or as a leftover
+    (void)root->remove(made);
+    if (auto indexed = detail::write_root_index(*root); !indexed) return failure(indexed);
+    if (auto flushed = root->flush(); !flushed) return failure(flushed);
+    return generated_sources{root_dir / server, package.modules, package.notices};
+}
+
+IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& root_dir, std::string_view server_name,
+                                                 std::vector<mcp::tool> const& tools, generate_options const& options) {
+    auto const now = generate_package(server_name, tools, options);
+    if (!now) return tl::unexpected<error>(now.error());
+    std::string const server(server_name);
+    auto root = detail::directory::make(root_dir);
+    if (!root) return failure(root);
+    auto there = detail::is_there(*root, server);
+    if (!there) return failure(there);
+    std::optional<std::string> text;
+    if (*there) {
+        auto const package = root->open(server);
+        if (!package) return tl::unexpected<error>(package.error());
+        auto list = package->read(detail::list_file, detail::largest_list);
+        if (!list) return failure(list);
+        text = std::move(*list);
+    }
+
+    auto const entries = [](std::string const& list) {
+        std::map<std::string, ordered_json> by_name;
+        auto const document = ordered_json::parse(list, nullptr, false);
+        if (document.is_object() && document.contains("tools") && document.at("tools").is_array())
+            for (auto const& tool : document.at("tools"))
+                if (tool.is_object() && tool.contains("name") && tool.at("name").is_string())
+                    by_name[tool.at("name").get<std::string>()] = tool;
+        return by_name;
+    };
+    auto const before = entries(text.value_or(""));
+    auto const listed = entries(now->files.at(detail::list_file));
+    tool_changes changes;
+    for (auto const& [name, tool] : listed) {
+        auto const old = before.find(name);
+        if (old == before.end())
+            changes.added.push_back(name);
+        else if (!same_value(old->second, tool))
+            changes.changed.push_back(name);
+    }
+    for (auto const& [name, tool] : before)
+        if (!listed.contains(name)) changes.removed.push_back(name);
+    return changes;
+}
+
+} // namespace ipybox::codegen

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <ipybox/codegen/python_type.hpp>
+#include <ipybox/codegen/schema.hpp>
+#include <ipybox/core/config.hpp>
+
+#include <string>
+#include <vector>
+
+namespace ipybox::codegen {
+
+/// The types of Python that stand for a schema.
+struct translation {
+    python_classes classes;
+    python_type root;
+    std::vector<std::string> warnings;
+};
+
+/**
+ * \brief The arguments of a tool: `root` is always a class, `Params`.
+ * \details Exact: what Pydantic's types cannot say is added as a check, so that the class accepts what the schema accepts and nothing else.
+ */
+[[nodiscard]] translation translate_arguments(schema_document const& document);
+
+/// The result of a tool: any type; a class is called `Result`. What may be missing may also be null.
+[[nodiscard]] translation translate_result(schema_document const& document);
+
+} // namespace ipybox::codegen
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/codegen/impl/schema_to_pydantic.ipp>
+#endif

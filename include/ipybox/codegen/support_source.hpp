@@ -1,0 +1,1051 @@
+// Written by cmake/EmbedPython.cmake from python/mcp_support: change it there, then build the target runtime_source.
+// clang-format off
+#pragma once
+
+#include <string_view>
+
+namespace ipybox::codegen::detail {
+
+/// A file that every generated package has.
+struct support_file {
+    std::string_view name;
+    std::string_view text;
+};
+
+inline constexpr support_file package_support[] = {
+{"_mcp.py", R"py("""What the modules of this package are made of. Written by ipybox together with them."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from pathlib import PurePath
+from typing import Annotated, Any, ClassVar
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+UNSET: Any = None
+"""The default of what is not sent unless it is given."""
+
+
+class Model(BaseModel):
+    """An object of JSON, with the fields that the tool's schema names. What is not set is not sent.
+
+    The constructor also takes what has no meaning of its own in JSON: tuples and sets for arrays; dates, paths, UUIDs
+    and enumerations for strings; decimals for numbers. None leaves out what may be left out but must not be null.
+    """
+
+    model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=(), allow_inf_nan=False)
+
+    #: Checks of the whole object, see `rule`.
+    _rules: ClassVar[tuple[Any, ...]] = ()
+
+    def __init__(self, /, **values: Any) -> None:
+        __tracebackhide__ = True
+        given = {name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()}
+        try:
+            self.__pydantic_validator__.validate_python(given, self_instance=self)
+        except ValidationError:
+            # a model also stands for an object where the schema names no class
+            plain = to_json(given)
+            if not _differs(plain, given):
+                raise
+            self.__pydantic_validator__.validate_python(plain, self_instance=self)
+
+    # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _take_object(cls, value: Any, validate: Any) -> Any:
+        if not isinstance(value, dict):
+            return validate(value)
+        value = with_integers(value)
+        for check in cls._rules:
+            check.validate(value)
+        made = validate(value)
+        # a further member may be called as the field of another one is in Python: that does not set the field
+        for name in made.__pydantic_extra__ or ():
+            if name in cls.model_fields and _json_name(name, cls.model_fields[name]) not in value:
+                made.__pydantic_fields_set__.discard(name)
+        return made
+
+    def to_arguments(self) -> dict[str, Any]:
+        """What is sent: all that was set, by the names and with the values of JSON."""
+        cls = type(self)
+        arguments: dict[str, Any] = {}
+        for name, field in cls.model_fields.items():
+            value = self.__dict__.get(name)
+            if name in self.model_fields_set:
+                if value is None and not field.is_required() and not _takes_none(cls, name):
+                    continue
+            elif value is None or value == field.get_default(call_default_factory=True):
+                continue
+            arguments[_json_name(name, field)] = to_json(value)
+        for name, value in (self.__pydantic_extra__ or {}).items():
+            arguments[name] = to_json(value)
+        return arguments
+
+
+# --- From Python to JSON.
+
+
+def to_json(value: Any, keep_models: bool = False) -> Any:
+    """The value of JSON that a value of Python stands for. Raises TypeError where there is none."""
+    if value is None or isinstance(value, bool) or type(value) in (str, int):
+        return value
+    if isinstance(value, Model):
+        return value if keep_models else value.to_arguments()
+    if isinstance(value, Enum):
+        return to_json(value.value)
+    if isinstance(value, dict):
+        for name in value:
+            if not isinstance(name, str):
+                raise TypeError(f"the names in an object are strings, not {name!r}")
+        return {str(name): to_json(item, keep_models) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_json(item, keep_models) for item in value]
+    if isinstance(value, (str, int)):
+        return str(value) if isinstance(value, str) else int(value)
+    if isinstance(value, (float, Decimal)):
+        return int(value) if math.isfinite(value) and value == int(value) else float(value)
+    if isinstance(value, (date, time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, (UUID, PurePath)):
+        return str(value)
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return to_json(value.tolist())
+    raise TypeError(f"a value of type {type(value).__name__} cannot be sent as JSON")
+
+
+def with_integers(value: Any) -> Any:
+    """The value with 1 for 1.0: to JSON these are the same number. NaN and the infinities are none."""
+    if isinstance(value, dict):
+        return {name: with_integers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [with_integers(item) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise PydanticCustomError("json_number", "{value} is no number of JSON", {"value": str(value)})
+        return int(value) if value.is_integer() else value
+    return value
+
+
+def _differs(plain: Any, given: Any) -> bool:
+    """Whether there were models in `given`, which `plain` has as objects."""
+    if isinstance(given, Model):
+        return True
+    if isinstance(given, dict):
+        return any(_differs(plain[name], item) for name, item in given.items())
+    return isinstance(given, list) and any(map(_differs, plain, given))
+
+
+# --- Names and nulls.
+
+
+def _json_name(name: str, field: Any) -> str:
+    return name if field.alias is None else str(field.alias)
+
+
+def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
+    """The constructor's arguments without those that say "leave it out"."""
+    fields = cls.model_fields
+    names = {_json_name(name, field): name for name, field in fields.items()}
+    given: dict[str, Any] = {}
+    for word, value in values.items():
+        json_name = word if word in names or word not in fields else _json_name(word, fields[word])
+        if json_name in given:
+            raise TypeError(f"{cls.__name__}: {names[json_name]} and {json_name} are the same field")
+        name = names.get(json_name)
+        if name is None:
+            _warn_if_misspelt(cls, word)
+        elif value is None and not fields[name].is_required() and not _takes_none(cls, name):
+            continue
+        given[json_name] = value
+    return given
+
+
+def _warn_if_misspelt(cls: type[Model], word: str) -> None:
+    if cls.model_config.get("extra") != "allow":
+        return
+    from difflib import get_close_matches
+
+    for name in get_close_matches(word, cls.model_fields, n=1, cutoff=0.75):
+        warnings.warn(
+            f"{cls.__name__} has no field {word!r} and sends it as it is: did you mean {name!r}?", stacklevel=4
+        )
+
+
+@cache
+def _takes_none(cls: type[Model], name: str) -> bool:
+    field = cls.model_fields[name]
+    annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    try:
+        TypeAdapter(annotation).validate_python(None)
+    except ValidationError:
+        return False
+    return True
+
+
+# --- What a tool answers.
+
+
+class Record(dict[str, Any]):
+    """An object that is not what its schema promises: a dict whose members are also attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no member {name!r}, only {', '.join(self) or 'nothing'}") from None
+
+
+def to_text(answer: Any) -> str:
+    """The answer of a tool that does not say what its result is made of."""
+    if answer is None:
+        return ""
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def to_result(result: Any, answer: Any) -> Any:
+    """The answer as the tool's result; with a warning as it came where it is not what the schema promises.
+
+    The tool has done its work by now. An exception would only make somebody call it again.
+    """
+    validate = _validate_of(result)
+    try:
+        return validate(answer)
+    except ValidationError as error:
+        refused = error
+    parsed = _parsed(answer)
+    if parsed is not answer:
+        try:
+            return validate(parsed)
+        except ValidationError as error:
+            refused = error
+    first = refused.errors(include_url=False)[0]
+    where = "".join(f"[{step!r}]" for step in first["loc"])
+    warnings.warn(
+        f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
+        stacklevel=3,
+    )
+    return _records(parsed)
+
+
+@cache
+def _validate_of(result: Any) -> Any:
+    if isinstance(result, type) and issubclass(result, Model):
+        return result.model_validate
+    config = ConfigDict(strict=True, allow_inf_nan=False)
+    return TypeAdapter(Annotated[result, BeforeValidator(with_integers)], config=config).validate_python
+
+
+def _parsed(answer: Any) -> Any:
+    try:
+        return json.loads(answer) if isinstance(answer, str) else answer
+    except ValueError:
+        return answer
+
+
+def _records(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Record({name: _records(item) for name, item in value.items()})
+    return [_records(item) for item in value] if isinstance(value, list) else value
+)py"},
+{"_pattern.py", R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+_SPACES = "\\t\\n\\x0b\\x0c\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff"
+_NO_SPACES = (
+    "\\x00-\\x08\\x0e-\\x1f!-\\x9f\\xa1-\\u167f\\u1681-\\u1fff\\u200b-\\u2027\\u202a-\\u202e"
+    "\\u2030-\\u205e\\u2060-\\u2fff\\u3001-\\ufefe\\uff00-\\U0010ffff"
+)
+_CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
+_CATEGORIES = {
+    "Letter": "L", "Uppercase_Letter": "Lu", "Lowercase_Letter": "Ll", "Titlecase_Letter": "Lt",
+    "Cased_Letter": "LC", "Modifier_Letter": "Lm", "Other_Letter": "Lo", "Mark": "M", "Nonspacing_Mark": "Mn",
+    "Spacing_Mark": "Mc", "Enclosing_Mark": "Me", "Number": "N", "Decimal_Number": "Nd", "digit": "Nd",
+    "Letter_Number": "Nl", "Other_Number": "No", "Punctuation": "P", "punct": "P", "Connector_Punctuation": "Pc",
+    "Dash_Punctuation": "Pd", "Open_Punctuation": "Ps", "Close_Punctuation": "Pe", "Initial_Punctuation": "Pi",
+    "Final_Punctuation": "Pf", "Other_Punctuation": "Po", "Symbol": "S", "Math_Symbol": "Sm",
+    "Currency_Symbol": "Sc", "Modifier_Symbol": "Sk", "Other_Symbol": "So", "Separator": "Z",
+    "Space_Separator": "Zs", "Line_Separator": "Zl", "Paragraph_Separator": "Zp", "Other": "C", "Control": "Cc",
+    "Format": "Cf", "Surrogate": "Cs", "Private_Use": "Co", "Unassigned": "Cn",
+}  # fmt: skip
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str] | None:
+    """The pattern, or None where Python has nothing that means the same: what cannot be checked is not."""
+    try:
+        # ASCII: \d, \w and \b are so in ECMA-262
+        return re.compile(_Translation(pattern).text(), re.ASCII)
+    except (ValueError, OverflowError, RecursionError):  # re.error is a ValueError from 3.13 on
+        return None
+    except re.error:
+        return None
+
+
+class _Translation:
+    def __init__(self, pattern: str) -> None:
+        self.rest = pattern
+        self.at = 0
+
+    def text(self) -> str:
+        out: list[str] = []
+        while self.at < len(self.rest):
+            out.append(self._atom())
+        return "".join(out)
+
+    def _take(self, expression: str) -> re.Match[str] | None:
+        found = re.compile(expression, re.DOTALL).match(self.rest, self.at)
+        if found:
+            self.at = found.end()
+        return found
+
+    def _atom(self) -> str:
+        if self._take(r"\\"):
+            return self._escape()
+        if self._take(r"\["):
+            return self._class()
+        if self._take(r"\."):
+            return "[^\\n\\r\\u2028\\u2029]"
+        if self._take(r"\$"):
+            return "\\Z"
+        if found := self._take(r"\(\?(<[A-Za-z_][A-Za-z0-9_]*>|<=|<!|:|=|!)"):
+            return found[0].replace("(?<", "(?P<") if found[0].endswith(">") else found[0]
+        if self._take(r"\(\?"):
+            raise ValueError("a group that ECMA-262 does not have, or Python")
+        if found := self._take(r"([*+?]|\{\d+(,\d*)?\})\??"):
+            if self._take(r"[*+?]"):
+                raise ValueError("a quantifier of a quantifier")
+            return found[0]
+        found = self._take(r".")
+        assert found
+        return found[0] if found[0] in "()|^" else re.escape(found[0])
+
+    # --- Escapes: within a class and outside of one.
+
+    def _escape(self) -> str:
+        if self._take("s"):
+            return f"[{_SPACES}]"
+        if self._take("S"):
+            return f"[^{_SPACES}]"
+        if found := self._take("k<([A-Za-z_][A-Za-z0-9_]*)>"):
+            return f"(?P={found[1]})"
+        if found := self._take(r"[dDwWbB]|[1-9]\d?"):
+            return f"(?:\\{found[0]})" if found[0].isdigit() else f"\\{found[0]}"
+        if found := self._take(r"([pP])\{([^}]*)\}"):
+            return f"[{'^' if found[1] == 'P' else ''}{_category(found[2])}]"
+        return re.escape(self._character())
+
+    def _character(self) -> str:
+        """One character that is written with a backslash, which has been taken."""
+        if found := self._take(r"u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"):
+            high, low = int(found[1], 16), int(found[2], 16)
+            return chr(0x10000 + (high - 0xD800) * 0x400 + low - 0xDC00)
+        if found := self._take(r"u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,8})\}"):
+            return chr(int(found[1] or found[2] or found[3], 16))
+        if found := self._take(r"c([A-Za-z])"):
+            return chr(ord(found[1]) % 32)
+        if self._take(r"0(?!\d)"):
+            return "\0"
+        found = self._take(".")
+        if not found or found[0] in "pPkuxc0123456789":
+            raise ValueError("an escape that means nothing, or too much")
+        return _CONTROLS.get(found[0], found[0])
+
+    def _class(self) -> str:
+        inverse = bool(self._take(r"\^"))
+        parts: list[str] = []
+        while not self._take(r"\]"):
+            first, single = self._member()
+            if single and self.rest.startswith("-", self.at) and not self.rest.startswith("-]", self.at):
+                self._take("-")
+                last, single = self._member()
+                parts.append(f"{first}-{last}" if single else f"{first}\\-{last}")
+            else:
+                parts.append(first)
+        if not parts:
+            return "(?s:.)" if inverse else "(?!)"
+        return f"[{'^' if inverse else ''}{''.join(parts)}]"
+
+    def _member(self) -> tuple[str, bool]:
+        """A part of a class, and whether it is a single character."""
+        if not self._take(r"\\"):
+            found = self._take(".")
+            if not found:
+                raise ValueError("a class without an end")
+            return _in_class(found[0]), True
+        if self._take("s"):
+            return _SPACES, False
+        if self._take("S"):
+            return _NO_SPACES, False
+        if found := self._take("[dDwW]"):
+            return f"\\{found[0]}", False
+        if found := self._take(r"([pP])\{([^}]*)\}"):
+            return _category(found[2], found[1] == "P"), False
+        if self._take("b"):
+            return "\\x08", True
+        return _in_class(self._character()), True
+
+
+def _in_class(character: str) -> str:
+    return re.escape(character) if ord(character) > 127 or character.isalnum() else f"\\x{ord(character):02x}"
+
+
+@cache
+def _category(name: str, inverse: bool = False) -> str:
+    """The characters of a general category, as the inside of a class."""
+    import unicodedata
+
+    name = name.removeprefix("General_Category=").removeprefix("gc=")
+    wanted = _CATEGORIES.get(name, name)
+    if wanted not in _CATEGORIES.values():
+        raise ValueError(f"the property {name} is not known")
+    members = ("Lu", "Ll", "Lt") if wanted == "LC" else (wanted,)
+    ranges: list[list[int]] = []
+    for code in range(0x110000):
+        if unicodedata.category(chr(code)).startswith(members) != inverse:
+            if ranges and ranges[-1][1] == code - 1:
+                ranges[-1][1] = code
+            else:
+                ranges.append([code, code])
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+)py"},
+{"_schema.py", R"py("""Checks by JSON Schema, for what types of Python do not say. Written by ipybox together with its package."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import unquote, urldefrag, urljoin
+
+from pydantic_core import PydanticCustomError, core_schema
+
+from ._mcp import Model, to_json
+from ._pattern import compiled
+
+_ModelType = TypeVar("_ModelType", bound="type[Model]")
+
+#: Where in the value, and what is wrong there.
+Problem = tuple[str, str]
+
+_Active = set[tuple[int, int]]
+
+
+class Schema:
+    """A check, for Annotated[...] and for `rule`: Schema(uniqueItems=True), Schema({"not": {...}}), Schema(False)."""
+
+    def __init__(self, schema: Any = None, /, **keywords: Any) -> None:
+        self._schema = keywords if schema is None else schema
+        self._validator = Validator(self._schema)
+
+    @classmethod
+    def part_of(cls, validator: Validator, pointer: str) -> Schema:
+        check = cls(validator.find(pointer, validator.base)[0])
+        check._validator = validator
+        return check
+
+    def validate(self, value: Any) -> Any:
+        try:
+            found = self._validator.problem(self._schema, to_json(value))
+        except TypeError as error:
+            found = "", f"is no JSON: {error}"
+        if found is not None:
+            raise PydanticCustomError("json_schema", "{problem}", {"problem": f"value{found[0]} {found[1]}"})
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Callable[[Any], Any]) -> Any:
+        return core_schema.no_info_before_validator_function(self.validate, handler(source))
+
+    def __repr__(self) -> str:
+        return f"Schema({self._schema!r})"
+
+
+def rule(check: Schema) -> Callable[[_ModelType], _ModelType]:
+    """Adds a check of the whole object to a class."""
+
+    def add(cls: _ModelType) -> _ModelType:
+        cls._rules = (*cls._rules, check)
+        return cls
+
+    return add
+
+
+def schema_of(tool: str, kind: str) -> Callable[[str], Schema]:
+    """Checks by parts of the schema that the server lists: schema_of("tool", "inputSchema")("#/properties/x")."""
+    return lambda pointer: Schema.part_of(_listed(tool, kind), pointer)
+
+
+@cache
+def _listed(tool: str, kind: str) -> Validator:
+    for entry in _tools():
+        if entry["name"] == tool and kind in entry:
+            schema = entry[kind]
+            return Validator(schema, dialect_of(schema))
+    raise LookupError(f"_schemas.json has no {kind} of the tool {tool!r}: generate the package again")
+
+
+@cache
+def _tools() -> list[dict[str, Any]]:
+    tools: list[dict[str, Any]] = json.loads(Path(__file__).with_name("_schemas.json").read_bytes())["tools"]
+    return tools
+
+
+# --- JSON Schema, draft 7 and 2020-12. What is malformed or unknown constrains nothing.
+
+_ONE = {
+    "additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
+    "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+}  # fmt: skip
+_MANY = {"allOf", "anyOf", "items", "oneOf", "prefixItems"}
+_NAMED = {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
+
+#: Keywords that a dialect does not have.
+_UNKNOWN = {
+    "draft-07": {
+        "$anchor", "$dynamicAnchor", "$dynamicRef", "dependentRequired", "dependentSchemas", "maxContains",
+        "minContains", "prefixItems", "unevaluatedItems", "unevaluatedProperties",
+    },
+    "2020-12": {"dependencies"},
+    "": set(),
+}  # fmt: skip
+
+_DEEPEST = 180  # levels of schemas; Python's own stack ends at 1000 frames
+_LONGEST = 65536  # characters that are matched; a pattern of a stranger may take time that grows with their square
+
+
+def dialect_of(schema: Any) -> str:
+    named = schema.get("$schema") if isinstance(schema, dict) else None
+    return "draft-07" if isinstance(named, str) and re.search(r"draft-0[467]", named) else "2020-12"
+
+
+class Validator:
+    """Judges values by a schema, or by a part of it. References are looked for in the document alone."""
+
+    def __init__(self, document: Any, dialect: str = "") -> None:
+        self.document = document
+        self.dialect = dialect
+        self.unknown = _UNKNOWN[dialect]
+        self.base = ""
+        self._resources: dict[str, Any] = {}
+        self._anchors: dict[tuple[str, str], Any] = {}
+        self._dynamic: dict[tuple[str, str], Any] = {}
+        self._bases: dict[int, str] = {}
+        self._index(document)
+
+    def problem(self, schema: Any, value: Any) -> Problem | None:
+        """What is wrong with the value, or None. `schema` is the document or a part of it."""
+        return self._problem(schema, value, set(), (self.base,), set())
+
+    # --- References.
+
+    def _index(self, document: Any) -> None:
+        self._resources[""] = document
+        stack = [(document, "")]
+        while stack:
+            schema, base = stack.pop()
+            if not isinstance(schema, dict):
+                continue
+            name = schema.get("$id")
+            if isinstance(name, str) and not (self.dialect == "draft-07" and "$ref" in schema):
+                uri, fragment = urldefrag(urljoin(base, name))
+                if fragment:
+                    self._anchors[uri or base, fragment] = schema
+                if not name.startswith("#"):
+                    base = uri
+                    self._resources[base] = schema
+            if schema is document:
+                self.base = base
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                anchor = self._of(schema, keyword)
+                if isinstance(anchor, str):
+                    self._anchors[base, anchor] = schema
+                    if keyword == "$dynamicAnchor":
+                        self._dynamic[base, anchor] = schema
+            self._bases[id(schema)] = base
+            stack += [(part, base) for part in _parts(schema)]
+
+    def find(self, reference: str, base: str) -> tuple[Any, str]:
+        """What a reference names (None: nothing) and the base of the references in it."""
+        uri, fragment = (base, reference[1:]) if reference.startswith("#") else urldefrag(urljoin(base, reference))
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            return self._anchors.get((uri, fragment)), uri
+        found = self._resources.get(uri)
+        for step in fragment.split("/")[1:]:
+            step = step.replace("~1", "/").replace("~0", "~")
+            if isinstance(found, dict):
+                found = found.get(step)
+            elif isinstance(found, list) and re.fullmatch(r"0|[1-9][0-9]{0,9}", step) and int(step) < len(found):
+                found = found[int(step)]
+            else:
+                return None, uri
+        return found, self._bases.get(id(found), uri)
+
+    def _find_dynamically(self, reference: str, scope: tuple[str, ...]) -> tuple[Any, str]:
+        found, base = self.find(reference, scope[-1])
+        name = reference.partition("#")[2]
+        if self._dynamic.get((base, name)) is found is not None:
+            for outer in scope:
+                if (outer, name) in self._dynamic:
+                    return self._dynamic[outer, name], outer
+        return found, base
+
+    def _of(self, schema: dict[str, Any], keyword: str) -> Any:
+        return None if keyword in self.unknown else schema.get(keyword)
+
+    # --- Judging. `seen` collects the names or indices that a subschema has evaluated, `scope` has the bases passed
+    # through, `active` what is being judged right now.
+
+    def _problem(
+        self, schema: Any, value: Any, seen: set[Any], scope: tuple[str, ...], active: _Active
+    ) -> Problem | None:
+        if schema is False:
+            return "", "must not be there"
+        judged = id(schema), id(value)
+        if not isinstance(schema, dict) or judged in active or len(active) > _DEEPEST:
+            return None  # a reference that leads to itself says nothing
+        active.add(judged)
+        try:
+            return self._judge(schema, value, seen, scope, active)
+        finally:
+            active.discard(judged)
+
+    def _judge(
+        self, schema: dict[str, Any], value: Any, seen: set[Any], scope: tuple[str, ...], active: _Active
+    ) -> Problem | None:
+        base = self._bases.get(id(schema), scope[-1])
+        if base != scope[-1]:
+            scope = (*scope, base)
+        if self.dialect == "draft-07" and isinstance(schema.get("$ref"), str):
+            schema = {"$ref": schema["$ref"]}
+        found = self._by_value(schema, value) or self._in_place(schema, value, seen, scope, active)
+        if found is None and isinstance(value, dict):
+            found = self._of_object(schema, value, seen, scope, active)
+        if found is None and isinstance(value, list):
+            found = self._of_array(schema, value, seen, scope, active)
+        return found
+
+    def _by_value(self, schema: dict[str, Any], value: Any) -> Problem | None:
+        """Keywords that have no subschemas."""
+        types = schema.get("type")
+        if types is not None and not _is_of(types, value):
+            return "", f"must be {_listing(types if isinstance(types, list) else [types])}, not {_kind(value)}"
+        choices = schema.get("enum")
+        if isinstance(choices, list) and not any(equal(value, choice) for choice in choices):
+            return "", f"must be one of {_short(choices)}"
+        if "const" in schema and not equal(value, schema["const"]):
+            return "", f"must be {_short(schema['const'])}"
+        sentences = _SENTENCES.get(_kind(value))
+        for sentence in sentences(schema, value) if sentences else ():
+            return "", sentence
+        return None
+
+    def _in_place(
+        self, schema: dict[str, Any], value: Any, seen: set[Any], scope: tuple[str, ...], active: _Active
+    ) -> Problem | None:
+        """Keywords whose subschemas judge the same value."""
+
+        def judge(part: Any, scope: tuple[str, ...] = scope) -> Problem | None:
+            inner: set[Any] = set()
+            found = self._problem(part, value, inner, scope, active)
+            if found is None:
+                seen.update(inner)
+            return found
+
+        for keyword, find in (("$ref", self._find_here), ("$dynamicRef", self._find_dynamically)):
+            reference = self._of(schema, keyword)
+            if isinstance(reference, str):
+                part, base = find(reference, scope)
+                found = judge(part, (*scope, base) if base != scope[-1] else scope)
+                if found:
+                    return found
+        for part in _as_list(schema.get("allOf")):
+            found = judge(part)
+            if found:
+                return found
+        choices = _as_list(schema.get("anyOf"))
+        if choices:
+            found_all = [judge(part) for part in choices]
+            if all(found_all):
+                return _nearest(found_all)
+        choices = _as_list(schema.get("oneOf"))
+        if choices:
+            inner_sets: list[set[Any]] = [set() for _ in choices]
+            found_all = [self._problem(part, value, inner_sets[i], scope, active) for i, part in enumerate(choices)]
+            if all(found_all):
+                return _nearest(found_all)
+            if found_all.count(None) > 1:
+                return "", f"fits {found_all.count(None)} alternatives where it must fit one"
+            seen.update(inner_sets[found_all.index(None)])
+        if "not" in schema and self._problem(schema["not"], value, set(), scope, active) is None:
+            return "", f"must not be {_short(schema['not'])}"
+        if "if" in schema:
+            part = schema.get("else" if judge(schema["if"]) else "then", True)
+            return judge(part)
+        return None
+
+    def _find_here(self, reference: str, scope: tuple[str, ...]) -> tuple[Any, str]:
+        return self.find(reference, scope[-1])
+
+    def _of_object(
+        self, schema: dict[str, Any], value: dict[str, Any], seen: set[Any], scope: tuple[str, ...], active: _Active
+    ) -> Problem | None:
+        def judge(name: str, part: Any) -> Problem | None:
+            seen.add(name)
+            found = self._problem(part, value[name], set(), scope, active)
+            return found and (f"[{name!r}]{found[0]}", found[1])
+
+        properties = _as_dict(schema.get("properties"))
+        patterns = [(compiled(text), part) for text, part in _as_dict(schema.get("patternProperties")).items()]
+        for name in value:
+            parts = [properties[name]] if name in properties else []
+            parts += [part for pattern, part in patterns if pattern and pattern.search(name)]
+            if not parts and "additionalProperties" in schema:
+                parts = [schema["additionalProperties"]]
+            for part in parts:
+                found = judge(name, part)
+                if found:
+                    return found
+            if "propertyNames" in schema:
+                found = self._problem(schema["propertyNames"], name, set(), scope, active)
+                if found:
+                    return "", f"has the name {name!r}, which {found[1]}"
+        for keyword in ("dependentRequired", "dependencies"):
+            for name, needed in _as_dict(self._of(schema, keyword)).items():
+                for other in _as_list(needed) if name in value else ():
+                    if isinstance(other, str) and other not in value:
+                        return "", f"must have {other!r} beside {name!r}"
+        for keyword in ("dependentSchemas", "dependencies"):
+            for name, part in _as_dict(self._of(schema, keyword)).items():
+                if name in value:
+                    inner: set[Any] = set()
+                    found = self._problem(part, value, inner, scope, active)
+                    if found:
+                        return found
+                    seen.update(inner)
+        rest = self._of(schema, "unevaluatedProperties")
+        if rest is not None:
+            for name in [name for name in value if name not in seen]:
+                found = judge(name, rest)
+                if found:
+                    return found
+        return None
+
+    def _of_array(
+        self, schema: dict[str, Any], value: list[Any], seen: set[Any], scope: tuple[str, ...], active: _Active
+    ) -> Problem | None:
+        def judge(index: int, part: Any) -> Problem | None:
+            seen.add(index)
+            found = self._problem(part, value[index], set(), scope, active)
+            return found and (f"[{index}]{found[0]}", found[1])
+
+        items = schema.get("items")
+        first = items if isinstance(items, list) else _as_list(self._of(schema, "prefixItems"))
+        rest = schema.get("additionalItems") if isinstance(items, list) else items
+        for index in range(len(value)):
+            part = first[index] if index < len(first) else rest
+            if part is not None:
+)py"
+R"py(                found = judge(index, part)
+                if found:
+                    return found
+        if "contains" in schema:
+            contains = schema["contains"]
+            fitting = [i for i, item in enumerate(value) if self._problem(contains, item, set(), scope, active) is None]
+            seen.update(fitting)
+            least, most = self._of(schema, "minContains"), self._of(schema, "maxContains")
+            least = least if _is_number(least) else 1
+            if len(fitting) < least:
+                return "", f"must have {_count(least, 'item')} that fit {_short(contains)}"
+            if _is_number(most) and len(fitting) > most:
+                return "", f"must have at most {_count(most, 'item')} that fit {_short(contains)}"
+        rest = self._of(schema, "unevaluatedItems")
+        if rest is not None:
+            for index in [index for index in range(len(value)) if index not in seen]:
+                found = judge(index, rest)
+                if found:
+                    return found
+        return None
+
+
+# --- Values.
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Whether two values are the same to JSON: 1 is 1.0, and true is not 1."""
+    return bool(_key(a) == _key(b))
+
+
+def _key(value: Any) -> Any:
+    if isinstance(value, dict):
+        return "object", frozenset((name, _key(item)) for name, item in value.items())
+    if isinstance(value, list):
+        return "array", tuple(map(_key, value))
+    return isinstance(value, bool), value
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, (int, float)):
+        return "integer" if value == value // 1 else "number"
+    for kind, name in ((str, "string"), (list, "array"), (dict, "object")):
+        if isinstance(value, kind):
+            return name
+    return type(value).__name__
+
+
+_KINDS = {"null", "boolean", "integer", "number", "string", "array", "object"}
+
+
+def _is_of(types: Any, value: Any) -> bool:
+    known = [
+        name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str) and name in _KINDS
+    ]
+    kind = _kind(value)
+    return not known or kind in known or (kind == "integer" and "number" in known)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _of_number(schema: dict[str, Any], value: Any) -> Iterator[str]:
+    least: Any = schema.get("minimum")
+    most: Any = schema.get("maximum")
+    above: Any = schema.get("exclusiveMinimum")
+    below: Any = schema.get("exclusiveMaximum")
+    if above is True:  # draft 4
+        above, least = least, None
+    if below is True:
+        below, most = most, None
+    if _is_number(least) and value < least:
+        yield f"must be at least {least}"
+    if _is_number(above) and value <= above:
+        yield f"must be more than {above}"
+    if _is_number(most) and value > most:
+        yield f"must be at most {most}"
+    if _is_number(below) and value >= below:
+        yield f"must be less than {below}"
+    step: Any = schema.get("multipleOf")
+    if _is_number(step) and step > 0 and not _is_multiple(value, step):
+        yield f"must be a multiple of {step}"
+
+
+def _is_multiple(value: Any, step: Any) -> bool:
+    if isinstance(value, int) and isinstance(step, int):
+        return value % step == 0
+    from fractions import Fraction  # exact: 0.3 is a multiple of 0.1
+
+    return (Fraction(str(value)) / Fraction(str(step))).denominator == 1
+
+
+def _of_string(schema: dict[str, Any], value: str) -> Iterator[str]:
+    yield from _of_size(schema, len(value), "Length", "character")
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and len(value) <= _LONGEST:
+        expression = compiled(pattern)
+        if expression and not expression.search(value):
+            yield f"must match {pattern}"
+
+
+def _of_list(schema: dict[str, Any], value: list[Any]) -> Iterator[str]:
+    yield from _of_size(schema, len(value), "Items", "item")
+    if schema.get("uniqueItems") is True and len({_key(item) for item in value}) < len(value):
+        yield "must not have the same item twice"
+
+
+def _of_members(schema: dict[str, Any], value: dict[str, Any]) -> Iterator[str]:
+    yield from _of_size(schema, len(value), "Properties", "member")
+    for name in _as_list(schema.get("required")):
+        if isinstance(name, str) and name not in value:
+            yield f"must have {name!r}"
+
+
+def _of_size(schema: dict[str, Any], size: int, what: str, thing: str) -> Iterator[str]:
+    least: Any = schema.get(f"min{what}")
+    most: Any = schema.get(f"max{what}")
+    if _is_number(least) and size < least:
+        yield f"must have at least {_count(least, thing)}"
+    if _is_number(most) and size > most:
+        yield f"must have at most {_count(most, thing)}"
+
+
+_SENTENCES: dict[str, Callable[[dict[str, Any], Any], Iterator[str]]] = {
+    "integer": _of_number,
+    "number": _of_number,
+    "string": _of_string,
+    "array": _of_list,
+    "object": _of_members,
+}
+
+
+# --- Schemas of strangers.
+
+
+def _parts(schema: dict[str, Any]) -> Iterator[Any]:
+    """The subschemas of a schema."""
+    for keyword, value in schema.items():
+        if keyword in _ONE and not isinstance(value, list):
+            yield value
+        elif keyword in _MANY:
+            yield from _as_list(value)
+        elif keyword in _NAMED:
+            yield from _as_dict(value).values()
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _as_dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+# --- Sentences.
+
+
+def _count(number: Any, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _listing(words: list[Any]) -> str:
+    return " or ".join(map(str, words))
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+def _nearest(found: list[Problem | None]) -> Problem:
+    """What is wrong by the alternative that fits furthest into the value."""
+    return max((problem for problem in found if problem), key=lambda problem: len(problem[0]))
+)py"},
+};
+
+/// `__init__.py` of the directory that the packages are in.
+inline constexpr std::string_view root_index = R"py("""Tools of MCP servers: a package for each server, a module for each tool. Written by ipybox.
+
+search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
+describe("server") lists what a server has. None of them imports a tool.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["describe", "search"]
+
+
+class Text(str):
+    """A text that a notebook shows as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Tool(NamedTuple):
+    server: str
+    module: str
+    listed: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}.{self.module}"
+
+    def line(self) -> str:
+        schema = self.listed.get("inputSchema")
+        required = schema.get("required") if isinstance(schema, dict) else None
+        names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+        text = " ".join(str(self.listed.get("description") or self.listed.get("title") or "").split())
+        sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+        short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
+        return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
+
+    def score(self, words: list[str]) -> int:
+        """How well it fits; 0 where a word is nowhere."""
+        schema = self.listed.get("inputSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        places = [
+            (8, f"{self.name} {self.listed.get('name')}"),
+            (4, str(self.listed.get("title") or "")),
+            (2, str(self.listed.get("description") or "")),
+            (1, " ".join(properties) if isinstance(properties, dict) else ""),
+        ]
+        scores = [sum(weight for weight, text in places if word in text.lower()) for word in words]
+        return sum(scores) if all(scores) else 0
+
+
+def search(words: str = "", limit: int = 20) -> Text:
+    """The tools that have all the words in name, title, description or parameters; the best come first."""
+    wanted = words.lower().split()
+    tools = [tool for server in _servers() for tool in _tools(server)]
+    found = sorted((tool for tool in tools if tool.score(wanted) or not wanted), key=lambda t: -t.score(wanted))
+    if not found:
+        return Text(f"None of {len(tools)} tools has {words!r}. Fewer words find more; search() lists all.")
+    lines = [tool.line() for tool in found[:limit]]
+    if len(found) > limit:
+        lines.append(f"… and {len(found) - limit} more: search({words!r}, limit={len(found)})")
+    return Text("\n".join(lines))
+
+
+def describe(name: str) -> Text:
+    """The interface of a tool as Python, or the tools of a server."""
+    server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
+    servers = _servers()
+    if server not in servers:
+        raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
+    tools = _tools(server)
+    if not tool_name:
+        return Text("\n".join(tool.line() for tool in tools) or f"{server} has no tools")
+    for tool in tools:
+        if tool_name in (tool.module, tool.listed.get("name")):
+            source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
+            interface = source.partition("\n\n\n")[2]  # what follows the imports
+            return Text(f"from {__name__}.{server} import {tool.module}\n\n\n{interface.rstrip()}")
+    close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
+    hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
+    raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
+
+
+def _root() -> Path:
+    return Path(__file__).parent
+
+
+def _servers() -> list[str]:
+    return sorted(path.parent.name for path in _root().glob("[A-Za-z]*/_schemas.json"))
+
+
+def _tools(server: str) -> list[_Tool]:
+    document = json.loads((_root() / server / "_schemas.json").read_bytes())
+    listed = {tool["name"]: tool for tool in document["tools"]}
+    return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
+)py";
+
+} // namespace ipybox::codegen::detail
+// clang-format on

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <ipybox/codegen/generate.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/tool.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox::codegen {
+
+/// A package on the disk.
+struct generated_sources {
+    std::filesystem::path directory;      ///< `root_dir/server_name`
+    std::vector<std::string> modules;     ///< of the tools, in the order of the list
+    std::vector<generate_notice> notices; ///< of the generation
+};
+
+/**
+ * \brief Writes a package as `root_dir/server_name`, in place of the one that is there; all of it or nothing.
+ * \details It is written beside the old one, flushed to the disk, and exchanged in one step: whoever imports it sees the old one or the new one,
+ * and after a crash one of them is there. Generators of other processes wait. What an earlier one left behind is removed. `root_dir/__init__.py`,
+ * by which tools are searched, is written where there is none or an older one of ours.
+ * \details The directory is that of code which is not trusted. No symbolic link below `root_dir` is followed, and nothing is deleted or replaced
+ * that does not carry our mark. A kernel that has imported the old package keeps it until it is reset.
+ * \param patience how long another generator of the same package may take
+ * \par Errors errc::invalid_argument — at its place is something that is not ours; a name that is no file's. errc::io_error — the operating
+ * system refused something, or another generator did not finish; the old package is there as it was
+ * \par Thread safety Any number at once.
+ */
+[[nodiscard]] result<generated_sources> write_package(std::filesystem::path const& root_dir,
+                                                      generated_package const& package,
+                                                      std::chrono::milliseconds patience = std::chrono::seconds(10));
+
+/// How what a server lists differs from what its package was generated from. Names of tools.
+struct tool_changes {
+    std::vector<std::string> added;
+    std::vector<std::string> removed;
+    std::vector<std::string> changed;
+
+    [[nodiscard]] bool none() const { return added.empty() && removed.empty() && changed.empty(); }
+};
+
+/**
+ * \brief Compares a package that was written with what the server lists now. Where there is no package, everything is added.
+ * \par Errors errc::invalid_argument — `server_name` is no name, or the package is not ours; errc::io_error — it cannot be read
+ */
+[[nodiscard]] result<tool_changes> compare_package(std::filesystem::path const& root_dir, std::string_view server_name,
+                                                   std::vector<mcp::tool> const& tools,
+                                                   generate_options const& options = {});
+
+} // namespace ipybox::codegen
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/codegen/impl/write_package.ipp>
+#endif

@@ -1,0 +1,245 @@
+"""What the modules of this package are made of. Written by ipybox together with them."""
+
+from __future__ import annotations
+
+import json
+import math
+import warnings
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from pathlib import PurePath
+from typing import Annotated, Any, ClassVar
+from uuid import UUID
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+UNSET: Any = None
+"""The default of what is not sent unless it is given."""
+
+
+class Model(BaseModel):
+    """An object of JSON, with the fields that the tool's schema names. What is not set is not sent.
+
+    The constructor also takes what has no meaning of its own in JSON: tuples and sets for arrays; dates, paths, UUIDs
+    and enumerations for strings; decimals for numbers. None leaves out what may be left out but must not be null.
+    """
+
+    model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=(), allow_inf_nan=False)
+
+    #: Checks of the whole object, see `rule`.
+    _rules: ClassVar[tuple[Any, ...]] = ()
+
+    def __init__(self, /, **values: Any) -> None:
+        __tracebackhide__ = True
+        given = {name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()}
+        try:
+            self.__pydantic_validator__.validate_python(given, self_instance=self)
+        except ValidationError:
+            # a model also stands for an object where the schema names no class
+            plain = to_json(given)
+            if not _differs(plain, given):
+                raise
+            self.__pydantic_validator__.validate_python(plain, self_instance=self)
+
+    # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _take_object(cls, value: Any, validate: Any) -> Any:
+        if not isinstance(value, dict):
+            return validate(value)
+        value = with_integers(value)
+        for check in cls._rules:
+            check.validate(value)
+        made = validate(value)
+        # a further member may be called as the field of another one is in Python: that does not set the field
+        for name in made.__pydantic_extra__ or ():
+            if name in cls.model_fields and _json_name(name, cls.model_fields[name]) not in value:
+                made.__pydantic_fields_set__.discard(name)
+        return made
+
+    def to_arguments(self) -> dict[str, Any]:
+        """What is sent: all that was set, by the names and with the values of JSON."""
+        cls = type(self)
+        arguments: dict[str, Any] = {}
+        for name, field in cls.model_fields.items():
+            value = self.__dict__.get(name)
+            if name in self.model_fields_set:
+                if value is None and not field.is_required() and not _takes_none(cls, name):
+                    continue
+            elif value is None or value == field.get_default(call_default_factory=True):
+                continue
+            arguments[_json_name(name, field)] = to_json(value)
+        for name, value in (self.__pydantic_extra__ or {}).items():
+            arguments[name] = to_json(value)
+        return arguments
+
+
+# --- From Python to JSON.
+
+
+def to_json(value: Any, keep_models: bool = False) -> Any:
+    """The value of JSON that a value of Python stands for. Raises TypeError where there is none."""
+    if value is None or isinstance(value, bool) or type(value) in (str, int):
+        return value
+    if isinstance(value, Model):
+        return value if keep_models else value.to_arguments()
+    if isinstance(value, Enum):
+        return to_json(value.value)
+    if isinstance(value, dict):
+        for name in value:
+            if not isinstance(name, str):
+                raise TypeError(f"the names in an object are strings, not {name!r}")
+        return {str(name): to_json(item, keep_models) for name, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_json(item, keep_models) for item in value]
+    if isinstance(value, (str, int)):
+        return str(value) if isinstance(value, str) else int(value)
+    if isinstance(value, (float, Decimal)):
+        return int(value) if math.isfinite(value) and value == int(value) else float(value)
+    if isinstance(value, (date, time)):  # a datetime is a date
+        return value.isoformat()
+    if isinstance(value, (UUID, PurePath)):
+        return str(value)
+    if hasattr(value, "tolist"):  # numbers and arrays of numpy
+        return to_json(value.tolist())
+    raise TypeError(f"a value of type {type(value).__name__} cannot be sent as JSON")
+
+
+def with_integers(value: Any) -> Any:
+    """The value with 1 for 1.0: to JSON these are the same number. NaN and the infinities are none."""
+    if isinstance(value, dict):
+        return {name: with_integers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [with_integers(item) for item in value]
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise PydanticCustomError("json_number", "{value} is no number of JSON", {"value": str(value)})
+        return int(value) if value.is_integer() else value
+    return value
+
+
+def _differs(plain: Any, given: Any) -> bool:
+    """Whether there were models in `given`, which `plain` has as objects."""
+    if isinstance(given, Model):
+        return True
+    if isinstance(given, dict):
+        return any(_differs(plain[name], item) for name, item in given.items())
+    return isinstance(given, list) and any(map(_differs, plain, given))
+
+
+# --- Names and nulls.
+
+
+def _json_name(name: str, field: Any) -> str:
+    return name if field.alias is None else str(field.alias)
+
+
+def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
+    """The constructor's arguments without those that say "leave it out"."""
+    fields = cls.model_fields
+    names = {_json_name(name, field): name for name, field in fields.items()}
+    given: dict[str, Any] = {}
+    for word, value in values.items():
+        json_name = word if word in names or word not in fields else _json_name(word, fields[word])
+        if json_name in given:
+            raise TypeError(f"{cls.__name__}: {names[json_name]} and {json_name} are the same field")
+        name = names.get(json_name)
+        if name is None:
+            _warn_if_misspelt(cls, word)
+        elif value is None and not fields[name].is_required() and not _takes_none(cls, name):
+            continue
+        given[json_name] = value
+    return given
+
+
+def _warn_if_misspelt(cls: type[Model], word: str) -> None:
+    if cls.model_config.get("extra") != "allow":
+        return
+    from difflib import get_close_matches
+
+    for name in get_close_matches(word, cls.model_fields, n=1, cutoff=0.75):
+        warnings.warn(
+            f"{cls.__name__} has no field {word!r} and sends it as it is: did you mean {name!r}?", stacklevel=4
+        )
+
+
+@cache
+def _takes_none(cls: type[Model], name: str) -> bool:
+    field = cls.model_fields[name]
+    annotation: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+    try:
+        TypeAdapter(annotation).validate_python(None)
+    except ValidationError:
+        return False
+    return True
+
+
+# --- What a tool answers.
+
+
+class Record(dict[str, Any]):
+    """An object that is not what its schema promises: a dict whose members are also attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"no member {name!r}, only {', '.join(self) or 'nothing'}") from None
+
+
+def to_text(answer: Any) -> str:
+    """The answer of a tool that does not say what its result is made of."""
+    if answer is None:
+        return ""
+    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+
+
+def to_result(result: Any, answer: Any) -> Any:
+    """The answer as the tool's result; with a warning as it came where it is not what the schema promises.
+
+    The tool has done its work by now. An exception would only make somebody call it again.
+    """
+    validate = _validate_of(result)
+    try:
+        return validate(answer)
+    except ValidationError as error:
+        refused = error
+    parsed = _parsed(answer)
+    if parsed is not answer:
+        try:
+            return validate(parsed)
+        except ValidationError as error:
+            refused = error
+    first = refused.errors(include_url=False)[0]
+    where = "".join(f"[{step!r}]" for step in first["loc"])
+    warnings.warn(
+        f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
+        stacklevel=3,
+    )
+    return _records(parsed)
+
+
+@cache
+def _validate_of(result: Any) -> Any:
+    if isinstance(result, type) and issubclass(result, Model):
+        return result.model_validate
+    config = ConfigDict(strict=True, allow_inf_nan=False)
+    return TypeAdapter(Annotated[result, BeforeValidator(with_integers)], config=config).validate_python
+
+
+def _parsed(answer: Any) -> Any:
+    try:
+        return json.loads(answer) if isinstance(answer, str) else answer
+    except ValueError:
+        return answer
+
+
+def _records(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Record({name: _records(item) for name, item in value.items()})
+    return [_records(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,100 @@
+"""Tools of MCP servers: a package for each server, a module for each tool. Written by ipybox.
+
+search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
+describe("server") lists what a server has. None of them imports a tool.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["describe", "search"]
+
+
+class Text(str):
+    """A text that a notebook shows as it is."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class _Tool(NamedTuple):
+    server: str
+    module: str
+    listed: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}.{self.module}"
+
+    def line(self) -> str:
+        schema = self.listed.get("inputSchema")
+        required = schema.get("required") if isinstance(schema, dict) else None
+        names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+        text = " ".join(str(self.listed.get("description") or self.listed.get("title") or "").split())
+        sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+        short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
+        return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
+
+    def score(self, words: list[str]) -> int:
+        """How well it fits; 0 where a word is nowhere."""
+        schema = self.listed.get("inputSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        places = [
+            (8, f"{self.name} {self.listed.get('name')}"),
+            (4, str(self.listed.get("title") or "")),
+            (2, str(self.listed.get("description") or "")),
+            (1, " ".join(properties) if isinstance(properties, dict) else ""),
+        ]
+        scores = [sum(weight for weight, text in places if word in text.lower()) for word in words]
+        return sum(scores) if all(scores) else 0
+
+
+def search(words: str = "", limit: int = 20) -> Text:
+    """The tools that have all the words in name, title, description or parameters; the best come first."""
+    wanted = words.lower().split()
+    tools = [tool for server in _servers() for tool in _tools(server)]
+    found = sorted((tool for tool in tools if tool.score(wanted) or not wanted), key=lambda t: -t.score(wanted))
+    if not found:
+        return Text(f"None of {len(tools)} tools has {words!r}. Fewer words find more; search() lists all.")
+    lines = [tool.line() for tool in found[:limit]]
+    if len(found) > limit:
+        lines.append(f"… and {len(found) - limit} more: search({words!r}, limit={len(found)})")
+    return Text("\n".join(lines))
+
+
+def describe(name: str) -> Text:
+    """The interface of a tool as Python, or the tools of a server."""
+    server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
+    servers = _servers()
+    if server not in servers:
+        raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
+    tools = _tools(server)
+    if not tool_name:
+        return Text("\n".join(tool.line() for tool in tools) or f"{server} has no tools")
+    for tool in tools:
+        if tool_name in (tool.module, tool.listed.get("name")):
+            source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
+            interface = source.partition("\n\n\n")[2]  # what follows the imports
+            return Text(f"from {__name__}.{server} import {tool.module}\n\n\n{interface.rstrip()}")
+    close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
+    hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
+    raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
+
+
+def _root() -> Path:
+    return Path(__file__).parent
+
+
+def _servers() -> list[str]:
+    return sorted(path.parent.name for path in _root().glob("[A-Za-z]*/_schemas.json"))
+
+
+def _tools(server: str) -> list[_Tool]:
+    document = json.loads((_root() / server / "_schemas.json").read_bytes())
+    listed = {tool["name"]: tool for tool in document["tools"]}
+    return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]

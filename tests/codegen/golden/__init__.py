@@ -1,0 +1,23 @@
+"""Tools of the MCP server server.
+
+    from server import TOOL
+    result = TOOL.run(TOOL.Params(...))
+
+Tools, with the parameters they require:
+
+issue_write(method, owner, ...) - Create a new or update an existing issue in a repository.
+search_repositories(query, ...) - Find repositories.
+create_relations(relations) - Create relations between entities.
+acr_registry_list(...) - List registries in a subscription.
+static_map_image_tool(center, zoom, ...) - Generate a static map image.
+create_index(keys, ...) - Create an index for a collection.
+api_post_page(parent, ...) - Create a page
+list_blocks(page_id, ...)
+trial_searcher(...) - Search for clinical trials.
+create_todo_task(id, ...)
+ping() - Is it there?
+"""
+
+from ipybox_kernel.tools import ToolRunner
+
+CLIENT = ToolRunner(server_name="server")

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pydantic import Field
+
+from . import CLIENT
+from ._mcp import Model, UNSET, to_text
+
+
+class Params(Model, extra="forbid"):
+    tenant: str = UNSET
+    """Tenant ID or name"""
+    auth_method: str = Field("0", alias="auth-method")
+    """How to sign in"""
+    retry_max_retries: int = Field(3, alias="retry-max-retries", ge=0)
+    resource_group: str = Field(UNSET, alias="resource-group")
+
+
+def run(params: Params = Params()) -> str:
+    """List registries
+
+    in a subscription.
+    Says "how many" at the end.
+
+    Read-only. Idempotent.
+    """
+    return to_text(CLIENT.run_sync(tool_name="acr-registry-list", tool_args=params.to_arguments()))

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pydantic import Field
+
+from . import CLIENT
+from ._mcp import Model, to_result
+
+
+class Relation(Model, extra="forbid"):
+    from_: str = Field(alias="from")
+    """The entity where the relation starts"""
+    to: str
+    """The entity where it ends"""
+    relationType: str
+
+
+class Params(Model, extra="forbid"):
+    relations: list[Relation]
+
+
+class ResultRelation(Model, extra="forbid"):
+    from_: str = Field(alias="from")
+    """The entity where the relation starts"""
+    to: str
+    """The entity where it ends"""
+    relationType: str
+
+
+class Result(Model):
+    relations: list[ResultRelation]
+
+
+def run(params: Params) -> Result:
+    """Create relations between entities. Relations should be in active voice"""
+    return to_result(Result, CLIENT.run_sync(tool_name="create_relations", tool_args=params.to_arguments()))

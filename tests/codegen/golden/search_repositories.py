@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from . import CLIENT
+from ._mcp import Model, UNSET, to_text
+
+
+class Params(Model):
+    query: str
+    """What to look for."""
+    order: Literal["asc", "desc"] = UNSET
+    """Sort order"""
+    page: int | float = Field(UNSET, ge=1)
+
+
+def run(params: Params) -> str:
+    """Find repositories.
+
+    Read-only.
+    """
+    return to_text(CLIENT.run_sync(tool_name="search_repositories", tool_args=params.to_arguments()))

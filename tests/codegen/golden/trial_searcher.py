@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from . import CLIENT
+from ._mcp import Model, to_result
+
+
+class Params(Model):
+    conditions: list[str] | None = None
+    """What is treated."""
+    phase: Literal["EARLY_PHASE1", "PHASE1"] | None = None
+    """Phase of a trial."""
+    min_age: Annotated[int | float, Field(ge=0)] | None = None
+    page_size: int = Field(40, ge=1, le=1000)
+    sort: str = ""
+    """By what. Examples: "EnrollmentCount:desc"."""
+
+
+class Result(Model):
+    result: str
+
+
+def run(params: Params = Params()) -> Result:
+    """Search for clinical trials."""
+    return to_result(Result, CLIENT.run_sync(tool_name="trial_searcher", tool_args=params.to_arguments()))

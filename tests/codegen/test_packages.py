@@ -1,0 +1,181 @@
+"""Packages as a whole: what is in them, how tools are found, what is written again, and the faults that others had."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from many_tools import many_tools
+from packages import Packages, tool, write
+
+HERE = Path(__file__).parent
+
+
+def test_two_hundred_tools_make_two_hundred_modules_that_import(packages: Packages) -> None:
+    """M9: of the same 200 tools the original's generator makes 34 modules that cannot be imported."""
+    tools = many_tools(200)
+    (answer,) = packages.generate({"server": "many", "tools": tools})
+    begin = time.perf_counter()
+    modules = [packages.module(f"many.{name}") for name in answer["modules"]]
+    took = time.perf_counter() - begin
+    print(
+        f"\nscore: 200 tools: generated in {answer['generating']:.1f} ms, written in {answer['total']:.1f} ms, "
+        f"{len(modules)} modules imported in {took:.2f} s"
+    )
+    assert len(modules) == 200
+    assert answer["notices"] == []
+    assert all(hasattr(module, "Params") and hasattr(module, "run") for module in modules)
+
+
+def test_a_format_needs_no_further_package(packages: Packages) -> None:
+    """M16: a property with the format email makes the original's module need a package that is not there."""
+    formats = ["email", "idn-email", "uri", "uuid", "date-time", "ipv4", "json", "password", "binary"]
+    properties = {name.replace("-", "_"): {"type": "string", "format": name} for name in formats}
+    module = packages.tool({"type": "object", "properties": properties})
+    value = dict.fromkeys(properties, "Any <text> is accepted")
+    assert module.Params(**value).to_arguments() == value
+
+
+def test_tools_of_the_same_name_to_python_have_modules_of_their_own(packages: Packages) -> None:
+    """W15: such tools overwrite each other in the original, __init__ overwrites the package, import cannot be imported."""
+    names = ["tool-1", "tool_1", "Tool.1", "__init__", "__main__", "_mcp", "import", "2fa", "class", ""]
+    (answer,) = packages.generate({"server": "server", "tools": [tool(name) for name in names]})
+    assert len(set(answer["modules"])) == len(names)
+    for name, module_name in zip(names, answer["modules"], strict=True):
+        module = packages.module(f"server.{module_name}")
+        module.run()
+        assert module.CLIENT.calls[-1] == (name, {})
+
+
+def test_nothing_but_the_name_of_the_server_is_written(packages: Packages) -> None:
+    """W16: the original writes the server's parameters, and with them its secrets, where code that is not trusted reads and changes them."""
+    packages.generate({"server": "server", "tools": [tool("a")]})
+    text = (packages.root / "server" / "__init__.py").read_text(encoding="utf-8")
+    assert text.endswith('from ipybox_kernel.tools import ToolRunner\n\nCLIENT = ToolRunner(server_name="server")\n')
+    assert "environ" not in text
+
+
+def test_the_index_of_a_package(packages: Packages) -> None:
+    described = tool("b-tool", {"type": "object", "properties": {"x": {}, "y": {}}, "required": ["x"]})
+    described["description"] = "Does this. Then that."
+    packages.generate({"server": "server", "tools": [tool("a"), described]})
+    index = importlib.import_module(f"{packages.name}.server").__doc__
+    assert index is not None
+    assert index.splitlines()[-2:] == ["a()", "b_tool(x, ...) - Does this."]
+    assert not any(name.startswith(f"{packages.name}.server.") for name in sys.modules)
+
+
+def test_tools_are_found_without_importing_them(packages: Packages) -> None:
+    packages.generate(
+        {
+            "server": "github",
+            "tools": [
+                tool("create-issue", description="Create an issue in a repository."),
+                tool("search_code", description="Search code.", title="Code search"),
+            ],
+        },
+        {
+            "server": "mail",
+            "tools": [tool("send", {"type": "object", "properties": {"issue": {}}}, description="Send.")],
+        },
+    )
+    root = importlib.import_module(packages.name)
+    assert root.search("issue") == "github.create_issue() - Create an issue in a repository.\nmail.send() - Send."
+    assert root.search("CODE github") == "github.search_code() - Search code."
+    assert root.search().count("\n") == 2
+    assert "None of 3 tools" in root.search("zebra")
+    assert "… and 2 more" in root.search(limit=1)
+    assert repr(root.search("zebra")) == str(root.search("zebra"))
+    described = root.describe("github.create_issue")
+    assert described.startswith(f"from {packages.name}.github import create_issue\n\n\nclass Params(Model):\n")
+    assert root.describe("github.create-issue") == root.describe(f"{packages.name}.github.create_issue") == described
+    assert "import annotations" not in described
+    assert root.describe("github").splitlines()[0].startswith("github.create_issue()")
+    with pytest.raises(LookupError, match="there is no server 'gitlab'; there are: github, mail"):
+        root.describe("gitlab.x")
+    with pytest.raises(LookupError, match="did you mean create_issue"):
+        root.describe("github.create_isue")
+    assert not any(name.startswith(f"{packages.name}.") for name in sys.modules)
+
+
+def test_a_package_is_found_from_its_own_directory_too(packages: Packages) -> None:
+    packages.generate({"server": "github", "tools": [tool("a")]})
+    code = (
+        f"import sys; sys.path[:0] = [{str(HERE)!r}, {str(packages.root)!r}]\n"
+        "from packages import install_runner; install_runner()\n"
+        "from github import a\n"
+        "print(a.run())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_first_import_is_cheap(packages: Packages) -> None:
+    """Needs Pydantic and the standard library, no client, no server, no generator."""
+    packages.generate({"server": "server", "tools": many_tools(1)})
+    code = (
+        f"import sys, time; sys.path[:0] = [{str(HERE)!r}, {str(packages.root.parent)!r}]\n"
+        "from packages import install_runner; install_runner()\n"
+        f"begin = time.perf_counter(); import {packages.name}.server.list_issue; took = time.perf_counter() - begin\n"
+        "print(round(took * 1000))\n"
+        "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    took, modules = done.stdout.splitlines()
+    print(f"\nscore: first import of a generated tool: {took} ms")
+    brought = {"annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection"}
+    ours = {"packages", "ipybox_kernel", packages.name, "__main__"}
+    assert {name for name in modules.split() if not name.startswith("_")} <= brought | ours
+
+
+# --- Again.
+
+
+def check(packages: Packages, tools: list[dict[str, Any]]) -> dict[str, Any]:
+    (answer,) = write(packages.root, [{"server": "server", "tools": tools}], "check")
+    return answer
+
+
+def test_what_has_changed_since(packages: Packages) -> None:
+    before = [tool("a"), tool("b", description="x"), tool("c")]
+    assert check(packages, before) == {"added": ["a", "b", "c"], "removed": [], "changed": []}
+    packages.generate({"server": "server", "tools": before})
+    none: dict[str, Any] = {"added": [], "removed": [], "changed": []}
+    assert check(packages, before) == none
+    assert check(packages, before[::-1]) == none
+    now = [tool("a"), tool("b", description="y"), tool("d")]
+    assert check(packages, now) == {"added": ["d"], "removed": ["c"], "changed": ["b"]}
+
+
+def test_the_same_input_makes_the_same_bytes(packages: Packages) -> None:
+    def contents() -> dict[str, bytes]:
+        return {path.name: path.read_bytes() for path in (packages.root / "server").iterdir()}
+
+    packages.generate({"server": "server", "tools": many_tools(30)})
+    first = contents()
+    packages.generate({"server": "server", "tools": many_tools(30)})
+    assert contents() == first
+    packages.generate({"server": "server", "tools": many_tools(2)})
+    assert len(contents()) == len(first) - 28
+
+
+def test_the_list_is_kept_as_it_came(packages: Packages) -> None:
+    tools = many_tools(30)
+    packages.generate({"server": "server", "tools": tools})
+    kept = json.loads((packages.root / "server" / "_schemas.json").read_text(encoding="utf-8"))
+    assert kept["tools"] == tools
+    assert list(kept["tools"][5]["inputSchema"]) == list(tools[5]["inputSchema"])
+
+
+def test_the_support_files_are_the_ones_of_the_repository(packages: Packages) -> None:
+    source = HERE.parents[1] / "python" / "mcp_support"
+    packages.generate({"server": "server", "tools": []})
+    for name in ("_mcp.py", "_schema.py", "_pattern.py"):
+        assert (packages.root / "server" / name).read_bytes() == (source / name).read_bytes()
+    assert (packages.root / "__init__.py").read_bytes() == (source / "mcptools.py").read_bytes()

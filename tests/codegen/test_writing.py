@@ -1,0 +1,96 @@
+"""A generator that is killed, or refused by the system, at any moment: the old package is there, or the new one."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from many_tools import many_tools
+from packages import HERE, Packages, run_writer, tool
+
+#: What writing a package asks of the system, and can be refused.
+CALLS = ["mkdirat", "openat", "write", "syncfs", "fsync", "renameat2", "renameat", "unlinkat", "flock", "newfstatat"]
+
+
+def request(packages: Packages, tools: list[dict[str, Any]]) -> str:
+    return json.dumps({"root": str(packages.root), "packages": [{"server": "server", "tools": tools}]})
+
+
+def generation(packages: Packages) -> str:
+    """Which of the packages is there: all of it is imported by another interpreter."""
+    code = (
+        f"import sys; sys.path[:0] = [{str(HERE)!r}, {str(packages.root.parent)!r}]\n"
+        "from packages import install_runner; install_runner()\n"
+        "import importlib, json, pathlib\n"
+        f"import {packages.name}.server as server\n"
+        "folder = pathlib.Path(server.__file__).parent\n"
+        "listed = json.loads((folder / '_schemas.json').read_text())\n"
+        "modules = [importlib.import_module(f'{server.__name__}.{name}') for name in listed['modules']]\n"
+        "assert len(modules) == 3 and len(list(folder.iterdir())) == 3 + 6\n"
+        "assert all(module.run() == '' for module in modules)\n"
+        "print(modules[0].__name__.rpartition('.')[2])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+OLD = [tool("old"), tool("b"), tool("c")]
+NEW = [tool("new"), tool("d"), tool("e")]
+
+
+def traced(packages: Packages, *options: str) -> subprocess.CompletedProcess[str]:
+    prefix = ("strace", "-qq", "-f", "-o", "/dev/null", *options)
+    return run_writer(request(packages, NEW), prefix=prefix)
+
+
+def calls_of(packages: Packages, call: str, tmp_path: Path) -> int:
+    """How often a successful generation makes a system call, after those that start a program."""
+    log = tmp_path / "calls"
+    run_writer(request(packages, NEW), prefix=("strace", "-qq", "-f", "-o", str(log), "-e", f"trace={call}"))
+    return len(re.findall(rf"\b{call}\(", log.read_text(encoding="utf-8", errors="replace")))
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("fault", ["error=ENOSPC", "signal=SIGKILL"])
+def test_refused_or_killed_at_any_call(packages: Packages, tmp_path: Path, fault: str) -> None:
+    packages.generate({"server": "server", "tools": OLD})
+    counts = {call: calls_of(packages, call, tmp_path) for call in CALLS}
+    seen: dict[str, int] = {"old": 0, "new": 0}
+    moments = 0
+    for call, count in counts.items():
+        for moment in range(1, count + 1):
+            # a few moments of each kind of call are enough where it is made for every file
+            if count > 12 and moment % 5 and moment < count - 2:
+                continue
+            packages.generate({"server": "server", "tools": OLD})
+            done = traced(packages, "-e", f"trace={call}", "-e", f"inject={call}:{fault}:when={moment}")
+            now = generation(packages)
+            moments += 1
+            seen[now] += 1
+            if fault.startswith("error") and done.stdout and "error" in json.loads(done.stdout)[0]:
+                left = [path.name for path in packages.root.iterdir() if path.name.startswith(".server.tmp")]
+                assert left == [] or call in ("unlinkat", "newfstatat", "openat"), (call, moment, left)
+    print(
+        f"\nscore: generator hit by {fault} at {moments} moments: old package {seen['old']}, new {seen['new']}, broken 0"
+    )
+    assert seen["old"] > 5
+    assert seen["new"] > 0
+    # the next one cleans up
+    packages.generate({"server": "server", "tools": NEW})
+    assert sorted(path.name for path in packages.root.iterdir()) == [".server.lock", "__init__.py", "server"]
+    assert generation(packages) == "new"
+
+
+def test_a_limit_of_the_size_of_files(packages: Packages) -> None:
+    packages.generate({"server": "server", "tools": OLD})
+    done = run_writer(
+        request(packages, many_tools(200)), prefix=("bash", "-c", "trap '' XFSZ; ulimit -f 16; exec \"$@\"", "-")
+    )
+    assert "File too large" in json.loads(done.stdout)[0]["error"]
+    assert generation(packages) == "old"

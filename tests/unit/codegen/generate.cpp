@@ -1,0 +1,133 @@
+#include <ipybox/codegen/generate.hpp>
+
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+
+using namespace ipybox;
+using namespace ipybox::codegen;
+using nlohmann::ordered_json;
+using test::contains;
+
+namespace {
+
+mcp::tool named(std::string name) {
+    mcp::tool tool;
+    tool.name = std::move(name);
+    tool.input_schema = ordered_json::parse(R"({"type": "object"})");
+    return tool;
+}
+
+} // namespace
+
+TEST_CASE("generate: the files of a package") {
+    auto get = named("get-user");
+    get.description = "Gets a user. And more.";
+    get.input_schema =
+        ordered_json::parse(R"({"type": "object", "properties": {"id": {}, "x": {}}, "required": ["id"]})");
+    auto const package = generate_package("github", {get, named("list")});
+    REQUIRE(package);
+    CHECK(package->server_name == "github");
+    CHECK(package->modules == std::vector<std::string>{"get_user", "list"});
+    CHECK(package->notices.empty());
+    std::vector<std::string> files;
+    for (auto const& [name, text] : package->files) files.push_back(name);
+    CHECK(files == std::vector<std::string>{"__init__.py", "_mcp.py", "_pattern.py", "_schema.py", "_schemas.json",
+                                            "get_user.py", "list.py", "py.typed"});
+    auto const& index = package->files.at("__init__.py");
+    CHECK(contains(index, "get_user(id, ...) - Gets a user.\nlist()\n"));
+    CHECK(
+        contains(index, "from ipybox_kernel.tools import ToolRunner\n\nCLIENT = ToolRunner(server_name=\"github\")\n"));
+}
+
+TEST_CASE("generate: the list is kept as it came") {
+    auto tool = named("a");
+    tool.title = "A";
+    tool.input_schema = ordered_json::parse(R"({"z": 1, "type": "object", "a": {"$ref": "#/z"}})");
+    tool.annotations = {{"readOnlyHint", true}};
+    auto const package = generate_package("server", {tool});
+    auto const list = ordered_json::parse(package->files.at("_schemas.json"));
+    CHECK(list["generator"] == std::string(generator_mark));
+    CHECK(list["server"] == "server");
+    CHECK(list["modules"] == ordered_json{{"a", "a"}});
+    CHECK(list["tools"][0]["inputSchema"].dump() == tool.input_schema.dump());
+    CHECK(list["tools"][0]["title"] == "A");
+    CHECK(package->files.at("_schemas.json").starts_with("{\"generator\":\"" + std::string(generator_mark) + "\""));
+}
+
+TEST_CASE("generate: only the name of the server is in a package (W16)") {
+    auto const package = generate_package("server", {named("a")});
+    CHECK(contains(package->files.at("__init__.py"), "ToolRunner(server_name=\"server\")\n"));
+    for (auto const& [name, text] : package->files) {
+        CAPTURE(name);
+        for (auto const* word : {"server_params", "environ", "command", "headers", "http"})
+            if (name != "_pattern.py") CHECK(text.find(word) == std::string::npos);
+    }
+}
+
+TEST_CASE("generate: names of servers (W13)") {
+    for (auto const* name : {"", "..", "../../home", "/etc", "a/b", "a b", "import"}) {
+        auto const refused = generate_package(name, {});
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == errc::invalid_argument);
+    }
+    auto const hidden = generate_package("json", {});
+    REQUIRE(hidden);
+    CHECK(hidden->notices.size() == 1);
+}
+
+TEST_CASE("generate: a tool that cannot have a module is left out, with a notice") {
+    auto deep = named("deep");
+    for (int i = 0; i < 500; ++i) deep.input_schema = ordered_json{{"items", deep.input_schema}};
+    auto const package =
+        generate_package("server", {named("a"), named("a"), deep, named(std::string(2000, 'x')), named("b")});
+    REQUIRE(package);
+    CHECK(package->modules == std::vector<std::string>{"a", "b"});
+    REQUIRE(package->notices.size() == 3);
+    CHECK(package->notices[0].tool == "a");
+    CHECK(contains(package->notices[0].text, "same name"));
+    CHECK(contains(package->notices[1].text, "nested"));
+    CHECK(contains(package->notices[2].text, "1000 bytes"));
+
+    std::vector<mcp::tool> many;
+    for (int i = 0; i < 5002; ++i) many.push_back(named("t" + std::to_string(i)));
+    auto const most = generate_package("server", many);
+    CHECK(most->modules.size() == 5000);
+    CHECK(most->notices.size() == 1);
+}
+
+TEST_CASE("generate: a tool with a schema that cannot be used takes any arguments") {
+    auto large = named("large");
+    large.input_schema["description"] = std::string(2 << 20, 'x');
+    auto odd = named("odd");
+    odd.input_schema = 5;
+    auto const package = generate_package("server", {large, odd});
+    CHECK(package->modules.size() == 2);
+    CHECK(package->notices.size() == 2);
+    for (auto const* name : {"large.py", "odd.py"}) {
+        CHECK(contains(package->files.at(name), "class Params(Model):\n    pass\n"));
+        CHECK(contains(package->files.at(name), "Not checked here ("));
+        CHECK(package->files.at(name).size() < 4000);
+    }
+}
+
+TEST_CASE("generate: texts that are no UTF-8") {
+    auto tool = named("a\xFF");
+    tool.description = "\xED\xA0\x80";
+    tool.input_schema["properties"] = {{"p\xFF", {{"description", "\xC0"}, {"enum", {"\xFE"}}}}};
+    auto const package = generate_package("server", {tool});
+    REQUIRE(package);
+    CHECK(package->modules == std::vector<std::string>{"a_"});
+    CHECK(contains(package->files.at("a_.py"), "tool_name=\"a\xEF\xBF\xBD\""));
+    CHECK(ordered_json::parse(package->files.at("_schemas.json"))["tools"][0]["name"] == "a\xEF\xBF\xBD");
+}
+
+TEST_CASE("generate: a filter says which tools get a module") {
+    generate_options options;
+    options.filter = [](mcp::tool const& tool) { return tool.name != "delete"; };
+    auto const package = generate_package("server", {named("get"), named("delete")}, options);
+    CHECK(package->modules == std::vector<std::string>{"get"});
+    CHECK_FALSE(contains(package->files.at("_schemas.json"), "delete"));
+}

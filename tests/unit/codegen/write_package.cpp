@@ -1,0 +1,231 @@
+#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/scratch_dir.hpp"
+
+using namespace ipybox;
+using namespace ipybox::codegen;
+using namespace std::chrono_literals;
+using test::contains;
+using test::scratch_dir;
+namespace fs = std::filesystem;
+
+namespace {
+
+generated_package package_of(std::vector<std::string> const& names, std::string const& server = "server") {
+    std::vector<mcp::tool> tools;
+    for (auto const& name : names) {
+        mcp::tool tool;
+        tool.name = name;
+        tool.input_schema["type"] = "object";
+        tools.push_back(std::move(tool));
+    }
+    return *generate_package(server, tools);
+}
+
+std::string content(fs::path const& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// What is in a directory but for locks.
+std::vector<std::string> entries(fs::path const& directory) {
+    std::vector<std::string> names;
+    for (auto const& entry : fs::directory_iterator(directory))
+        if (entry.path().extension() != ".lock") names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+} // namespace
+
+TEST_CASE("write_package: a new one") {
+    scratch_dir const dir;
+    auto const package = package_of({"b", "a"});
+    auto const written = write_package(dir.path() / "deep" / "tools", package);
+    REQUIRE(written);
+    CHECK(written->directory == dir.path() / "deep" / "tools" / "server");
+    CHECK(written->modules == std::vector<std::string>{"b", "a"});
+    for (auto const& [name, text] : package.files) CHECK(content(written->directory / name) == text);
+    CHECK(entries(dir.path() / "deep" / "tools") == std::vector<std::string>{"__init__.py", "server"});
+    CHECK(contains(content(dir.path() / "deep" / "tools" / "__init__.py"), "def search("));
+}
+
+TEST_CASE("write_package: in place of the old one") {
+    scratch_dir const dir;
+    REQUIRE(write_package(dir.path(), package_of({"a", "b"})));
+    dir.write("server/own.py", "an addition");
+    REQUIRE(write_package(dir.path(), package_of({"c"})));
+    CHECK(fs::exists(dir.path() / "server/c.py"));
+    CHECK_FALSE(fs::exists(dir.path() / "server/a.py"));
+    CHECK_FALSE(fs::exists(dir.path() / "server/own.py"));
+    CHECK(entries(dir.path()) == std::vector<std::string>{"__init__.py", "server"});
+}
+
+TEST_CASE("write_package: nothing that is not ours is replaced (W13)") {
+    scratch_dir const dir;
+    SECTION("a directory") { dir.write("server/precious.txt", "x"); }
+    SECTION("a directory with another list") { dir.write("server/_schemas.json", R"({"generator": "other"})"); }
+    SECTION("an empty directory") { fs::create_directory(dir.path() / "server"); }
+    SECTION("a file") { dir.write("server", "x"); }
+    SECTION("a link to a package of ours") {
+        REQUIRE(write_package(dir.path() / "elsewhere", package_of({"a"})));
+        fs::create_directory_symlink("elsewhere/server", dir.path() / "server");
+    }
+    SECTION("a dangling link") { fs::create_symlink("nowhere", dir.path() / "server"); }
+    SECTION("a pipe") { REQUIRE(::mkfifo((dir.path() / "server").c_str(), 0600) == 0); }
+    SECTION("a directory with a link for a list") {
+        REQUIRE(write_package(dir.path() / "elsewhere", package_of({"a"})));
+        fs::create_directory(dir.path() / "server");
+        fs::create_symlink("../elsewhere/server/_schemas.json", dir.path() / "server/_schemas.json");
+    }
+    auto const before = entries(dir.path());
+    auto const refused = write_package(dir.path(), package_of({"a"}));
+    REQUIRE_FALSE(refused);
+    CHECK((refused.error() == errc::invalid_argument || refused.error() == errc::io_error));
+    CHECK(contains(refused.error().text(), "server"));
+    CHECK(entries(dir.path()) == before);
+    if (fs::exists(dir.path() / "elsewhere")) CHECK(fs::exists(dir.path() / "elsewhere/server/a.py"));
+    if (fs::exists(dir.path() / "server/precious.txt")) CHECK(content(dir.path() / "server/precious.txt") == "x");
+}
+
+TEST_CASE("write_package: names that lead out of the root (W13)") {
+    scratch_dir const dir;
+    auto package = package_of({"a"});
+    for (auto const* name : {"..", "../x", "/tmp/x", "a/b", "", ".", "class"}) {
+        package.server_name = name;
+        auto const refused = write_package(dir.path() / "root", package);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == errc::invalid_argument);
+    }
+    package.server_name = "server";
+    for (auto const* name : {"../x.py", "/tmp/x.py", "", ".."}) {
+        package.files = {{name, "x"}};
+        auto const refused = write_package(dir.path() / "root", package);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == errc::invalid_argument);
+    }
+    CHECK_FALSE(fs::exists(dir.path() / "root"));
+}
+
+TEST_CASE("write_package: what a generator left behind when it was killed is removed") {
+    scratch_dir const dir;
+    dir.write(".server.tmp-0123/half.py", "x");
+    dir.write(".server.tmp-0456", "x");
+    dir.write("precious/x", "x");
+    fs::create_directory_symlink("precious", dir.path() / ".server.tmp-link");
+    dir.write(".other.tmp-1/x", "x");
+    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    CHECK(entries(dir.path()) == std::vector<std::string>{".other.tmp-1", "__init__.py", "precious", "server"});
+    CHECK(fs::exists(dir.path() / "precious/x"));
+}
+
+TEST_CASE("write_package: a failure leaves the old package") {
+    scratch_dir const dir;
+    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    auto package = package_of({"b"});
+    package.files[std::string(300, 'x') + ".py"] = "too long a name";
+    CHECK_FALSE(write_package(dir.path(), package));
+    package = package_of({"b"});
+    package.files[std::string(254, 'x')] = "";
+    package.files[std::string(255, 'y')] = "";
+    CHECK(write_package(dir.path(), package));
+    CHECK(fs::exists(dir.path() / "server/b.py"));
+    CHECK(entries(dir.path()) == std::vector<std::string>{"__init__.py", "server"});
+}
+
+TEST_CASE("write_package: the root cannot be") {
+    scratch_dir const dir;
+    dir.write("file", "x");
+    for (auto const& root : {dir.path() / "file", dir.path() / "file/below", fs::path("/proc/none")}) {
+        auto const refused = write_package(root, package_of({"a"}));
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == errc::io_error);
+    }
+}
+
+TEST_CASE("write_package: one generator after the other") {
+    scratch_dir const dir;
+    auto const lock = dir.write(".server.lock", "");
+    os::unique_fd held(::open(lock.c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(::flock(held.get(), LOCK_EX | LOCK_NB) == 0);
+    auto const refused = write_package(dir.path(), package_of({"a"}), 20ms);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::io_error);
+    CHECK(contains(refused.error().text(), ".server.lock"));
+
+    auto waiting = std::async(std::launch::async, [&] { return write_package(dir.path(), package_of({"a"}), 60s); });
+    CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
+    held.reset();
+    CHECK(waiting.get());
+}
+
+TEST_CASE("write_package: many at once") {
+    scratch_dir const dir;
+    std::vector<std::future<bool>> writers;
+    for (int i = 0; i < 8; ++i)
+        writers.push_back(std::async(std::launch::async, [&dir, i] {
+            return write_package(dir.path(), package_of({"t" + std::to_string(i)}, i % 2 ? "one" : "two")).has_value();
+        }));
+    for (auto& writer : writers) CHECK(writer.get());
+    CHECK(entries(dir.path()) == std::vector<std::string>{"__init__.py", "one", "two"});
+    CHECK(entries(dir.path() / "one").size() == package_of({"t"}).files.size());
+}
+
+TEST_CASE("write_package: the index of the root") {
+    scratch_dir const dir;
+    auto const index = dir.path() / "__init__.py";
+    SECTION("an older one of ours is replaced") {
+        dir.write("__init__.py", "\"\"\"Tools of MCP servers: a package for each server, a module for each tool. "
+                                 "Written by ipybox.\"\"\"\nold = 1\n");
+        REQUIRE(write_package(dir.path(), package_of({"a"})));
+        CHECK(contains(content(index), "def describe("));
+    }
+    SECTION("one of somebody else is kept") {
+        dir.write("__init__.py", "mine = 1\n");
+        REQUIRE(write_package(dir.path(), package_of({"a"})));
+        CHECK(content(index) == "mine = 1\n");
+    }
+    SECTION("a link is kept, and not followed") {
+        dir.write("elsewhere.py", "");
+        fs::create_symlink("elsewhere.py", index);
+        REQUIRE(write_package(dir.path(), package_of({"a"})));
+        CHECK(content(dir.path() / "elsewhere.py") == "");
+    }
+}
+
+TEST_CASE("write_package: what has changed since") {
+    scratch_dir const dir;
+    mcp::tool a, b;
+    a.name = "a";
+    b.name = "b";
+    b.input_schema = nlohmann::ordered_json::parse(R"({"type": "object", "x": 1})");
+    auto changes = compare_package(dir.path(), "server", {a, b});
+    REQUIRE(changes);
+    CHECK(changes->added == std::vector<std::string>{"a", "b"});
+    REQUIRE(write_package(dir.path(), *generate_package("server", {a, b})));
+    CHECK(compare_package(dir.path(), "server", {b, a})->none());
+    b.input_schema["x"] = 2;
+    changes = compare_package(dir.path(), "server", {b});
+    CHECK(changes->changed == std::vector<std::string>{"b"});
+    CHECK(changes->removed == std::vector<std::string>{"a"});
+
+    CHECK(compare_package(dir.path(), "..", {}).error() == errc::invalid_argument);
+    dir.write("foreign/x", "");
+    CHECK(compare_package(dir.path(), "foreign", {}).error() == errc::invalid_argument);
+}
