@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/approval/approval_request.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/display.hpp>
 #include <ipybox/execution/execution_result.hpp>
@@ -20,6 +21,7 @@ class cell_output {
     virtual void text(std::size_t cell, output_chunk const& chunk) = 0;
     virtual void shown(std::size_t cell, display const& shown) = 0;
     virtual void cleared(std::size_t cell) = 0;
+    virtual void approval_wanted(std::size_t cell, approval_request const& request) = 0;
     virtual void finished(std::size_t cell, result<execution_result> const& result) = 0;
 };
 

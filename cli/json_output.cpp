@@ -60,6 +60,23 @@ void json_output::shown(std::size_t cell, display const& shown) {
 
 void json_output::cleared(std::size_t cell) { write_line(out_, {{"event", "clear"}, {"cell", cell}}); }
 
+void json_output::approval_wanted(std::size_t cell, approval_request const& request) {
+    auto env = json::object();
+    for (auto const& [name, value] : request.env()) env[name] = value ? json(*value) : json();
+    write_line(out_, {{"event", "approval"},
+                      {"cell", cell},
+                      {"id", request.id()},
+                      {"kind", name_of(request.kind())},
+                      {"server", request.server()},
+                      {"tool", request.tool()},
+                      {"arguments", request.arguments()},
+                      {"argv", request.argv()},
+                      {"cwd", request.cwd().string()},
+                      {"env_difference", std::move(env)},
+                      {"stdin", request.subject()->input},
+                      {"code", request.code()}});
+}
+
 void json_output::finished(std::size_t cell, result<execution_result> const& result) {
     auto const& output = output_of(result);
     auto images = json::array();

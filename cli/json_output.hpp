@@ -13,6 +13,7 @@ class json_output final : public cell_output {
     void text(std::size_t cell, output_chunk const& chunk) override;
     void shown(std::size_t cell, display const& shown) override;
     void cleared(std::size_t cell) override;
+    void approval_wanted(std::size_t cell, approval_request const& request) override;
     void finished(std::size_t cell, result<execution_result> const& result) override;
 
   private:

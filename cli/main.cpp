@@ -1,8 +1,13 @@
+#include <ipybox/approval/approval_rules.hpp>
+#include <ipybox/approval/audit_log.hpp>
 #include <ipybox/ipybox.hpp>
 
+#include <cli/apigen.hpp>
+#include <cli/approver.hpp>
 #include <cli/json_output.hpp>
 #include <cli/run_cells.hpp>
 #include <cli/terminal_output.hpp>
+#include <cli/tools.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -36,13 +41,38 @@ any_sandbox sandbox_of(run_options const& options) {
     return bubblewrap_sandbox{};
 }
 
-executor_options executor_options_of(run_options const& options) {
+/// What is asked for, with rules and log read and opened.
+result<executor_options> executor_options_of(run_options const& options) {
     executor_options result;
+    if (!options.rules.empty()) {
+        auto rules = approval_rules::load(options.rules);
+        if (!rules) return failure(rules);
+        result.rules = std::make_shared<approval_rules const>(std::move(*rules));
+    }
+    if (!options.audit_log.empty()) {
+        audit_options log;
+        log.file = options.audit_log;
+        auto opened = audit_log::open(std::move(log));
+        if (!opened) return failure(opened);
+        result.audit = std::move(*opened);
+    }
+    result.approve_shell_cmds = options.approve_shell_cmds;
+    result.require_shell_escape = options.require_shell_escape;
     result.working_dir = options.working_dir;
     result.images_dir = options.images_dir;
     result.python = options.python;
     result.restart_dead_kernel = options.keep_going;
     return result;
+}
+
+exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options const& options, interrupts& signals,
+                 cell_output& output, output_file& err) {
+    if (auto const added = add_tools(box, options); !added) {
+        err.write_lines("ipybox: " + added.error().text());
+        return added.error() == errc::invalid_argument ? exit_code::usage : exit_code::cannot_start;
+    }
+    auto const approver = make_approver(options.approval);
+    return run_cells(box, cells, options, signals, *approver, output, err);
 }
 
 exit_code run_program(run_options const& options) {
@@ -61,16 +91,26 @@ exit_code run_program(run_options const& options) {
     else
         output = std::make_unique<terminal_output>(out, err);
 
-    interrupts signals;
-    // `run` lets nothing out of the sandbox: the approval stays empty, which rejects.
-    if (options.kernel.empty()) {
-        executor box(executor_options_of(options), any_approval{}, sandbox_of(options));
-        return run_cells(box, *cells, options, signals, *output, err);
+    auto const how = executor_options_of(options);
+    if (!how) {
+        err.write_lines("ipybox: " + how.error().text());
+        return exit_code::usage;
     }
-    basic_executor<zmq_transport, any_sandbox, any_approval> box(executor_options_of(options), any_approval{},
-                                                                 sandbox_of(options),
+    interrupts signals;
+    // Without a policy the reader of the events is asked: the approver.
+    if (options.kernel.empty()) {
+        executor box(*how, any_approval{}, sandbox_of(options));
+        return run_in(box, *cells, options, signals, *output, err);
+    }
+    basic_executor<zmq_transport, any_sandbox, any_approval> box(*how, any_approval{}, sandbox_of(options),
                                                                  zmq_transport({.kernelspec = options.kernel}));
-    return run_cells(box, *cells, options, signals, *output, err);
+    return run_in(box, *cells, options, signals, *output, err);
+}
+
+exit_code run_program(apigen_options const& options) {
+    output_file out(STDOUT_FILENO);
+    output_file err(STDERR_FILENO);
+    return generate_api(options, out, err);
 }
 
 exit_code run_program(int argc, char** argv) {
@@ -80,6 +120,7 @@ exit_code run_program(int argc, char** argv) {
     try {
         auto const asked = read_command_line(argc, argv);
         if (auto const* code = std::get_if<exit_code>(&asked)) return *code;
+        if (auto const* apigen = std::get_if<apigen_options>(&asked)) return run_program(*apigen);
         return run_program(std::get<run_options>(asked));
     } catch (output_error const& error) {
         if (error.code().value() == EPIPE) return exit_code::output_closed;

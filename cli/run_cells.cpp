@@ -45,8 +45,9 @@ bool can_ask(run_options const& options) { return options.source.file != "-" && 
 
 class run {
   public:
-    run(executor_base& box, run_options const& options, interrupts& signals, cell_output& output, output_file& messages)
-        : box_(box), options_(options), signals_(signals), output_(output), messages_(messages) {
+    run(executor_base& box, run_options const& options, interrupts& signals, approver& approver, cell_output& output,
+        output_file& messages)
+        : box_(box), options_(options), signals_(signals), approver_(approver), output_(output), messages_(messages) {
         signals_.act_on(&box);
     }
     run(run const&) = delete;
@@ -84,12 +85,16 @@ class run {
             std::visit(overloaded{[&](output_chunk const& chunk) { output_.text(number, chunk); },
                                   [&](display const& shown) { output_.shown(number, shown); },
                                   [&](output_cleared) { output_.cleared(number); },
-                                  [&](approval_request const&) {}, // dropped unanswered: rejected
+                                  [&](approval_request& request) {
+                                      output_.approval_wanted(number, request);
+                                      approver_.decide(std::move(request));
+                                  },
                                   [&](result<execution_result>& result) { end = std::move(result); }},
                        *event);
         }
         signals_.cell_ends();
         input_->forget();
+        approver_.forget();
         return finish(number, cell, *end);
     }
 
@@ -111,6 +116,7 @@ class run {
     executor_base& box_;
     run_options const& options_;
     interrupts& signals_;
+    approver& approver_;
     cell_output& output_;
     output_file& messages_;
     std::shared_ptr<terminal_input> input_ = std::make_shared<terminal_input>();
@@ -119,8 +125,8 @@ class run {
 } // namespace
 
 exit_code run_cells(executor_base& box, std::vector<cell> const& cells, run_options const& options, interrupts& signals,
-                    cell_output& output, output_file& messages) {
-    return run(box, options, signals, output, messages).all(cells);
+                    approver& approver, cell_output& output, output_file& messages) {
+    return run(box, options, signals, approver, output, messages).all(cells);
 }
 
 } // namespace ipybox::cli

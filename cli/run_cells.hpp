@@ -2,6 +2,7 @@
 
 #include <ipybox/executor_base.hpp>
 
+#include <cli/approver.hpp>
 #include <cli/cell_output.hpp>
 #include <cli/cells.hpp>
 #include <cli/exit_code.hpp>
@@ -15,10 +16,11 @@ namespace ipybox::cli {
 
 /**
  * \brief Runs the cells one after the other in the kernel of `box`.
+ * \param approver answers what the cells want approved
  * \param output gets the events of the cells
  * \param messages gets all else that is to be said
  */
 [[nodiscard]] exit_code run_cells(executor_base& box, std::vector<cell> const& cells, run_options const& options,
-                                  interrupts& signals, cell_output& output, output_file& messages);
+                                  interrupts& signals, approver& approver, cell_output& output, output_file& messages);
 
 } // namespace ipybox::cli

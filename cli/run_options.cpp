@@ -5,7 +5,11 @@
 #include <CLI/Formatter.hpp>
 #include <cli/run_options.hpp>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <iostream>
+#include <map>
 #include <string>
 
 namespace ipybox::cli {
@@ -53,7 +57,87 @@ std::string complaint(CLI::App const* program, CLI::Error const& error) {
     return "ipybox: " + what + "\n`ipybox run --help` tells more.\n";
 }
 
-void add_run_command(CLI::App& program, run_options& options, double& timeout) {
+/// What stands behind --approve, --yes and --deny.
+struct approval_words {
+    std::string mode; ///< ask, auto, deny, stdin, or a rules file
+    bool yes = false;
+    bool deny = false;
+};
+
+void add_action_options(CLI::App& run, run_options& options, approval_words& approval) {
+    run.add_option("--mcp-config", options.mcp_config,
+                   "Register the MCP servers of this file and generate their Python APIs into mcptools/")
+        ->type_name("FILE")
+        ->check(CLI::Validator(CLI::ExistingFile).description(""));
+    run.add_flag("--approve-shell-cmds", options.approve_shell_cmds, "Ask before shell commands (!ls, %%bash), too");
+    run.add_flag("--require-shell-escape", options.require_shell_escape,
+                 "Let code start programs by shell commands alone; the system keeps it from every other way");
+    auto* const mode =
+        run.add_option("--approve", approval.mode,
+                       "Who decides about actions: ask (at the terminal), auto (accept), deny, stdin (JSON lines), "
+                       "or a rules file (what it leaves open: as without). Default: ask, without a terminal deny")
+            ->type_name("WHO");
+    auto* const yes = run.add_flag("--yes", approval.yes, "As --approve auto");
+    run.add_flag("--deny", approval.deny, "As --approve deny")->excludes(mode)->excludes(yes);
+    yes->excludes(mode);
+    run.add_option("--audit-log", options.audit_log,
+                   "Append every request, decision and outcome to this file, as JSON lines")
+        ->type_name("FILE");
+}
+
+/// A person can be asked only at a terminal that the code is not read from.
+approval_choice ask_where_possible(run_options const& options) {
+    return options.source.file != "-" && ::isatty(STDIN_FILENO) != 0 ? approval_choice::ask : approval_choice::deny;
+}
+
+void choose_approval(run_options& options, approval_words const& approval) {
+    std::map<std::string, approval_choice> const words{{"ask", approval_choice::ask},
+                                                       {"auto", approval_choice::automatic},
+                                                       {"deny", approval_choice::deny},
+                                                       {"stdin", approval_choice::lines}};
+    if (approval.yes) return void(options.approval = approval_choice::automatic);
+    if (approval.deny) return void(options.approval = approval_choice::deny);
+    if (auto const word = words.find(approval.mode); word != words.end()) {
+        options.approval = word->second;
+        if (options.approval == approval_choice::lines && options.source.file == "-")
+            throw CLI::ValidationError("--approve stdin: the code is read from there already");
+        return;
+    }
+    options.approval = ask_where_possible(options);
+    if (approval.mode.empty()) return;
+    if (!std::filesystem::is_regular_file(approval.mode))
+        throw CLI::ValidationError("--approve: '" + approval.mode +
+                                   "' is neither ask, auto, deny, stdin nor a rules file");
+    options.rules = approval.mode;
+}
+
+void add_apigen_command(CLI::App& program, apigen_options& options) {
+    auto& apigen = *program.add_subcommand(
+        "apigen", "Generates the Python API of an MCP server's tools: a package of modules, one a tool.");
+    apigen.add_option("--server-name", options.server_name, "Name of the server and of its package")
+        ->required()
+        ->type_name("NAME");
+    auto* const params =
+        apigen
+            .add_option("--server-params", options.server_params,
+                        R"(How it is started: {"command": "npx", "args": ["-y", "some-server"], "env": {}})")
+            ->type_name("JSON");
+    auto* const config =
+        apigen.add_option("--mcp-config", options.mcp_config, "File that says how, under `mcpServers`")
+            ->type_name("FILE")
+            ->check(CLI::Validator(CLI::ExistingFile).description(""));
+    apigen.add_option("--root-dir", options.root_dir, "Where the package is written: ROOT_DIR/NAME")
+        ->required()
+        ->type_name("DIR");
+    apigen.add_flag("--async", options.async, "Generate `async def run`");
+    apigen.add_flag("--check", options.check,
+                    "Write nothing; exit code 1 where the server's tools are not those of the package");
+    apigen.callback([params, config] {
+        if (params->empty() == config->empty()) throw CLI::RequiredError("One of --server-params and --mcp-config");
+    });
+}
+
+void add_run_command(CLI::App& program, run_options& options, double& timeout, approval_words& approval) {
     auto& run = *program.add_subcommand("run", about_run);
     auto* const file = run.add_option("FILE", options.source.file, "Python file or notebook; `-`: standard input");
     auto* const code = run.add_option("-c", options.source.code, "Run this text instead of a file")->type_name("CODE");
@@ -83,30 +167,36 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout) {
                  "Go on after a cell that failed; the exit code is that of the first one");
     run.add_flag("--times", options.times, "Say on standard error how long each cell took");
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
+    add_action_options(run, options, approval);
     run.footer(run_footer);
-    run.callback([file, code] {
+    run.callback([file, code, &options, &approval] {
         if (file->empty() && code->empty()) throw CLI::RequiredError("FILE, `-` or -c CODE");
         if (!file->empty() && !code->empty())
             throw CLI::ExcludesError("FILE and -c CODE exclude each other", CLI::ExitCodes::ExcludesError);
+        choose_approval(options, approval);
     });
 }
 
 } // namespace
 
-std::variant<run_options, exit_code> read_command_line(int argc, char const* const* argv) {
+std::variant<run_options, apigen_options, exit_code> read_command_line(int argc, char const* const* argv) {
     run_options options;
+    apigen_options apigen;
+    approval_words approval;
     auto timeout = 0.0;
     CLI::App program("Runs Python in a stateful, sandboxed IPython kernel.", "ipybox");
     program.set_version_flag("--version", std::string("ipybox ") + version_string);
     program.require_subcommand(1);
     program.footer("`ipybox run --help` tells more.");
     program.failure_message(complaint);
-    add_run_command(program, options, timeout);
+    add_run_command(program, options, timeout, approval);
+    add_apigen_command(program, apigen);
     try {
         program.parse(argc, argv);
     } catch (CLI::ParseError const& error) {
         return program.exit(error, std::cout, std::cerr) == 0 ? exit_code::ok : exit_code::usage;
     }
+    if (program.got_subcommand("apigen")) return apigen;
     if (timeout > 0)
         options.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout));
     return options;

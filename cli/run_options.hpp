@@ -13,6 +13,14 @@ namespace ipybox::cli {
 
 enum class sandbox_choice { bubblewrap, none };
 
+/// Who decides about actions that no rule decides about.
+enum class approval_choice {
+    ask,       ///< the person at the terminal
+    lines,     ///< whoever writes JSON lines to standard input
+    automatic, ///< nobody: accepted
+    deny,      ///< nobody: rejected
+};
+
 /// What `ipybox run` was asked for; see `ipybox run --help`.
 struct run_options {
     text_source source;
@@ -25,9 +33,25 @@ struct run_options {
     bool keep_going = false;
     bool times = false;
     bool json = false;
+    std::filesystem::path mcp_config; ///< a file of `mcpServers`; empty: none
+    bool approve_shell_cmds = false;
+    bool require_shell_escape = false;
+    approval_choice approval = approval_choice::deny;
+    std::filesystem::path rules; ///< a rules file; empty: none
+    std::filesystem::path audit_log;
+};
+
+/// What `ipybox apigen` was asked for; see `ipybox apigen --help`.
+struct apigen_options {
+    std::string server_name;
+    std::string server_params;        ///< JSON; empty: in the file
+    std::filesystem::path mcp_config; ///< a file of `mcpServers`
+    std::filesystem::path root_dir;
+    bool async = false;
+    bool check = false;
 };
 
 /// Reads the command line. The program ends at once with an exit_code: help was asked for and printed, or an error was explained.
-[[nodiscard]] std::variant<run_options, exit_code> read_command_line(int argc, char const* const* argv);
+[[nodiscard]] std::variant<run_options, apigen_options, exit_code> read_command_line(int argc, char const* const* argv);
 
 } // namespace ipybox::cli

@@ -1,15 +1,11 @@
 #include <cli/terminal_input.hpp>
+#include <cli/typed_line.hpp>
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <termios.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace ipybox::cli {
@@ -36,14 +32,6 @@ class hidden_typing {
     bool changed_ = false;
 };
 
-enum class readiness { readable, woken };
-
-readiness wait_for_typing(int wake) {
-    std::array<pollfd, 2> watched{{{STDIN_FILENO, POLLIN, 0}, {wake, POLLIN, 0}}};
-    while (::poll(watched.data(), watched.size(), -1) < 0 && errno == EINTR) {}
-    return watched[1].revents != 0 ? readiness::woken : readiness::readable;
-}
-
 } // namespace
 
 terminal_input::terminal_input() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -69,18 +57,11 @@ void terminal_input::read_answer(input_request const& request) {
     // A question that cannot be written can still be answered.
     [[maybe_unused]] auto const written = ::write(STDERR_FILENO, request.prompt().data(), request.prompt().size());
 
-    std::string line;
-    std::array<char, 4096> buffer;
-    while (!line.ends_with('\n')) {
-        if (wait_for_typing(wake_.get()) == readiness::woken) return;
-        auto const count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return request.refuse();
-        line.append(buffer.data(), static_cast<std::size_t>(count));
-    }
-    line.pop_back();
+    auto typed = read_typed_line(wake_.get());
+    if (typed.by == typed_line::end::woken) return;
+    if (typed.by == typed_line::end::end_of_file) return request.refuse();
     hidden.reset();
-    request.reply(std::move(line));
+    request.reply(std::move(typed.text));
 }
 
 } // namespace ipybox::cli

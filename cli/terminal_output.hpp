@@ -13,7 +13,8 @@ class terminal_output final : public cell_output {
 
     void text(std::size_t cell, output_chunk const& chunk) override;
     void shown(std::size_t cell, display const& shown) override;
-    void cleared(std::size_t) override {} // What was printed stays.
+    void cleared(std::size_t) override {}                                  // What was printed stays.
+    void approval_wanted(std::size_t, approval_request const&) override {} // Who decides says it.
     void finished(std::size_t cell, result<execution_result> const& result) override;
 
   private:

@@ -111,6 +111,30 @@ class executor_base {
         return initiate<void>(&executor_base::submit_stop, std::forward<Token>(token));
     }
 
+    /**
+     * \brief Registers an MCP server: from then on the name stands for these parameters, and code may ask for its tools.
+     * \details The server starts with its first use, on the host and outside of the sandbox, and stops with `reset()`. Parameters never leave the host.
+     * \par Errors errc::invalid_argument — the name is no Python identifier; errc::mcp_server_exists
+     */
+    [[nodiscard]] result<void> register_mcp_server(std::string name, mcp::server_params params);
+
+    /// Registers the servers of an `mcpServers` file, as Claude, Cursor and VS Code write it; all or none. \return their names, sorted
+    [[nodiscard]] result<std::vector<std::string>> register_mcp_servers(std::filesystem::path const& file);
+
+    /**
+     * \brief Generates the Python API of a registered server's tools: the package `root_dir/server`.
+     * \details Code calls them as `from mcptools.server import tool; tool.run(tool.Params(…))` where `root_dir` is `mcptools` in the working directory. A package that is
+     * there already is replaced in one step.
+     * \par Errors those of starting the server; errc::invalid_argument — what stands at `root_dir/server` is not ours; errc::io_error
+     */
+    [[nodiscard]] result<codegen::generated_sources>
+    generate_mcp_sources(std::string server, std::filesystem::path root_dir, codegen::generate_options const& options);
+    [[nodiscard]] result<codegen::generated_sources> generate_mcp_sources(std::string server,
+                                                                          std::filesystem::path root_dir);
+
+    /// Accepts something without asking, from now on.
+    void give(grant what);
+
     /// Where the kernel is in its life; a snapshot.
     [[nodiscard]] kernel_state state() const noexcept;
 

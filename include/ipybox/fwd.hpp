@@ -6,9 +6,12 @@
 
 namespace ipybox {
 
+class approval_rules;
+class audit_log;
 class error;
 class executor;
 class execution_stream;
+class grant;
 class runtime;
 struct execute_options;
 struct execution_result;
@@ -17,5 +20,14 @@ struct runtime_options;
 
 template <class Transport, class SandboxPolicy, class ApprovalPolicy>
 class basic_executor;
+
+namespace mcp {
+struct server_params;
+}
+
+namespace codegen {
+struct generate_options;
+struct generated_sources;
+} // namespace codegen
 
 } // namespace ipybox

@@ -8,6 +8,11 @@
 #error "define IPYBOX_SEPARATE_COMPILATION in the whole program, or use the headers alone"
 #endif
 
+#include <ipybox/action/impl/action_answer.ipp>
+#include <ipybox/action/impl/action_channel.ipp>
+#include <ipybox/action/impl/action_frame.ipp>
+#include <ipybox/action/impl/action_request.ipp>
+#include <ipybox/action/impl/action_router.ipp>
 #include <ipybox/approval/impl/approval_answer.ipp>
 #include <ipybox/approval/impl/approval_funnel.ipp>
 #include <ipybox/approval/impl/approval_machine.ipp>
@@ -94,6 +99,7 @@
 #include <ipybox/sandbox/impl/bubblewrap_sandbox.ipp>
 #include <ipybox/session/impl/event_queue.ipp>
 #include <ipybox/session/impl/execute_machine.ipp>
+#include <ipybox/session/impl/kernel_actions.ipp>
 #include <ipybox/session/impl/make_session.ipp>
 #include <ipybox/session/impl/output_recorder.ipp>
 #include <ipybox/session/impl/output_text.ipp>

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Packages of Node, for tests only: into .node/NAME, exactly as a committed package-lock.json pins them.
+# Packages of Node, for tests and examples: into .node/NAME, exactly as a committed package-lock.json pins them.
 
 # install_node_packages NAME FOLDER: what FOLDER/package-lock.json says; with the same lock file nothing is done
 install_node_packages() {

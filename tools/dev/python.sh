@@ -6,6 +6,7 @@
 #   .venvs/oldest     the oldest supported ipykernel and IPython
 #   .venvs/dev        formatters and linters
 #   .venvs/mcp        the protocol's own library, for the servers of tests/mcp
+#   .venvs/examples   the server of the examples that comes from PyPI
 #   .venvs/bench-…    what ./dev bench compares with
 
 # A real interpreter >= 3.10 that can make environments; not a version manager's shim.
@@ -128,6 +129,13 @@ need_mcp_servers() {
     mkdir -p .venvs
     make_venv .venvs/mcp "$(need_main_python)" python/requirements-mcp.txt
     install_node_packages mcp tests/mcp/node
+}
+
+# What examples/mcp.json names.
+need_example_servers() {
+    mkdir -p .venvs
+    make_venv .venvs/examples "$(need_main_python)" python/requirements-examples.txt
+    install_node_packages examples examples/servers
 }
 
 need_dev_venv() {

@@ -24,6 +24,9 @@ namespace ipybox {
  */
 class approval_funnel {
   public:
+    /// An id for a subject, unique in this process.
+    [[nodiscard]] static std::uint64_t fresh_id();
+
     /// `waiting` is called with the number of requests that wait for the policy whenever it changes, so that time budgets can pause meanwhile.
     explicit approval_funnel(approval_settings settings, std::function<void(std::size_t)> waiting = {});
 

@@ -37,6 +37,8 @@ enum class errc {
     approval_rejected,       ///< the application rejected an action
     approval_timed_out,      ///< the application did not decide in time
     audit_failed,            ///< the audit log could not be written
+    program_not_started,     ///< a program that code asked for could not be started
+    guard_unavailable,       ///< the system cannot keep code from starting programs by itself
     mcp_server_unknown,      ///< no MCP server of that name is registered
     mcp_server_exists,       ///< an MCP server of that name is registered already
     mcp_start_failed,        ///< an MCP server could not be started
@@ -105,7 +107,11 @@ class error {
     /// What the execution printed and displayed before the error, or nullptr where nothing was executed.
     [[nodiscard]] execution_result const* output() const noexcept { return output_.get(); }
 
+    /// What the operating system said, where it was that; else none.
+    [[nodiscard]] std::error_code cause() const noexcept { return cause_; }
+
     error& with_status(exit_status status);
+    error& with_cause(std::error_code cause) noexcept;
     error& with_output(std::shared_ptr<execution_result const> output);
 
     friend bool operator==(error const& e, errc code) noexcept { return e.code_ == make_error_code(code); }
@@ -118,6 +124,7 @@ class error {
     std::error_code code_;
     std::string text_;
     exit_status status_;
+    std::error_code cause_;
     std::shared_ptr<python_exception const> exception_;
     std::shared_ptr<execution_result const> output_;
 };

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <ipybox/execution/input_request.hpp>
+#include <ipybox/fwd.hpp>
 #include <ipybox/os/launch_spec.hpp>
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,6 +69,28 @@ struct executor_options {
 
     /// Modules that the supervisor imports before it forks kernels, so that all share them ("numpy", "matplotlib.pyplot").
     std::vector<std::string> preload = {};
+
+    /// Ask before a tool is called. False: calls are accepted, unless a rule denies them.
+    bool approve_tool_calls = true;
+
+    /// Ask before a shell command (`!ls`, `%%bash`, …) is run. False: commands are accepted, unless a rule denies them, and the sandbox is what holds them.
+    bool approve_shell_cmds = false;
+
+    /// Let the code start programs by shell commands alone: every other way is closed by the operating system. Needs `socketpair_transport`, x86-64 or ARM64, and
+    /// Linux 5.13 (seccomp and Landlock).
+    bool require_shell_escape = false;
+
+    /// How long each request may wait for its decision; then it is rejected. None: until its cell ends.
+    std::optional<std::chrono::milliseconds> approval_timeout = std::nullopt;
+
+    /// How many actions one cell may ask for, of all kinds. None: no limit.
+    std::optional<std::uint64_t> calls_per_cell = std::nullopt;
+
+    /// What is accepted or rejected without asking. None: nothing.
+    std::shared_ptr<approval_rules const> rules = nullptr;
+
+    /// Where every request, decision and outcome is recorded; executors may share one.
+    std::shared_ptr<audit_log> audit = nullptr;
 };
 
 } // namespace ipybox

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <ipybox/async/rendezvous.hpp>
+#include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/write_package.hpp>
 #include <ipybox/executor_base.hpp>
+#include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/session.hpp>
 
 #include <utility>
@@ -67,6 +70,32 @@ IPYBOX_DECL execution_stream executor_base::stream(std::string code, stream_opti
     session_->execute(std::move(e));
     return reader;
 }
+
+IPYBOX_DECL result<void> executor_base::register_mcp_server(std::string name, mcp::server_params params) {
+    return session_->servers().add(std::move(name), std::move(params));
+}
+
+IPYBOX_DECL result<std::vector<std::string>> executor_base::register_mcp_servers(std::filesystem::path const& file) {
+    return session_->servers().add_file(file);
+}
+
+IPYBOX_DECL result<codegen::generated_sources>
+executor_base::generate_mcp_sources(std::string server, std::filesystem::path root_dir,
+                                    codegen::generate_options const& options) {
+    auto tools = detail::wait_for<std::vector<mcp::tool>>(
+        *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
+    if (!tools) return failure(tools);
+    auto package = codegen::generate_package(server, *tools, options);
+    if (!package) return failure(package);
+    return codegen::write_package(root_dir, *package);
+}
+
+IPYBOX_DECL result<codegen::generated_sources> executor_base::generate_mcp_sources(std::string server,
+                                                                                   std::filesystem::path root_dir) {
+    return generate_mcp_sources(std::move(server), std::move(root_dir), codegen::generate_options());
+}
+
+IPYBOX_DECL void executor_base::give(grant what) { session_->give(std::move(what)); }
 
 IPYBOX_DECL void executor_base::cancel() { session_->cancel(); }
 IPYBOX_DECL kernel_state executor_base::state() const noexcept { return session_->state(); }

@@ -1,10 +1,15 @@
 #pragma once
 
 #include <ipybox/os/launch_spec.hpp>
+#include <ipybox/os/unique_fd.hpp>
 
 #include <chrono>
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace ipybox {
 
@@ -12,6 +17,12 @@ namespace ipybox {
 enum class cwd_policy {
     keep,   ///< the change stays
     restore ///< the kernel goes back after the cell and says so on stdout
+};
+
+/// What keeps a kernel from acting by itself.
+enum class kernel_guard {
+    none, ///< it may do what the sandbox lets it do
+    no_exec, ///< the system starts no program for it, and lets it touch no other process: docs/action-protocol.md section 4
 };
 
 /// What one kernel is started with.
@@ -22,6 +33,19 @@ struct kernel_launch {
 
     /// Bound on the start, from the request to the first sign of life.
     std::chrono::milliseconds start_bound = std::chrono::seconds(30);
+
+    /// The kernel's end of its action channel; none: it can ask for nothing. Transports that cannot pass it on leave it.
+    std::shared_ptr<os::unique_fd const> action_socket = nullptr;
+
+    kernel_guard guard = kernel_guard::none;
+};
+
+/// A program that is run in a kernel's name, by the supervisor.
+struct program_launch {
+    std::vector<std::string> argv;
+    std::filesystem::path working_dir; ///< absolute
+    std::map<std::string, std::optional<std::string>> env =
+        {}; ///< how its environment differs from the kernel's at its start
 };
 
 /// What is known of a kernel that runs.

@@ -71,6 +71,14 @@ class supervised_process {
     /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes after it.
     asio::awaitable<result<void>> signal(int number) const;
 
+    /**
+     * \brief Runs a program for this process, a forked kernel: in its environment as it was at its start, and out of its reach.
+     * \details What it puts into the background ends with this process.
+     * \par Errors errc::program_not_started — the text says why
+     */
+    asio::awaitable<result<supervised_process>> run(program_launch program, os::unique_fd standard_input,
+                                                    os::unique_fd standard_output, os::unique_fd standard_error) const;
+
   private:
     std::shared_ptr<detail::supervised_state> state_;
 };
@@ -94,8 +102,8 @@ class supervisor {
     /// kernel_unresponsive — not within the bound
     asio::awaitable<result<supervisor_info>> ready(std::chrono::milliseconds bound);
 
-    /// Forks a kernel that talks over `stream` (and, where given, `action`). Within `launch.start_bound`.
-    asio::awaitable<result<supervised_process>> fork(kernel_launch launch, os::unique_fd stream, os::unique_fd action);
+    /// Forks a kernel that talks over `stream`. Within `launch.start_bound`. \par Errors errc::guard_unavailable — the system does not have what its guard needs
+    asio::awaitable<result<supervised_process>> fork(kernel_launch launch, os::unique_fd stream);
 
     /// Starts a program in the sandbox, in a process group of its own. Within `launch.start_bound`.
     asio::awaitable<result<supervised_process>> spawn(std::vector<std::string> argv, kernel_launch launch);

@@ -2,6 +2,7 @@
 
 #include <ipybox/transport/transport.hpp>
 
+#include <concepts>
 #include <memory>
 #include <utility>
 
@@ -20,6 +21,7 @@ class kernel_link {
     virtual asio::awaitable<result<jupyter::message>> receive() = 0;
     virtual asio::awaitable<result<void>> interrupt() = 0;
     virtual asio::awaitable<void> stop() = 0;
+    [[nodiscard]] virtual supervised_process kernel() const = 0;
     [[nodiscard]] virtual completion_rule completes_with() const noexcept = 0;
     [[nodiscard]] virtual supervisor_options::role duty() const noexcept = 0;
 };
@@ -40,6 +42,15 @@ class transport_link final : public kernel_link {
     }
     asio::awaitable<result<void>> interrupt() override { return transport_traits<Transport>::interrupt(transport_); }
     asio::awaitable<void> stop() override { return transport_traits<Transport>::stop(transport_); }
+    /// Of the transports that have a forked kernel; actions need one.
+    [[nodiscard]] supervised_process kernel() const override {
+        if constexpr (requires(Transport const& t) {
+                          { t.kernel() } -> std::same_as<supervised_process>;
+                      })
+            return transport_.kernel();
+        else
+            return {};
+    }
     [[nodiscard]] completion_rule completes_with() const noexcept override {
         return transport_traits<Transport>::completes_with();
     }

@@ -18,7 +18,16 @@
 #include <string>
 #include <variant>
 
+namespace ipybox::mcp {
+
+class server_registry;
+struct tool;
+
+} // namespace ipybox::mcp
+
 namespace ipybox::detail {
+
+class kernel_actions;
 
 /// One execution that was submitted. Its outcome goes to `done`, or as the last event to `events`.
 struct execution {
@@ -63,6 +72,15 @@ class session : public std::enable_shared_from_this<session> {
     void reset(completion<result<void>> done);
     void stop(completion<result<void>> done);
 
+    /// The MCP servers of this executor. From any thread.
+    [[nodiscard]] mcp::server_registry& servers() noexcept;
+
+    /// Asks a server for its tools.
+    void list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done);
+
+    /// Grants something for as long as the session lives, or as the grant says.
+    void give(grant what);
+
     /// Ends everything: the last call. Where the session has a thread of its own, it has ended on return, unless that is the caller.
     void close();
 
@@ -90,8 +108,12 @@ class session : public std::enable_shared_from_this<session> {
         unsigned serial; ///< of the execution that called
         result<void> outcome;
     };
+    struct approvals_waiting {
+        std::size_t count; ///< requests that nobody has decided yet
+    };
     struct nudge {}; ///< look at the execution's `unwanted`
-    using occurrence = std::variant<jupyter::message, kernel_ended, input_answered, link_called, nudge>;
+    using occurrence =
+        std::variant<jupyter::message, kernel_ended, input_answered, link_called, approvals_waiting, nudge>;
 
     class running;
 
@@ -124,13 +146,14 @@ class session : public std::enable_shared_from_this<session> {
     [[nodiscard]] result<std::shared_ptr<supervisor>> obtain_supervisor();
     void release_supervisor();
     [[nodiscard]] kernel_launch launch() const;
+    [[nodiscard]] result<kernel_launch> launch_with_actions();
 
     home home_;
     executor_options const options_;
-    any_approval approval_;
     launch_wrapper const wrap_;
     bool const shares_supervisor_;
     std::shared_ptr<kernel_link> const link_;
+    std::shared_ptr<kernel_actions> const actions_;
 
     std::mutex supervisor_mutex_; ///< `close` ends the supervisor from another thread
     std::shared_ptr<supervisor> supervisor_;

@@ -24,6 +24,9 @@ class socketpair_transport {
     asio::awaitable<result<void>> interrupt();
     asio::awaitable<void> stop();
 
+    /// The kernel that runs, for whom programs can be run; none where there is none.
+    [[nodiscard]] supervised_process kernel() const;
+
   private:
     struct connection;
     std::shared_ptr<connection> connection_;

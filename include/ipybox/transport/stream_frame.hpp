@@ -1,11 +1,11 @@
 #pragma once
 
+#include <ipybox/core/read_buffer.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/jupyter/message.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,25 +29,19 @@ inline constexpr std::uint32_t largest_stream_message = std::uint32_t(256) << 20
  */
 class stream_frame_reader {
   public:
-    /// Where to read to: up to `read_size` bytes, never none.
+    /// Where to read to, never nothing.
     [[nodiscard]] std::span<char> prepare();
 
     /// So many bytes were read.
-    void commit(std::size_t count) noexcept { end_ += count; }
+    void commit(std::size_t count) noexcept { bytes_.commit(count); }
 
     /// The next complete message; none when more bytes are needed; errc::protocol_error or message_too_large, after which the stream is of no use.
     [[nodiscard]] result<std::optional<jupyter::message>> next();
 
-    static constexpr std::size_t read_size = 256 * 1024;
+    static constexpr std::size_t read_size = detail::read_buffer::read_size;
 
   private:
-    [[nodiscard]] std::size_t available() const noexcept { return end_ - begin_; }
-    void reserve(std::size_t capacity);
-
-    std::unique_ptr<char[]> bytes_;
-    std::size_t capacity_ = 0;
-    std::size_t begin_ = 0;
-    std::size_t end_ = 0;
+    detail::read_buffer bytes_;
 };
 
 } // namespace ipybox

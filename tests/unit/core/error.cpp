@@ -73,7 +73,7 @@ TEST_CASE("condition: which codes fall under it") {
     check(condition::kernel_lost, {errc::kernel_died, errc::supervisor_died});
     check(condition::cannot_start,
           {errc::kernel_start_failed, errc::python_not_found, errc::ipykernel_missing, errc::ipykernel_unsupported,
-           errc::kernelspec_not_found, errc::sandbox_unavailable});
+           errc::kernelspec_not_found, errc::sandbox_unavailable, errc::guard_unavailable});
     for (int value = first_code; value <= last_code; ++value) {
         auto const code = static_cast<errc>(value);
         if (!grouped.contains(code)) CHECK(condition_of(code) == std::nullopt);

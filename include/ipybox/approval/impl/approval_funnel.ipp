@@ -21,11 +21,6 @@
 namespace ipybox {
 namespace detail {
 
-IPYBOX_DECL std::uint64_t fresh_approval_id() {
-    static std::atomic<std::uint64_t> last = 0;
-    return ++last;
-}
-
 /// "60 s", "0.25 s"
 IPYBOX_DECL std::string seconds_text(std::chrono::milliseconds time) {
     auto text = std::to_string(static_cast<double>(time.count()) / 1000);
@@ -93,6 +88,11 @@ class approval_funnel::place {
     std::list<std::shared_ptr<request>>::iterator at_;
 };
 
+IPYBOX_DECL std::uint64_t approval_funnel::fresh_id() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+}
+
 IPYBOX_DECL approval_funnel::approval_funnel(approval_settings settings, std::function<void(std::size_t)> waiting)
     : state_(std::make_shared<state>(state{detail::approval_machine(settings, std::chrono::steady_clock::now()),
                                            settings.audit, settings.approval_timeout, std::move(waiting),
@@ -111,7 +111,7 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> 
                                                          any_approval policy) {
     using clock = std::chrono::steady_clock;
     auto const began = clock::now();
-    if (subject.id == 0) subject.id = detail::fresh_approval_id();
+    if (subject.id == 0) subject.id = fresh_id();
     if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
     bool const readable = !subject.arguments || detail::shallow_enough(*subject.arguments);
     if (!readable) subject.arguments = nullptr; // not even to be written down

@@ -35,6 +35,8 @@ class error_category_type final : public std::error_category {
         case errc::approval_rejected: return "the application rejected an action";
         case errc::approval_timed_out: return "the application did not decide in time";
         case errc::audit_failed: return "the audit log could not be written";
+        case errc::program_not_started: return "a program that code asked for could not be started";
+        case errc::guard_unavailable: return "the system cannot keep code from starting programs by itself";
         case errc::mcp_server_unknown: return "no MCP server of that name is registered";
         case errc::mcp_server_exists: return "an MCP server of that name is registered already";
         case errc::mcp_start_failed: return "the MCP server could not be started";
@@ -62,7 +64,8 @@ class error_category_type final : public std::error_category {
         case errc::ipykernel_missing:
         case errc::ipykernel_unsupported:
         case errc::kernelspec_not_found:
-        case errc::sandbox_unavailable: return condition::cannot_start;
+        case errc::sandbox_unavailable:
+        case errc::guard_unavailable: return condition::cannot_start;
         default: return std::error_condition(value, *this);
         }
     }
@@ -108,6 +111,11 @@ IPYBOX_DECL error& error::with_status(exit_status status) {
     return *this;
 }
 
+IPYBOX_DECL error& error::with_cause(std::error_code cause) noexcept {
+    cause_ = cause;
+    return *this;
+}
+
 IPYBOX_DECL error& error::with_output(std::shared_ptr<execution_result const> output) {
     output_ = std::move(output);
     return *this;
@@ -125,7 +133,7 @@ IPYBOX_DECL std::ostream& operator<<(std::ostream& out, error const& e) {
 
 IPYBOX_DECL error system_failure(std::string_view what, int number) {
     auto text = std::string(what).append(": ").append(std::generic_category().message(number));
-    return error(errc::io_error, std::move(text));
+    return error(errc::io_error, std::move(text)).with_cause({number, std::generic_category()});
 }
 
 } // namespace ipybox

@@ -5,6 +5,8 @@
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 
+#include <fcntl.h>
+
 #include <utility>
 
 namespace ipybox {
@@ -27,6 +29,31 @@ IPYBOX_DECL asio::awaitable<result<void>> supervised_process::signal(int number)
     co_return co_await detail::suspend<result<void>>(send);
 }
 
+IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(program_launch program,
+                                                                                os::unique_fd standard_input,
+                                                                                os::unique_fd standard_output,
+                                                                                os::unique_fd standard_error) const {
+    auto const state = state_;
+    detail::json difference = detail::json::object();
+    for (auto const& [name, value] : program.env) difference[name] = value ? detail::json(*value) : detail::json();
+    detail::json request = {{"op", "run"},
+                            {"kernel", state->pid},
+                            {"argv", std::move(program.argv)},
+                            {"env", std::move(difference)},
+                            {"cwd", program.working_dir.string()}};
+    std::vector<os::unique_fd> descriptors;
+    descriptors.push_back(std::move(standard_input));
+    descriptors.push_back(std::move(standard_output));
+    descriptors.push_back(std::move(standard_error));
+    auto const start = [&](detail::completion<result<supervised_process>> done) {
+        state->core->start_process(std::move(request), std::move(descriptors), std::chrono::seconds(10),
+                                   std::move(done));
+    };
+    auto started = co_await detail::suspend<result<supervised_process>>(start);
+    if (started || started.error() == errc::supervisor_died || started.error() == errc::not_running) co_return started;
+    co_return failure(error(errc::program_not_started, started.error().text()).with_cause(started.error().cause()));
+}
+
 IPYBOX_DECL supervisor::supervisor(asio::any_io_executor executor, supervisor_options options)
     : core_(std::make_shared<detail::supervisor_core>(std::move(executor), std::move(options))) {}
 
@@ -42,16 +69,16 @@ IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chro
     co_return co_await detail::suspend<result<supervisor_info>>(wait);
 }
 
-IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_launch launch, os::unique_fd stream,
-                                                                         os::unique_fd action) {
+IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_launch launch, os::unique_fd stream) {
     auto const core = core_;
     detail::json request = {{"op", "fork"},
                             {"env", launch.env},
                             {"cwd", launch.working_dir.string()},
                             {"restore_cwd", launch.after_cell == cwd_policy::restore}};
+    if (launch.guard == kernel_guard::no_exec) request["guard"] = "no_exec";
     std::vector<os::unique_fd> descriptors;
     descriptors.push_back(std::move(stream));
-    if (action) descriptors.push_back(std::move(action));
+    if (launch.action_socket) descriptors.emplace_back(::fcntl(launch.action_socket->get(), F_DUPFD_CLOEXEC, 0));
     auto const bound = launch.start_bound;
     auto const start = [&](detail::completion<result<supervised_process>> done) {
         core->start_process(std::move(request), std::move(descriptors), bound, std::move(done));

@@ -220,7 +220,9 @@ IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_f
     message["id"] = id;
     auto bytes = message.dump(-1, ' ', false, json::error_handler_t::replace);
     if (bytes.size() > largest_datagram)
-        return answer(failure(errc::message_too_large, "the environment or the arguments of a kernel exceed 128 KiB"));
+        return answer(
+            failure(error(errc::message_too_large, "the environment or the arguments of a process exceed 128 KiB")
+                        .with_cause(std::make_error_code(std::errc::argument_list_too_long))));
     answers_[id] = std::move(answer);
     outbox_.push_back({std::move(bytes), std::move(descriptors)});
     flush();
@@ -306,8 +308,13 @@ IPYBOX_DECL void supervisor_core::dispatch(std::string_view datagram) {
     auto const refused = message.find("error");
     if (refused == message.end()) return answer(message);
     auto const kind = jupyter::field(*refused, "kind");
-    auto const code = kind == "cwd" ? errc::invalid_argument : errc::kernel_start_failed;
-    answer(failure(code, jupyter::field(*refused, "text")));
+    auto const code = kind == "cwd"     ? errc::invalid_argument
+                      : kind == "guard" ? errc::guard_unavailable
+                                        : errc::kernel_start_failed;
+    error why(code, jupyter::field(*refused, "text"));
+    if (auto const number = refused->find("errno"); number != refused->end() && number->is_number_integer())
+        why.with_cause({number->get<int>(), std::generic_category()});
+    answer(failure(std::move(why)));
 }
 
 IPYBOX_DECL void supervisor_core::on_event(json const& event) {

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/session/execute_machine.hpp>
+#include <ipybox/session/kernel_actions.hpp>
 #include <ipybox/session/output_recorder.hpp>
 #include <ipybox/session/session.hpp>
 #include <ipybox/session/stop_ladder.hpp>
@@ -27,6 +28,10 @@ class session::running {
           machine_(request_id_, owner.link_->completes_with()),
           ladder_(time_budget(budget_of(e.options), started_), countable(owner.options_.interrupt_grace)),
           freshness_(freshness) {}
+
+    ~running() { session_.actions_->end_cell(); }
+    running(running const&) = delete;
+    running& operator=(running const&) = delete;
 
     asio::awaitable<result<execution_result>> run() {
         begin();
@@ -67,6 +72,8 @@ class session::running {
     void begin() {
         if (auto late = std::exchange(session_.late_, {}); !late.empty())
             write({output_stream::stdout_, std::move(late)});
+        auto const waiting = [&inbox = session_.inbox_](std::size_t count) { inbox.push(approvals_waiting{count}); };
+        session_.actions_->begin_cell({request_id_, execution_.code, execution_.events, waiting});
         jupyter::message request(jupyter::channel::shell, "execute_request",
                                  {{"code", std::move(execution_.code)},
                                   {"silent", false},
@@ -115,6 +122,16 @@ class session::running {
     void on(kernel_ended& k) { death_ = std::move(k.why); }
 
     void on(nudge const&) {}
+
+    /// Time does not count while somebody decides.
+    void on(approvals_waiting const& a) {
+        if ((a.count > 0) == deciding_) return;
+        deciding_ = !deciding_;
+        if (deciding_)
+            ladder_.budget().pause(clock::now());
+        else
+            ladder_.budget().resume(clock::now());
+    }
 
     void on(input_answered& a) {
         if (a.question != asked_) return; // the code waits for it no longer
@@ -249,6 +266,7 @@ class session::running {
     bool killed_ = false;  ///< it did not end its code
     bool lingers_ = false; ///< it did not end itself
     int calls_ = 0;
+    bool deciding_ = false; ///< an approval is waited for
 };
 
 } // namespace ipybox::detail

@@ -31,11 +31,23 @@ inline executor_options with_absolute_paths(executor_options options) {
     return options;
 }
 
+inline approval_settings approval_settings_of(executor_options const& options) {
+    approval_settings settings;
+    settings.approve_tool_calls = options.approve_tool_calls;
+    settings.approve_shell_cmds = options.approve_shell_cmds;
+    settings.approval_timeout = options.approval_timeout;
+    settings.calls_per_cell = options.calls_per_cell;
+    if (options.rules) settings.rules = *options.rules;
+    settings.audit = options.audit;
+    return settings;
+}
+
 IPYBOX_DECL session::session(home where, session_parts parts)
-    : home_(std::move(where)), options_(with_absolute_paths(std::move(parts.options))),
-      approval_(std::move(parts.approval)), wrap_(std::move(parts.wrap)), shares_supervisor_(parts.shared != nullptr),
-      link_(std::move(parts.link)), supervisor_(std::move(parts.shared)), inbox_(home_.executor),
-      receiving_changed_(home_.executor) {}
+    : home_(std::move(where)), options_(with_absolute_paths(std::move(parts.options))), wrap_(std::move(parts.wrap)),
+      shares_supervisor_(parts.shared != nullptr), link_(std::move(parts.link)),
+      actions_(
+          std::make_shared<kernel_actions>(home_.executor, std::move(parts.approval), approval_settings_of(options_))),
+      supervisor_(std::move(parts.shared)), inbox_(home_.executor), receiving_changed_(home_.executor) {}
 
 /// Runs work at home, behind what was handed over before.
 template <class Work>
@@ -120,6 +132,21 @@ IPYBOX_DECL void session::interrupt(completion<result<void>> done) {
     });
 }
 
+IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return actions_->servers(); }
+
+IPYBOX_DECL void session::list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done) {
+    on_home([server = std::move(server), done = std::move(done)](session& self) mutable {
+        auto const shared = std::make_shared<completion<result<std::vector<mcp::tool>>>>(std::move(done));
+        asio::co_spawn(
+            self.home_.executor, self.actions_->servers().list_tools(std::move(server)),
+            [shared](std::exception_ptr, result<std::vector<mcp::tool>> tools) { (*shared)(std::move(tools)); });
+    });
+}
+
+IPYBOX_DECL void session::give(grant what) {
+    on_home([what = std::move(what)](session& self) { self.actions_->give(what); });
+}
+
 IPYBOX_DECL void session::close() {
     on_home([](session& self) {
         self.closing_ = true;
@@ -170,6 +197,7 @@ IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) 
     }
     if (self->closing_) {
         co_await self->stop_kernel();
+        co_await self->actions_->stop_servers();
         self->release_supervisor();
     }
     self->serving_ = false;
@@ -186,11 +214,13 @@ IPYBOX_DECL asio::awaitable<void> session::obey(control_request c) {
     }
     case order::reset:
         co_await stop_kernel();
+        co_await actions_->stop_servers();
         stopped_by_request_ = false;
         outcome = co_await start_kernel();
         break;
     case order::stop:
         co_await stop_kernel();
+        co_await actions_->stop_servers();
         release_supervisor();
         stopped_by_request_ = true;
         break;
@@ -255,8 +285,13 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_kernel() {
 IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
     auto owner = obtain_supervisor();
     if (!owner) co_return failure(owner);
-    auto started = co_await link_->start(*owner, launch());
-    if (started) co_return result<void>();
+    auto prepared = launch_with_actions();
+    if (!prepared) co_return failure(prepared);
+    auto started = co_await link_->start(*owner, std::move(*prepared));
+    if (started) {
+        actions_->serve(link_->kernel());
+        co_return result<void>();
+    }
     co_await link_->stop();
     release_supervisor();
     co_return failure(started);
@@ -295,8 +330,23 @@ IPYBOX_DECL kernel_launch session::launch() const {
     return l;
 }
 
+/// What a kernel gets that can be asked to do things.
+IPYBOX_DECL result<kernel_launch> session::launch_with_actions() {
+    auto prepared = launch();
+    prepared.guard = options_.require_shell_escape ? kernel_guard::no_exec : kernel_guard::none;
+    if (link_->duty() != supervisor_options::role::forks_kernels) {
+        if (prepared.guard == kernel_guard::none) return prepared;
+        return failure(errc::guard_unavailable, "require_shell_escape needs a forked kernel: socketpair_transport");
+    }
+    auto channel = actions_->open();
+    if (!channel) return failure(channel);
+    prepared.action_socket = std::move(*channel);
+    return prepared;
+}
+
 IPYBOX_DECL asio::awaitable<void> session::stop_kernel() {
     state_ = kernel_state::stopped;
+    actions_->close();
     resume_receiving();
     co_await link_->stop();
     auto const bound = std::chrono::steady_clock::now() + std::chrono::seconds(2);
@@ -362,6 +412,7 @@ IPYBOX_DECL void session::on_late(jupyter::message m) {
 
 IPYBOX_DECL void session::on_end(error why) {
     if (state_ == kernel_state::stopped) return; // it was asked to
+    actions_->close();
     state_ = kernel_state::dead;
     death_ = why;
     if (current_) inbox_.push(kernel_ended{std::move(why)});

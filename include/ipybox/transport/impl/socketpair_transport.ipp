@@ -80,7 +80,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
     if (!pair) co_return failure(pair);
     auto const c = std::make_shared<connection>(executor, std::move(pair->ours));
 
-    auto process = co_await owner->fork(launch, std::move(pair->theirs), os::unique_fd());
+    auto process = co_await owner->fork(launch, std::move(pair->theirs));
     if (!process) co_return failure(process);
     c->process = std::move(*process);
     connection_ = c;
@@ -133,6 +133,10 @@ IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
     auto announced = co_await connection::send(c, std::move(announcement));
     if (!announced) co_return announced;
     co_return co_await c->process.signal(SIGINT);
+}
+
+IPYBOX_DECL supervised_process socketpair_transport::kernel() const {
+    return connection_ ? connection_->process : supervised_process();
 }
 
 IPYBOX_DECL asio::awaitable<void> socketpair_transport::stop() {

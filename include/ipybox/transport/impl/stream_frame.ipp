@@ -3,23 +3,12 @@
 #include <ipybox/transport/stream_frame.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace ipybox {
 namespace detail {
-
-inline std::uint32_t read_u32(char const* at) noexcept {
-    std::uint32_t value = 0;
-    for (int byte = 3; byte >= 0; --byte) value = value << 8 | static_cast<unsigned char>(at[byte]);
-    return value;
-}
-
-inline void append_u32(std::string& to, std::size_t value) {
-    for (int byte = 0; byte < 4; ++byte) to.push_back(static_cast<char>(value >> (8 * byte) & 0xff));
-}
 
 /// Parses what stands behind the length of a message.
 inline result<jupyter::message> parse_stream_message(std::string_view body) {
@@ -69,49 +58,22 @@ IPYBOX_DECL std::string to_stream_frame(jupyter::message& m) {
 }
 
 IPYBOX_DECL std::span<char> stream_frame_reader::prepare() {
-    // A message that is known to be larger gets its room at once, and no more than that: growing step by step would copy it each time.
-    std::size_t rest = 1;
-    if (available() >= 4) {
-        auto const whole = 4 + std::min<std::size_t>(detail::read_u32(bytes_.get() + begin_), largest_stream_message);
-        rest = std::max(whole, available() + 1) - available();
-    }
-    auto const room = capacity_ - end_;
-    bool const cramped = room < read_size / 2 && available() < read_size;
-    if (room < rest || cramped) reserve(available() + std::max(rest, read_size));
-    return {bytes_.get() + end_, std::min(capacity_ - end_, read_size)};
-}
-
-IPYBOX_DECL void stream_frame_reader::reserve(std::size_t capacity) {
-    if (capacity > capacity_) {
-        std::unique_ptr<char[]> larger(new char[capacity]); // not value-initialised: it is read into
-        if (available() > 0) std::memcpy(larger.get(), bytes_.get() + begin_, available());
-        bytes_ = std::move(larger);
-        capacity_ = capacity;
-    } else {
-        std::memmove(bytes_.get(), bytes_.get() + begin_, available());
-    }
-    end_ = available();
-    begin_ = 0;
+    auto const begun = bytes_.unread();
+    if (begun.size() < 4) return bytes_.prepare();
+    return bytes_.prepare(4 + std::min<std::size_t>(detail::read_u32(begun.data()), largest_stream_message));
 }
 
 IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next() {
-    if (available() < 4) return std::nullopt;
-    auto const length = detail::read_u32(bytes_.get() + begin_);
+    auto const begun = bytes_.unread();
+    if (begun.size() < 4) return std::nullopt;
+    std::size_t const length = detail::read_u32(begun.data());
     if (length > largest_stream_message)
         return failure(errc::message_too_large,
                        "a message of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");
-    if (available() - 4 < length) return std::nullopt;
-    auto m = detail::parse_stream_message({bytes_.get() + begin_ + 4, length});
-    begin_ += 4 + std::size_t(length);
+    if (begun.size() - 4 < length) return std::nullopt;
+    auto m = detail::parse_stream_message(begun.substr(4, length));
+    bytes_.consume(4 + length);
     if (!m) return failure(m);
-    if (begin_ == end_) {
-        begin_ = end_ = 0;
-        // A large message leaves no large buffer behind.
-        if (capacity_ > 8 * read_size) {
-            bytes_.reset();
-            capacity_ = 0;
-        }
-    }
     return std::optional<jupyter::message>(std::move(*m));
 }
 

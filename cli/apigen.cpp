@@ -1,0 +1,84 @@
+#include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/mcp/server_registry.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+#include <cli/apigen.hpp>
+#include <nlohmann/json.hpp>
+
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ipybox::cli {
+namespace {
+
+result<void> add_server(mcp::server_registry& servers, apigen_options const& options) {
+    if (options.server_params.empty()) {
+        auto const names = servers.add_file(options.mcp_config);
+        if (!names) return failure(names.error());
+        return {};
+    }
+    auto const json = nlohmann::json::parse(options.server_params, nullptr, false);
+    if (json.is_discarded()) return failure(errc::invalid_argument, "--server-params: this is no JSON");
+    auto params = mcp::read_server_params(json);
+    if (!params) return failure(params);
+    return servers.add(options.server_name, std::move(*params));
+}
+
+/// Asks the server for its tools, and ends it.
+result<std::vector<mcp::tool>> list_tools(apigen_options const& options) {
+    asio::io_context context;
+    mcp::server_registry servers(context.get_executor());
+    if (auto const added = add_server(servers, options); !added) return failure(added.error());
+    result<std::vector<mcp::tool>> tools;
+    auto const work = [&]() -> asio::awaitable<void> {
+        tools = co_await servers.list_tools(options.server_name);
+        co_await servers.stop();
+    };
+    asio::co_spawn(context, work, [](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    });
+    context.run();
+    return tools;
+}
+
+exit_code complain(output_file& err, error const& why) {
+    err.write_lines("ipybox: " + why.text());
+    return why == errc::invalid_argument ? exit_code::usage : exit_code::cannot_start;
+}
+
+exit_code report(output_file& out, codegen::tool_changes const& changes) {
+    auto const list = [&out](std::string_view what, std::vector<std::string> const& tools) {
+        for (auto const& tool : tools) out.write_lines(std::string(what) + " " + tool);
+    };
+    list("added", changes.added);
+    list("removed", changes.removed);
+    list("changed", changes.changed);
+    return changes.none() ? exit_code::ok : exit_code::failed;
+}
+
+} // namespace
+
+exit_code generate_api(apigen_options const& options, output_file& out, output_file& err) {
+    auto const tools = list_tools(options);
+    if (!tools) return complain(err, tools.error());
+    codegen::generate_options how;
+    if (options.async) how.style = codegen::call_style::awaitable;
+    if (options.check) {
+        auto const changes = codegen::compare_package(options.root_dir, options.server_name, *tools, how);
+        return changes ? report(out, *changes) : complain(err, changes.error());
+    }
+    auto package = codegen::generate_package(options.server_name, *tools, how);
+    if (!package) return complain(err, package.error());
+    auto const written = codegen::write_package(options.root_dir, *package);
+    if (!written) return complain(err, written.error());
+    for (auto const& module : written->modules) out.write_lines(module);
+    for (auto const& notice : written->notices) err.write_lines(notice.tool + ": " + notice.text);
+    return exit_code::ok;
+}
+
+} // namespace ipybox::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <ipybox/approval/approval_request.hpp>
+
+#include <cli/run_options.hpp>
+
+#include <memory>
+
+namespace ipybox::cli {
+
+/// Answers the approval requests of a run. A request that it lets go is rejected.
+class approver {
+  public:
+    approver() = default;
+    approver(approver const&) = delete;
+    approver& operator=(approver const&) = delete;
+    virtual ~approver() = default;
+
+    /// Answers, now or later.
+    virtual void decide(approval_request request) = 0;
+
+    /// The cell is over: nobody waits for its answers any more.
+    virtual void forget() {}
+};
+
+/// The approver that was asked for.
+[[nodiscard]] std::unique_ptr<approver> make_approver(approval_choice choice);
+
+} // namespace ipybox::cli

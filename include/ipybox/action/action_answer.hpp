@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ipybox/action/action_frame.hpp>
+#include <ipybox/action/action_request.hpp>
+#include <ipybox/core/error.hpp>
+#include <ipybox/core/exit_status.hpp>
+#include <ipybox/mcp/call_result.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/** \file
+ * What the host answers: docs/action-protocol.md section 2.
+ */
+
+namespace ipybox::detail {
+
+/// What a tool returned. One that failed is answered with an error, which has the text that it returned.
+[[nodiscard]] action_frame result_answer(action_id id, mcp::call_result const& returned);
+
+/// A program runs; so many descriptors travel with this.
+[[nodiscard]] action_frame started_answer(action_id id, std::size_t descriptors);
+
+[[nodiscard]] action_frame exited_answer(action_id id, exit_status status);
+
+/// An action was not done, or failed. Of an error only its text goes to the kernel, and of that only the first line: what stands below is the host's.
+[[nodiscard]] action_frame error_answer(action_id id, error const& why);
+
+/// A frame that is no request.
+[[nodiscard]] action_frame malformed_answer(malformed_action const& malformed);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/action/impl/action_answer.ipp>
+#endif

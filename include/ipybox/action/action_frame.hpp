@@ -1,0 +1,50 @@
+#pragma once
+
+#include <ipybox/core/read_buffer.hpp>
+#include <ipybox/core/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+/** \file
+ * The framing of the action channel: docs/action-protocol.md section 1. No sockets here.
+ */
+
+namespace ipybox::detail {
+
+/// The largest frame that is accepted or sent, in bytes.
+inline constexpr std::uint32_t largest_action_frame = std::uint32_t(256) << 20;
+
+/// What goes over the action channel: JSON that says what it is, and bytes that are not worth being JSON.
+struct action_frame {
+    std::string head; ///< a JSON object
+    std::string body = {};
+};
+
+/// The bytes of a frame.
+[[nodiscard]] std::string to_bytes(action_frame const& frame);
+
+/// Cuts a byte stream into frames, as `stream_frame_reader` does for messages.
+class action_frame_reader {
+  public:
+    /// Where to read to, never nothing.
+    [[nodiscard]] std::span<char> prepare();
+
+    /// So many bytes were read.
+    void commit(std::size_t count) noexcept { bytes_.commit(count); }
+
+    /// The next complete frame; none when more bytes are needed; errc::protocol_error or message_too_large, after which the stream is of no use.
+    [[nodiscard]] result<std::optional<action_frame>> next();
+
+  private:
+    read_buffer bytes_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/action/impl/action_frame.ipp>
+#endif

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <ipybox/action/action_request.hpp>
+#include <ipybox/approval/approval_subject.hpp>
+#include <ipybox/approval/audit_log.hpp>
+#include <ipybox/approval/ruling.hpp>
+#include <ipybox/core/exit_status.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/call_result.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <asio/awaitable.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace ipybox::detail {
+
+/// A program that was started for a kernel. Killed with its last handle.
+class running_program {
+  public:
+    running_program() = default;
+    running_program(running_program const&) = delete;
+    running_program& operator=(running_program const&) = delete;
+    virtual ~running_program() = default;
+
+    /// Completes when the program has ended.
+    [[nodiscard]] virtual asio::awaitable<exit_status> exited() = 0;
+
+    /// Signals its process group, or what is left of it.
+    [[nodiscard]] virtual asio::awaitable<result<void>> signal(int number) = 0;
+};
+
+/// The ends of pipes that a program gets.
+struct program_streams {
+    os::unique_fd standard_input;
+    os::unique_fd standard_output;
+    os::unique_fd standard_error;
+};
+
+/**
+ * \brief Who decides about the actions of a kernel and does them.
+ * \details Called on the router's executor; several of each may be under way.
+ */
+class action_host {
+  public:
+    action_host() = default;
+    action_host(action_host const&) = delete;
+    action_host& operator=(action_host const&) = delete;
+    virtual ~action_host() = default;
+
+    /// Says what becomes of an action. Gives the subject its id, and the cell that really asks.
+    /// \par Cancellation terminal: nobody wants to know any more
+    [[nodiscard]] virtual asio::awaitable<ruling> approve(approval_subject& subject) = 0;
+
+    /// An action that was accepted has ended.
+    virtual void ended(approval_subject const& subject, action_outcome const& how) = 0;
+
+    /// \par Cancellation terminal: the server is told
+    [[nodiscard]] virtual asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
+                                                                         nlohmann::json arguments) = 0;
+
+    [[nodiscard]] virtual asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
+                                                                                        program_streams streams) = 0;
+};
+
+} // namespace ipybox::detail

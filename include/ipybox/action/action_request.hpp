@@ -1,0 +1,67 @@
+#pragma once
+
+#include <ipybox/action/action_frame.hpp>
+#include <ipybox/approval/approval_subject.hpp>
+#include <ipybox/core/config.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+/** \file
+ * What a kernel may ask for: docs/action-protocol.md section 2. Nothing in it is to be trusted.
+ */
+
+namespace ipybox::detail {
+
+/// The kernel's number for a request of its own.
+using action_id = std::int64_t;
+
+/// A tool is to be called.
+struct tool_call {
+    action_id id = 0;
+    std::string cell; ///< identifier of the execution that asks
+    std::string server;
+    std::string tool;
+    std::shared_ptr<nlohmann::json const> arguments; ///< an object
+};
+
+/// A program is to be run.
+struct program_run {
+    action_id id = 0;
+    std::string cell;
+    approval_kind kind = approval_kind::shell;
+    std::vector<std::string> argv;
+    std::filesystem::path cwd;
+    environment_difference env;
+    bool merge = false; ///< standard error goes where standard output goes
+    std::string input;  ///< for its standard input
+};
+
+/// Nobody waits for a request any more.
+struct action_cancel {
+    action_id id = 0;
+};
+
+/// A frame that is none of these.
+struct malformed_action {
+    std::optional<action_id> id; ///< as far as it could be read
+    std::string what;            ///< is wrong
+};
+
+using action_request = std::variant<tool_call, program_run, action_cancel, malformed_action>;
+
+/// What a frame asks for.
+[[nodiscard]] action_request parse_action(action_frame frame);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/action/impl/action_request.ipp>
+#endif

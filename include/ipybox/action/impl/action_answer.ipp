@@ -1,0 +1,111 @@
+#pragma once
+
+#include <ipybox/action/action_answer.hpp>
+#include <ipybox/core/base64.hpp>
+
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace ipybox::detail {
+
+/// JSON in UTF-8 whatever is in it.
+inline std::string to_text(nlohmann::json const& value) {
+    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+inline action_frame error_frame(std::optional<action_id> id, std::string_view kind, std::string_view text,
+                                std::error_code cause = {}) {
+    nlohmann::json head = {{"op", "error"}, {"id", nullptr}, {"kind", kind}, {"text", text}};
+    if (id) head["id"] = *id;
+    if (cause) head["errno"] = cause.value();
+    return {to_text(head)};
+}
+
+/// What the kernel is told of an error's code.
+inline std::string_view kind_of(error const& why) {
+    if (why == errc::approval_rejected || why == errc::audit_failed) return "rejected";
+    if (why == errc::approval_timed_out) return "approval_timeout";
+    if (why == errc::cancelled) return "cancelled";
+    if (why == errc::program_not_started) return "exec";
+    if (why == errc::not_running) return "unavailable";
+    return "server";
+}
+
+/// Collects the parts of a result that are bytes.
+class result_parts {
+  public:
+    void add(char const* type, std::string const& mime, std::string const& base64) {
+        auto bytes = base64_decode(base64);
+        if (!bytes) return; // a server that sends no base64 sends no picture
+        parts_.push_back({{"type", type}, {"mime", mime}, {"size", bytes->size()}});
+        bytes_ += *bytes;
+    }
+
+    void add(mcp::content const& block) {
+        if (auto const* image = std::get_if<mcp::image_content>(&block)) add("image", image->mime_type, image->base64);
+        if (auto const* audio = std::get_if<mcp::audio_content>(&block)) add("audio", audio->mime_type, audio->base64);
+        if (auto const* resource = std::get_if<mcp::embedded_resource>(&block); resource && resource->base64)
+            add("blob", resource->mime_type.value_or("application/octet-stream"), *resource->base64);
+    }
+
+    [[nodiscard]] nlohmann::json const& parts() const noexcept { return parts_; }
+    [[nodiscard]] std::string const& bytes() const noexcept { return bytes_; }
+
+  private:
+    nlohmann::json parts_ = nlohmann::json::array();
+    std::string bytes_;
+};
+
+/// All that a tool returned as text: its text blocks, and what else can be read, one below the other.
+inline std::string readable_text(mcp::call_result const& returned) {
+    std::string text;
+    auto const add = [&text](std::string_view more) {
+        if (!text.empty()) text += '\n';
+        text += more;
+    };
+    for (auto const& block : returned.content) {
+        if (auto const* plain = std::get_if<mcp::text_content>(&block)) add(plain->text);
+        if (auto const* resource = std::get_if<mcp::embedded_resource>(&block); resource && resource->text)
+            add(*resource->text);
+        if (auto const* link = std::get_if<mcp::resource_link>(&block)) add(link->uri);
+        if (auto const* unknown = std::get_if<mcp::unknown_content>(&block)) add(to_text(unknown->value));
+    }
+    return text;
+}
+
+IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result const& returned) {
+    auto text = readable_text(returned);
+    if (returned.is_error) return error_frame(id, "tool", text.empty() ? "the tool failed and did not say why" : text);
+    result_parts parts;
+    for (auto const& block : returned.content) parts.add(block);
+    bool const is_text = !returned.structured_content;
+    nlohmann::json const head = {{"op", "result"}, {"id", id}, {"text", is_text}, {"parts", parts.parts()}};
+    auto body = is_text ? std::move(text) : to_text(*returned.structured_content);
+    body += parts.bytes();
+    if (body.size() > largest_action_frame / 2)
+        return error_frame(id, "server", "the result of the tool is larger than 128 MiB");
+    return {to_text(head), std::move(body)};
+}
+
+IPYBOX_DECL action_frame started_answer(action_id id, std::size_t descriptors) {
+    return {to_text({{"op", "started"}, {"id", id}, {"descriptors", descriptors}})};
+}
+
+IPYBOX_DECL action_frame exited_answer(action_id id, exit_status status) {
+    nlohmann::json head = {{"op", "exited"}, {"id", id}, {"code", nullptr}, {"signal", nullptr}};
+    if (status.code) head["code"] = *status.code;
+    if (status.signal) head["signal"] = *status.signal;
+    return {to_text(head)};
+}
+
+IPYBOX_DECL action_frame error_answer(action_id id, error const& why) {
+    auto const& text = why.text();
+    return error_frame(id, kind_of(why), std::string_view(text).substr(0, text.find('\n')), why.cause());
+}
+
+IPYBOX_DECL action_frame malformed_answer(malformed_action const& malformed) {
+    return error_frame(malformed.id, "request", malformed.what);
+}
+
+} // namespace ipybox::detail

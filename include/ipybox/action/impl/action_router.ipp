@@ -1,0 +1,202 @@
+#pragma once
+
+#include <ipybox/action/action_answer.hpp>
+#include <ipybox/action/action_router.hpp>
+#include <ipybox/async/within.hpp>
+#include <ipybox/os/datagram.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/this_coro.hpp>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <utility>
+#include <vector>
+
+namespace ipybox::detail {
+
+/// So many requests of one kernel may wait for their answers.
+inline constexpr std::size_t most_actions = 1000;
+
+/// What an interrupted program may take to end.
+inline constexpr std::chrono::milliseconds program_grace{250};
+
+/// The streams of a program, and what the kernel reads of them.
+struct program_pipes {
+    program_streams theirs;
+    std::vector<os::unique_fd> ours; ///< read ends
+};
+
+/// Makes the write end of a pipe and keeps its read end.
+inline result<os::unique_fd> add_pipe(std::vector<os::unique_fd>& read_ends) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
+    read_ends.emplace_back(ends[0]);
+    return os::unique_fd(ends[1]);
+}
+
+inline result<os::unique_fd> program_input(std::string const& text) {
+    if (!text.empty()) return os::make_memory_file("stdin", text);
+    os::unique_fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!nothing) return failure(system_failure("/dev/null", errno));
+    return nothing;
+}
+
+inline result<program_pipes> make_pipes(program_run const& wanted) {
+    program_pipes pipes;
+    auto input = program_input(wanted.input);
+    if (!input) return failure(input);
+    auto output = add_pipe(pipes.ours);
+    if (!output) return failure(output);
+    auto errors = wanted.merge ? result<os::unique_fd>(os::unique_fd(::fcntl(output->get(), F_DUPFD_CLOEXEC, 0)))
+                               : add_pipe(pipes.ours);
+    if (!errors) return failure(errors);
+    pipes.theirs = {std::move(*input), std::move(*output), std::move(*errors)};
+    return pipes;
+}
+
+IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
+                                         std::weak_ptr<action_host> host)
+    : executor_(executor), channel_(executor, std::move(socket)), host_(std::move(host)) {}
+
+IPYBOX_DECL void action_router::start() { asio::co_spawn(executor_, serve(shared_from_this()), asio::detached); }
+
+IPYBOX_DECL void action_router::close() {
+    channel_.close();
+    for (auto const& [id, waiting] : std::exchange(pending_, {}))
+        waiting->cancel.emit(asio::cancellation_type::terminal);
+}
+
+IPYBOX_DECL asio::awaitable<void> action_router::serve(std::shared_ptr<action_router> self) {
+    for (;;) {
+        auto frame = co_await self->channel_.receive();
+        if (!frame) break;
+        auto request = parse_action(std::move(*frame));
+        std::visit([&self](auto& wanted) { self->on(std::move(wanted)); }, request);
+    }
+    self->close();
+}
+
+/// Lets a request be dealt with beside the others. `work` comes to an answer.
+template <class Work>
+void action_router::begin(action_id id, Work work) {
+    if (pending_.contains(id)) return on(malformed_action{id, "this id is in use"});
+    if (pending_.size() == most_actions) return on(malformed_action{id, "too many actions wait for their answers"});
+    auto const waiting = std::make_shared<pending>();
+    pending_[id] = waiting;
+    auto const finish = [self = shared_from_this(), waiting, id](std::exception_ptr bug, action_frame frame) {
+        auto const found = self->pending_.find(id);
+        if (found == self->pending_.end() || found->second != waiting) return; // closed meanwhile
+        self->pending_.erase(found);
+        self->answer(bug ? error_answer(id, error(errc::io_error, "the host could not do this")) : std::move(frame));
+    };
+    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(waiting->cancel.slot(), finish));
+}
+
+IPYBOX_DECL void action_router::on(tool_call wanted) {
+    auto const id = wanted.id;
+    begin(id, call(shared_from_this(), std::move(wanted)));
+}
+
+IPYBOX_DECL void action_router::on(program_run wanted) {
+    auto const id = wanted.id;
+    begin(id, run(shared_from_this(), std::move(wanted)));
+}
+
+IPYBOX_DECL void action_router::on(action_cancel const& wanted) {
+    auto const found = pending_.find(wanted.id);
+    if (found == pending_.end()) return;
+    auto const waiting = found->second;
+    if (waiting->program)
+        asio::co_spawn(executor_, stop(waiting->program), asio::detached);
+    else
+        waiting->cancel.emit(asio::cancellation_type::terminal);
+}
+
+IPYBOX_DECL void action_router::on(malformed_action const& malformed) { answer(malformed_answer(malformed)); }
+
+IPYBOX_DECL asio::awaitable<action_frame> action_router::call(std::shared_ptr<action_router> self, tool_call wanted) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto const host = self->host_.lock();
+    if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
+    approval_subject subject;
+    subject.kind = approval_kind::tool;
+    subject.server = std::move(wanted.server);
+    subject.tool = std::move(wanted.tool);
+    subject.arguments = wanted.arguments;
+    auto const said = co_await host->approve(subject);
+    if (!said.accepted()) co_return error_answer(wanted.id, said.refusal());
+
+    auto const began = std::chrono::steady_clock::now();
+    auto const* edited = said.made.edited_arguments();
+    auto returned = co_await host->call(subject, edited ? *edited : *wanted.arguments);
+    action_outcome how;
+    how.duration = std::chrono::steady_clock::now() - began;
+    if (!returned) how.failure = returned.error().code();
+    auto frame = returned ? result_answer(wanted.id, *returned) : error_answer(wanted.id, returned.error());
+    if (returned) how.result_size = frame.body.size();
+    host->ended(subject, how);
+    co_return frame;
+}
+
+IPYBOX_DECL asio::awaitable<action_frame> action_router::run(std::shared_ptr<action_router> self, program_run wanted) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto const host = self->host_.lock();
+    if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
+    approval_subject subject;
+    subject.kind = wanted.kind;
+    subject.argv = wanted.argv;
+    subject.cwd = wanted.cwd;
+    subject.env = wanted.env;
+    subject.input = wanted.input;
+    auto const said = co_await host->approve(subject);
+    if (!said.accepted()) co_return error_answer(wanted.id, said.refusal());
+
+    auto const began = std::chrono::steady_clock::now();
+    action_outcome how;
+    auto const fail = [&](error const& why) {
+        how.failure = why.code();
+        how.duration = std::chrono::steady_clock::now() - began;
+        host->ended(subject, how);
+        return error_answer(wanted.id, why);
+    };
+    auto pipes = make_pipes(wanted);
+    if (!pipes) co_return fail(pipes.error());
+    auto program = co_await host->run(wanted, std::move(pipes->theirs));
+    if (!program) co_return fail(program.error());
+
+    auto const waiting = self->pending_.find(wanted.id);
+    if (waiting == self->pending_.end()) co_return fail(error(errc::cancelled, "nobody waits for it"));
+    waiting->second->program = *program;
+    auto const descriptors = pipes->ours.size();
+    (void)co_await self->channel_.send(started_answer(wanted.id, descriptors), std::move(pipes->ours));
+    auto const status = co_await (*program)->exited();
+    how.status = status;
+    how.duration = std::chrono::steady_clock::now() - began;
+    host->ended(subject, how);
+    co_return exited_answer(wanted.id, status);
+}
+
+IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_program> program) {
+    (void)co_await program->signal(SIGINT);
+    (void)co_await within(program->exited(), program_grace);
+    (void)co_await program->signal(SIGKILL); // what is left of its group too
+}
+
+/// Sends beside everything else: a kernel that does not read holds up only its own answers.
+IPYBOX_DECL void action_router::answer(action_frame frame) {
+    auto const send = [](std::shared_ptr<action_router> self, action_frame sent) -> asio::awaitable<void> {
+        (void)co_await self->channel_.send(std::move(sent));
+    };
+    asio::co_spawn(executor_, send(shared_from_this(), std::move(frame)), asio::detached);
+}
+
+} // namespace ipybox::detail

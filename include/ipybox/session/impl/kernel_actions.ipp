@@ -1,0 +1,99 @@
+#pragma once
+
+#include <ipybox/action/action_router.hpp>
+#include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/os/datagram.hpp>
+#include <ipybox/session/kernel_actions.hpp>
+
+#include <utility>
+
+namespace ipybox::detail {
+
+/// A program that the supervisor runs.
+class supervised_program final : public running_program {
+  public:
+    explicit supervised_program(supervised_process process) : process_(std::move(process)) {}
+
+    [[nodiscard]] asio::awaitable<exit_status> exited() override { return process_.exited(); }
+    [[nodiscard]] asio::awaitable<result<void>> signal(int number) override { return process_.signal(number); }
+
+  private:
+    supervised_process process_;
+};
+
+IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_approval policy,
+                                           approval_settings settings)
+    : executor_(executor), policy_(std::move(policy)), funnel_(std::move(settings),
+                                                               [this](std::size_t count) {
+                                                                   if (cell_.waiting) cell_.waiting(count);
+                                                               }),
+      servers_(std::make_unique<mcp::server_registry>(executor)) {}
+
+IPYBOX_DECL kernel_actions::~kernel_actions() = default;
+
+IPYBOX_DECL asio::awaitable<void> kernel_actions::stop_servers() { return servers_->stop(); }
+
+IPYBOX_DECL result<std::shared_ptr<os::unique_fd const>> kernel_actions::open() {
+    close();
+    auto pair = os::make_stream_pair(4 << 20);
+    if (!pair) return failure(pair);
+    channel_ = std::move(pair->ours);
+    return std::make_shared<os::unique_fd const>(std::move(pair->theirs));
+}
+
+IPYBOX_DECL void kernel_actions::serve(supervised_process kernel) {
+    if (!kernel || !channel_) return channel_.reset();
+    kernel_ = std::move(kernel);
+    router_ = std::make_shared<action_router>(executor_, std::move(channel_), weak_from_this());
+    router_->start();
+}
+
+IPYBOX_DECL void kernel_actions::close() {
+    funnel_.cancel_all();
+    if (auto const router = std::exchange(router_, nullptr)) router->close();
+    channel_.reset();
+    kernel_ = supervised_process();
+}
+
+IPYBOX_DECL void kernel_actions::begin_cell(acting_cell cell) { cell_ = std::move(cell); }
+
+IPYBOX_DECL void kernel_actions::end_cell() {
+    funnel_.cancel_cell(cell_.id);
+    cell_ = acting_cell();
+}
+
+IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& subject) {
+    subject.id = approval_funnel::fresh_id();
+    // What the kernel says of its cell is not to be trusted: it could get a fresh budget with each request.
+    subject.cell_id = cell_.id;
+    subject.code = cell_.code;
+    auto policy = policy_;
+    if (!policy && cell_.events) {
+        auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
+        policy = any_approval(ask_reader);
+    }
+    return funnel_.decide(subject, std::move(policy));
+}
+
+IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_outcome const& how) {
+    // What is done cannot be undone: a log that cannot be written rejects the next action.
+    (void)funnel_.finished(subject.id, how);
+}
+
+IPYBOX_DECL asio::awaitable<result<mcp::call_result>> kernel_actions::call(approval_subject const& subject,
+                                                                           nlohmann::json arguments) {
+    return servers_->call(subject.server, subject.tool, std::move(arguments));
+}
+
+IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_actions::run(program_run const& wanted,
+                                                                                          program_streams streams) {
+    auto const kernel = kernel_;
+    if (!kernel) co_return failure(errc::not_running, "the kernel is gone");
+    program_launch launch{wanted.argv, wanted.cwd, wanted.env};
+    auto process = co_await kernel.run(std::move(launch), std::move(streams.standard_input),
+                                       std::move(streams.standard_output), std::move(streams.standard_error));
+    if (!process) co_return failure(process);
+    co_return std::make_shared<supervised_program>(std::move(*process));
+}
+
+} // namespace ipybox::detail

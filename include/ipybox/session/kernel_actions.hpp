@@ -1,0 +1,91 @@
+#pragma once
+
+#include <ipybox/action/action_host.hpp>
+#include <ipybox/approval/any_approval.hpp>
+#include <ipybox/approval/approval_funnel.hpp>
+#include <ipybox/approval/approval_settings.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/session/event_queue.hpp>
+
+#include <asio/any_io_executor.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace ipybox::mcp {
+
+class server_registry;
+
+} // namespace ipybox::mcp
+
+namespace ipybox::detail {
+
+class action_router;
+
+/// The cell on whose behalf actions are asked for.
+struct acting_cell {
+    std::string id;                                ///< of its execution
+    std::string code = {};                         ///< its source
+    std::shared_ptr<event_queue> events = nullptr; ///< where its reader is asked, if there is one and no policy
+
+    /// Called with the number of requests that wait for a decision, whenever it changes.
+    std::function<void(std::size_t)> waiting = {};
+};
+
+/**
+ * \brief The actions of one session: lets its kernels ask, decides, and does what was approved with MCP servers and the supervisor.
+ * \details Who decides: the approval policy; without one the reader of the stream; without that nobody, which rejects.
+ * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
+ */
+class kernel_actions final : public action_host, public std::enable_shared_from_this<kernel_actions> {
+  public:
+    kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings);
+
+    ~kernel_actions() override;
+
+    /// Makes a channel for a kernel that is about to start; returns the kernel's end.
+    [[nodiscard]] result<std::shared_ptr<os::unique_fd const>> open();
+
+    /// The kernel runs: serves it. One that cannot be asked to run programs is told that nothing can be done for it.
+    void serve(supervised_process kernel);
+
+    /// The kernel is gone, or is to go: rejects and cancels all that it asked for.
+    void close();
+
+    void give(grant what) { funnel_.give(std::move(what)); }
+
+    void begin_cell(acting_cell cell);
+    void end_cell();
+
+    /// Ends all MCP servers.
+    [[nodiscard]] asio::awaitable<void> stop_servers();
+
+    [[nodiscard]] mcp::server_registry& servers() noexcept { return *servers_; }
+
+    [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject) override;
+    void ended(approval_subject const& subject, action_outcome const& how) override;
+    [[nodiscard]] asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
+                                                                 nlohmann::json arguments) override;
+    [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
+                                                                                program_streams streams) override;
+
+  private:
+    asio::any_io_executor executor_;
+    any_approval policy_;
+    approval_funnel funnel_;
+    std::unique_ptr<mcp::server_registry> servers_;
+    acting_cell cell_;
+    os::unique_fd channel_; ///< our end, until the kernel runs
+    std::shared_ptr<action_router> router_;
+    supervised_process kernel_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/session/impl/kernel_actions.ipp>
+#endif

@@ -1,0 +1,252 @@
+// Tools and programs that cells ask for, with real kernels, a real supervisor and a real MCP server.
+
+#include <ipybox/approval/audit_log.hpp>
+#include <ipybox/approval/grant.hpp>
+#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/mcp/server_params.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::test;
+
+any_sandbox const nowhere = no_sandbox{};
+
+/// Remembers what it was asked, and decides as it is told.
+struct witness {
+    std::mutex mutex;
+    std::vector<approval_request> asked;
+    std::function<void(approval_request const&)> decide = [](approval_request const& r) { r.accept(); };
+
+    auto policy() {
+        return [this](approval_request request) {
+            std::scoped_lock const lock(mutex);
+            asked.push_back(request);
+            decide(request);
+        };
+    }
+};
+
+/// An MCP server of the standard library alone: `echo` returns its text, `sleep` takes its time, `fail` fails.
+mcp::server_params tool_server() {
+    mcp::stdio_server server;
+    server.command = python().string();
+    server.args = {(std::filesystem::path(IPYBOX_TEST_SOURCE_DIR) / "tests/support/tool_server.py").string()};
+    mcp::server_params params;
+    params.server = std::move(server);
+    return params;
+}
+
+executor_options asking(std::filesystem::path const& dir) {
+    auto options = options_in(dir);
+    options.working_dir = dir;
+    options.approve_shell_cmds = true;
+    return options;
+}
+
+/// An executor with the tools of `tool_server`.
+struct tool_box {
+    tool_box() : box(asking(dir.path()), seen.policy(), nowhere) {
+        REQUIRE(box.register_mcp_server("tools", tool_server()));
+        auto const made = box.generate_mcp_sources("tools", dir.path() / "mcptools");
+        REQUIRE(made);
+        REQUIRE(made->modules == std::vector<std::string>{"echo", "sleep", "fail", "picture"});
+        REQUIRE(box.execute("from mcptools.tools import echo, sleep, fail, picture"));
+    }
+
+    scratch_dir dir;
+    witness seen;
+    executor box;
+};
+
+} // namespace
+
+TEST_CASE("tools: a call is asked for, decided, done, and its result is typed", "[kernel]") {
+    tool_box on;
+    CHECK(text_of(on.box.execute("echo.run(echo.Params(text='hi'))")) == "'hi'");
+    REQUIRE(on.seen.asked.size() == 1);
+    auto const& request = on.seen.asked[0];
+    CHECK(request.kind() == approval_kind::tool);
+    CHECK(request.server() == "tools");
+    CHECK(request.tool() == "echo");
+    CHECK(request.arguments() == nlohmann::json{{"text", "hi"}});
+    CHECK(request.code() == "echo.run(echo.Params(text='hi'))");
+}
+
+TEST_CASE("tools: rejected, edited, failing", "[kernel]") {
+    tool_box on;
+    on.seen.decide = [](approval_request const& r) { r.reject("not now"); };
+    auto const rejected = on.box.execute("echo.run(echo.Params(text='hi'))");
+    REQUIRE_FALSE(rejected);
+    CHECK(rejected.error().exception()->ename == "ApprovalRejectedError");
+    CHECK(rejected.error().exception()->evalue.find("not now") != std::string::npos);
+
+    on.seen.decide = [](approval_request const& r) { r.accept(nlohmann::json{{"text", "edited"}}); };
+    CHECK(text_of(on.box.execute("echo.run(echo.Params(text='hi'))")) == "'edited'");
+
+    on.seen.decide = [](approval_request const& r) { r.accept(); };
+    auto const failed = on.box.execute("fail.run(fail.Params())");
+    REQUIRE_FALSE(failed);
+    CHECK(failed.error().exception()->ename == "ToolRunnerError");
+    CHECK(failed.error().exception()->evalue.find("it had to") != std::string::npos);
+}
+
+TEST_CASE("Q12 tools: a picture arrives and shows itself", "[kernel]") {
+    tool_box on;
+    auto const shown = on.box.execute("picture.run(picture.Params())");
+    REQUIRE(shown);
+    CHECK(shown->images.size() == 1);
+}
+
+TEST_CASE("W20 tools: without a policy nothing is accepted", "[kernel]") {
+    scratch_dir dir;
+    executor box{asking(dir.path()), {}, nowhere};
+    REQUIRE(box.register_mcp_server("tools", tool_server()));
+    REQUIRE(box.generate_mcp_sources("tools", dir.path() / "mcptools"));
+    auto const rejected = box.execute("from mcptools.tools import echo\necho.run(echo.Params(text='hi'))");
+    REQUIRE_FALSE(rejected);
+    CHECK(rejected.error().exception()->ename == "ApprovalRejectedError");
+}
+
+TEST_CASE("tools: a stream's reader decides where there is no policy", "[kernel]") {
+    scratch_dir dir;
+    executor box{asking(dir.path()), {}, nowhere};
+    auto stream = box.stream("!echo asked", {.timeout = 60s});
+    int requests = 0;
+    std::string text;
+    while (auto event = stream.next()) {
+        if (auto const* request = std::get_if<approval_request>(&*event)) {
+            ++requests;
+            CHECK(request->argv() == std::vector<std::string>{"/bin/sh", "-c", "echo asked"});
+            request->accept();
+        }
+        if (auto const* last = std::get_if<result<execution_result>>(&*event)) text = text_of(*last);
+    }
+    CHECK(requests == 1);
+    CHECK(text == "asked");
+}
+
+TEST_CASE("tools: the time of a decision does not count", "[kernel]") {
+    tool_box on;
+    std::thread later;
+    on.seen.decide = [&](approval_request const& r) {
+        later = std::thread([r] {
+            std::this_thread::sleep_for(1500ms);
+            r.accept();
+        });
+    };
+    auto const done = on.box.execute("echo.run(echo.Params(text='hi'))", {.timeout = 1s});
+    later.join();
+    CHECK(text_of(done) == "'hi'");
+}
+
+TEST_CASE("Q11 tools: a cancelled cell cancels its call", "[kernel]") {
+    tool_box on;
+    auto const began = std::chrono::steady_clock::now();
+    auto const late = on.box.execute("sleep.run(sleep.Params(seconds=60))", {.timeout = 300ms});
+    REQUIRE_FALSE(late);
+    CHECK(late.error() == condition::timeout);
+    CHECK_FALSE(late.error().output()->kernel_restarted);
+    CHECK(std::chrono::steady_clock::now() - began < 20s);
+    CHECK(text_of(on.box.execute("echo.run(echo.Params(text='next'))")) == "'next'");
+}
+
+TEST_CASE("tools: from eight threads at once, and from asyncio", "[kernel]") {
+    tool_box on;
+    auto const done =
+        on.box.execute("from concurrent.futures import ThreadPoolExecutor\n"
+                       "with ThreadPoolExecutor(8) as pool:\n"
+                       "    got = list(pool.map(lambda n: echo.run(echo.Params(text=str(n))), range(200)))\n"
+                       "print(got == [str(n) for n in range(200)])");
+    CHECK(text_of(done) == "True");
+}
+
+TEST_CASE("shell: what is shown is what runs, expanded once", "[kernel]") {
+    tool_box on;
+    CHECK(text_of(on.box.execute("name = 'w o'\n!printf '%s\\n' {name} $name")) == "w\no\nw\no");
+    REQUIRE(on.seen.asked.size() == 1);
+    CHECK(on.seen.asked[0].kind() == approval_kind::shell);
+    CHECK(on.seen.asked[0].argv() == std::vector<std::string>{"/bin/sh", "-c", R"(printf '%s\n' w o w o)"});
+    CHECK(on.seen.asked[0].cwd() == on.dir.path());
+}
+
+TEST_CASE("Q3 shell: braces that belong to the command", "[kernel]") {
+    tool_box on;
+    std::ofstream(on.dir.path() / "a.txt") << "1 2\n";
+    CHECK(text_of(on.box.execute("!find . -name a.txt -exec cat {} \\;")) == "1 2");
+    CHECK(text_of(on.box.execute("!awk '{print $2}' a.txt")) == "2");
+}
+
+TEST_CASE("M13 shell: a bash cell is asked for once, with its text", "[kernel]") {
+    tool_box on;
+    CHECK(text_of(on.box.execute("%%bash\necho from bash\nread line\necho over")) != "");
+    REQUIRE(on.seen.asked.size() == 1);
+    CHECK(on.seen.asked[0].kind() == approval_kind::shell_magic);
+    CHECK(on.seen.asked[0].argv() == std::vector<std::string>{"bash"});
+    CHECK(on.seen.asked[0].subject()->input == "echo from bash\nread line\necho over\n");
+}
+
+TEST_CASE("shell: rejected", "[kernel]") {
+    tool_box on;
+    on.seen.decide = [](approval_request const& r) { r.reject("no"); };
+    auto const rejected = on.box.execute("!touch here");
+    REQUIRE_FALSE(rejected);
+    CHECK(rejected.error().exception()->ename == "ApprovalRejectedError");
+    CHECK_FALSE(std::filesystem::exists(on.dir.path() / "here"));
+}
+
+TEST_CASE("shell: a timeout ends the whole process group", "[kernel]") {
+    tool_box on;
+    auto const late = on.box.execute("!sleep 100 | sleep 100", {.timeout = 300ms});
+    REQUIRE_FALSE(late);
+    CHECK(late.error() == condition::timeout);
+    CHECK_FALSE(late.error().output()->kernel_restarted);
+    CHECK(text_of(on.box.execute("!echo next")) == "next");
+}
+
+TEST_CASE("W12 shell: guards survive the death of a kernel", "[kernel]") {
+    scratch_dir dir;
+    witness seen;
+    seen.decide = [](approval_request const& r) { r.reject(); };
+    auto options = asking(dir.path());
+    options.require_shell_escape = true;
+    options.restart_dead_kernel = true;
+    executor box{options, seen.policy(), nowhere};
+    for (int round = 0; round < 2; ++round) {
+        CHECK_FALSE(box.execute("!touch here"));
+        CHECK_FALSE(box.execute("import subprocess; subprocess.run(['touch', 'here'])"));
+        CHECK_FALSE(box.execute("import os; assert os.spawnv(os.P_WAIT, '/bin/touch', ['touch', 'here']) == 0"));
+        CHECK_FALSE(std::filesystem::exists(dir.path() / "here"));
+        CHECK_FALSE(box.execute("import os; os._exit(1)"));
+    }
+}
+
+TEST_CASE("Q16 actions: the audit log tells all", "[kernel]") {
+    scratch_dir dir;
+    scratch_dir logs;
+    witness seen;
+    auto options = asking(dir.path());
+    auto log = audit_log::open({.file = logs.path() / "audit.jsonl"});
+    REQUIRE(log);
+    options.audit = *log;
+    executor box{options, seen.policy(), nowhere};
+    REQUIRE(box.execute("!exit 3"));
+    std::ifstream file(logs.path() / "audit.jsonl");
+    std::string line;
+    std::vector<nlohmann::json> records;
+    while (std::getline(file, line)) records.push_back(nlohmann::json::parse(line));
+    REQUIRE(records.size() == 3);
+    CHECK(records[0].dump().find("exit 3") != std::string::npos);
+}

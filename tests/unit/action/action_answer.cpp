@@ -1,0 +1,95 @@
+#include <ipybox/action/action_answer.hpp>
+#include <ipybox/core/base64.hpp>
+
+#include <support/catch.hpp>
+
+using namespace ipybox;
+using namespace ipybox::detail;
+using nlohmann::json;
+
+namespace {
+
+json head_of(action_frame const& frame) { return json::parse(frame.head); }
+
+mcp::call_result texts(std::vector<std::string> blocks) {
+    mcp::call_result returned;
+    for (auto& block : blocks) returned.content.emplace_back(mcp::text_content{std::move(block)});
+    return returned;
+}
+
+} // namespace
+
+TEST_CASE("action answers: text blocks are one text") {
+    auto const frame = result_answer(4, texts({"one", "two"}));
+    CHECK(head_of(frame) == json{{"op", "result"}, {"id", 4}, {"text", true}, {"parts", json::array()}});
+    CHECK(frame.body == "one\ntwo");
+}
+
+TEST_CASE("Q12 action answers: structured content counts by its presence, not by its truth") {
+    for (auto const& value : {json::object(), json(nullptr), json(0), json(false)}) {
+        auto returned = texts({"said differently"});
+        returned.structured_content = value;
+        auto const frame = result_answer(1, returned);
+        CHECK(head_of(frame)["text"] == false);
+        CHECK(json::parse(frame.body) == value);
+    }
+}
+
+TEST_CASE("Q12 action answers: pictures, sound and files arrive as bytes") {
+    auto returned = texts({"look"});
+    returned.content.emplace_back(mcp::image_content{base64_encode("PNG"), "image/png"});
+    returned.content.emplace_back(mcp::audio_content{base64_encode("WAVE"), "audio/wav"});
+    mcp::embedded_resource file;
+    file.uri = "file:///a";
+    file.base64 = base64_encode("ZIP!!");
+    returned.content.emplace_back(std::move(file));
+    mcp::resource_link link;
+    link.uri = "file:///b";
+    returned.content.emplace_back(std::move(link));
+
+    auto const frame = result_answer(1, returned);
+    CHECK(head_of(frame)["parts"] == json{{{"type", "image"}, {"mime", "image/png"}, {"size", 3}},
+                                          {{"type", "audio"}, {"mime", "audio/wav"}, {"size", 4}},
+                                          {{"type", "blob"}, {"mime", "application/octet-stream"}, {"size", 5}}});
+    CHECK(frame.body == "look\nfile:///bPNGWAVEZIP!!");
+}
+
+TEST_CASE("action answers: a tool that failed") {
+    auto returned = texts({"no such file"});
+    returned.is_error = true;
+    CHECK(head_of(result_answer(1, returned)) ==
+          json{{"op", "error"}, {"id", 1}, {"kind", "tool"}, {"text", "no such file"}});
+    returned.content.clear();
+    CHECK(head_of(result_answer(1, returned))["text"] != "");
+}
+
+TEST_CASE("action answers: errors, of which only the first line leaves the host") {
+    auto const kind = [](errc code) { return head_of(error_answer(1, error(code, "why\nsecret")))["kind"]; };
+    CHECK(kind(errc::approval_rejected) == "rejected");
+    CHECK(kind(errc::audit_failed) == "rejected");
+    CHECK(kind(errc::approval_timed_out) == "approval_timeout");
+    CHECK(kind(errc::cancelled) == "cancelled");
+    CHECK(kind(errc::mcp_server_died) == "server");
+    CHECK(kind(errc::mcp_server_unknown) == "server");
+    CHECK(kind(errc::program_not_started) == "exec");
+    CHECK(kind(errc::not_running) == "unavailable");
+    CHECK(head_of(error_answer(1, error(errc::mcp_start_failed, "it ended\nwith this on its stderr")))["text"] ==
+          "it ended");
+}
+
+TEST_CASE("action answers: what the system said becomes the right exception") {
+    auto const missing = error(errc::program_not_started, "x: not found").with_cause({2, std::generic_category()});
+    CHECK(head_of(error_answer(1, missing))["errno"] == 2);
+    CHECK_FALSE(head_of(error_answer(1, error(errc::program_not_started, "x"))).contains("errno"));
+}
+
+TEST_CASE("action answers: how a program ended") {
+    CHECK(head_of(exited_answer(2, {3, std::nullopt})) ==
+          json{{"op", "exited"}, {"id", 2}, {"code", 3}, {"signal", nullptr}});
+    CHECK(head_of(exited_answer(2, {std::nullopt, 9})) ==
+          json{{"op", "exited"}, {"id", 2}, {"code", nullptr}, {"signal", 9}});
+}
+
+TEST_CASE("action answers: text that is no UTF-8 does no harm") {
+    CHECK(head_of(error_answer(1, error(errc::io_error, "\xff\xfe")))["text"].is_string());
+}

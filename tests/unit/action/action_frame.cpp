@@ -1,0 +1,73 @@
+#include <ipybox/action/action_frame.hpp>
+
+#include <support/catch.hpp>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace ipybox;
+using namespace ipybox::detail;
+
+namespace {
+
+/// Feeds bytes in steps of a size and collects what comes out.
+std::vector<action_frame> read(std::string_view bytes, std::size_t step) {
+    action_frame_reader reader;
+    std::vector<action_frame> frames;
+    while (!bytes.empty()) {
+        auto const room = reader.prepare();
+        auto const count = std::min({step, room.size(), bytes.size()});
+        std::memcpy(room.data(), bytes.data(), count);
+        reader.commit(count);
+        bytes.remove_prefix(count);
+        for (;;) {
+            auto next = reader.next();
+            REQUIRE(next);
+            if (!*next) break;
+            frames.push_back(std::move(**next));
+        }
+    }
+    return frames;
+}
+
+std::string u32(std::size_t value) {
+    std::string bytes;
+    append_u32(bytes, value);
+    return bytes;
+}
+
+error refused(std::string_view bytes) {
+    action_frame_reader reader;
+    auto const room = reader.prepare();
+    std::memcpy(room.data(), bytes.data(), bytes.size());
+    reader.commit(bytes.size());
+    auto const next = reader.next();
+    REQUIRE_FALSE(next);
+    return next.error();
+}
+
+} // namespace
+
+TEST_CASE("action frames: there and back, however they are cut") {
+    std::string const large(1 << 20, 'x');
+    auto const bytes = to_bytes({R"({"op":"a"})", "body"}) + to_bytes({"{}", ""}) + to_bytes({"{}", large});
+    for (std::size_t const step : {std::size_t(1), std::size_t(7), std::size_t(4096), bytes.size()}) {
+        if (step == 1 && bytes.size() > 1 << 16) continue;
+        auto const frames = read(bytes, step);
+        REQUIRE(frames.size() == 3);
+        CHECK(frames[0].head == R"({"op":"a"})");
+        CHECK(frames[0].body == "body");
+        CHECK(frames[1].body.empty());
+        CHECK(frames[2].body == large);
+    }
+    CHECK(read(bytes.substr(0, 60), 1).size() == 2);
+}
+
+TEST_CASE("action frames: sizes that cannot be right") {
+    CHECK(refused(u32(3) + u32(0)) == errc::protocol_error);
+    CHECK(refused(u32(8) + u32(5)) == errc::protocol_error);
+    CHECK(refused(u32(std::size_t(largest_action_frame) + 1) + u32(0)) == errc::message_too_large);
+    CHECK(refused(u32(0xffffffff) + u32(0xffffffff)) == errc::message_too_large);
+}

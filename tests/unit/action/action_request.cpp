@@ -1,0 +1,84 @@
+#include <ipybox/action/action_request.hpp>
+
+#include <support/catch.hpp>
+
+#include <string>
+
+using namespace ipybox;
+using namespace ipybox::detail;
+
+namespace {
+
+template <class T>
+T read_as(std::string head, std::string body = {}) {
+    auto request = parse_action({std::move(head), std::move(body)});
+    auto* const found = std::get_if<T>(&request);
+    if (auto const* wrong = std::get_if<malformed_action>(&request)) INFO(wrong->what);
+    REQUIRE(found);
+    return std::move(*found);
+}
+
+malformed_action wrong(std::string head, std::string body = {}) {
+    return read_as<malformed_action>(std::move(head), std::move(body));
+}
+
+} // namespace
+
+TEST_CASE("action requests: a call") {
+    auto const call =
+        read_as<tool_call>(R"({"op":"call","id":7,"cell":"c","server":"github","tool":"search"})", R"({"q":[1,null]})");
+    CHECK(call.id == 7);
+    CHECK(call.cell == "c");
+    CHECK(call.server == "github");
+    CHECK(call.tool == "search");
+    CHECK(*call.arguments == nlohmann::json{{"q", {1, nullptr}}});
+}
+
+TEST_CASE("action requests: a run") {
+    auto const run = read_as<program_run>(
+        R"({"op":"run","id":-1,"cell":"","kind":"shell_magic","argv":["bash","-x"],"cwd":"/w","env":{"A":"1","B":null},"merge":true})",
+        "echo hi\n");
+    CHECK(run.id == -1);
+    CHECK(run.kind == approval_kind::shell_magic);
+    CHECK(run.argv == std::vector<std::string>{"bash", "-x"});
+    CHECK(run.cwd == "/w");
+    CHECK(run.env == environment_difference{{"A", "1"}, {"B", std::nullopt}});
+    CHECK(run.merge);
+    CHECK(run.input == "echo hi\n");
+}
+
+TEST_CASE("action requests: a cancel") { CHECK(read_as<action_cancel>(R"({"op":"cancel","id":3})").id == 3); }
+
+TEST_CASE("action requests: what is none says why, and whose it was") {
+    CHECK(wrong("").what == "its head is no JSON object");
+    CHECK(wrong("[1]").what == "its head is no JSON object");
+    CHECK(wrong("{\"id\":1").what == "its head is no JSON object");
+    CHECK(wrong(R"({"op":"call","id":"1"})").what == "id has to be an integer");
+    CHECK_FALSE(wrong(R"({"op":"call","id":1.5})").id);
+
+    auto const unknown = wrong(R"({"op":"approve","id":1})");
+    CHECK(unknown.id == 1);
+    CHECK(unknown.what == "op has to be call, run or cancel");
+    CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s"})", "{}").what == "tool has to be a string");
+    CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})", "[]").what ==
+          "the body has to be a JSON object");
+    CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})", "{").what ==
+          "the body has to be a JSON object");
+
+    auto const run = [](std::string_view members) {
+        return wrong(R"({"op":"run","id":1,"cell":"",)" + std::string(members) + "}").what;
+    };
+    CHECK(run(R"("kind":"tool","argv":["a"],"cwd":"/")") == "kind has to be shell, shell_magic or package");
+    CHECK(run(R"("kind":"shell","argv":[],"cwd":"/")") ==
+          "argv has to be a list of strings without NUL, and not empty");
+    CHECK(run(R"("kind":"shell","argv":["a",1],"cwd":"/")") ==
+          "argv has to be a list of strings without NUL, and not empty");
+    CHECK(run(R"("kind":"shell","argv":["a\u0000b"],"cwd":"/")") ==
+          "argv has to be a list of strings without NUL, and not empty");
+    CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"w")") == "cwd has to be an absolute path");
+    CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","env":{"A=B":"1"})") ==
+          "env has to be an object of names and strings or nulls");
+    CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","env":{"A":1})") ==
+          "env has to be an object of names and strings or nulls");
+    CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","merge":1)") == "merge has to be true or false");
+}

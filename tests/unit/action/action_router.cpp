@@ -1,0 +1,269 @@
+#include <ipybox/action/action_router.hpp>
+#include <ipybox/os/datagram.hpp>
+
+#include <support/catch.hpp>
+#include <support/transport_driver.hpp>
+
+#include <asio/experimental/channel.hpp>
+#include <asio/io_context.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <csignal>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+using namespace ipybox;
+using namespace ipybox::detail;
+using namespace std::chrono_literals;
+using ipybox::test::run;
+using nlohmann::json;
+
+namespace {
+
+/// A program that ends when it is told to, or by the signals it is said to mind.
+class scripted_program final : public running_program {
+  public:
+    explicit scripted_program(asio::any_io_executor const& executor)
+        : end_(executor, asio::steady_timer::time_point::max()) {}
+
+    asio::awaitable<exit_status> exited() override {
+        asio::error_code ended;
+        if (!status) co_await end_.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+        co_return status.value_or(exit_status());
+    }
+
+    asio::awaitable<result<void>> signal(int number) override {
+        signals.push_back(number);
+        if (number == SIGKILL || minds_interrupts) end({std::nullopt, number});
+        co_return result<void>();
+    }
+
+    void end(exit_status how) {
+        status = how;
+        end_.cancel();
+    }
+
+    std::optional<exit_status> status;
+    std::vector<int> signals;
+    bool minds_interrupts = true;
+
+  private:
+    asio::steady_timer end_;
+};
+
+/// Decides as it was told, and writes down what it is asked.
+class scripted_host final : public action_host {
+  public:
+    explicit scripted_host(asio::io_context& context) : executor(context.get_executor()) {}
+
+    asio::awaitable<ruling> approve(approval_subject& subject) override {
+        subject.id = ++asked;
+        subjects.push_back(subject);
+        if (answers.empty()) co_return ruling{decision::accept()};
+        auto said = std::move(answers.front());
+        answers.pop_front();
+        co_return said;
+    }
+
+    void ended(approval_subject const& subject, action_outcome const& how) override { outcomes[subject.id] = how; }
+
+    asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, json arguments) override {
+        called.push_back(subject.tool + arguments.dump());
+        if (subject.tool == "slow") {
+            asio::steady_timer forever(executor, 1h);
+            asio::error_code stopped;
+            co_await forever.async_wait(asio::redirect_error(asio::use_awaitable, stopped));
+            co_return failure(errc::cancelled, "the call was cancelled");
+        }
+        if (subject.tool == "missing") co_return failure(errc::mcp_server_unknown, "no such server");
+        mcp::call_result returned;
+        returned.content.emplace_back(mcp::text_content{subject.tool + " was called"});
+        co_return returned;
+    }
+
+    asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
+                                                                  program_streams streams) override {
+        runs.push_back(wanted);
+        if (wanted.argv.front() == "missing") co_return failure(errc::program_not_started, "missing: not found");
+        std::string const text = "output of " + wanted.argv.front();
+        REQUIRE(::write(streams.standard_output.get(), text.data(), text.size()) == ssize_t(text.size()));
+        program = std::make_shared<scripted_program>(executor);
+        co_return program;
+    }
+
+    asio::any_io_executor executor;
+    std::uint64_t asked = 0;
+    std::deque<ruling> answers;
+    std::vector<approval_subject> subjects;
+    std::map<std::uint64_t, action_outcome> outcomes;
+    std::vector<std::string> called;
+    std::vector<program_run> runs;
+    std::shared_ptr<scripted_program> program;
+};
+
+/// A router, and the kernel's end of its channel.
+struct stage {
+    stage() {
+        auto pair = os::make_stream_pair(1 << 20);
+        REQUIRE(pair);
+        kernel = std::make_unique<action_channel>(context.get_executor(), std::move(pair->theirs));
+        router = std::make_shared<action_router>(context.get_executor(), std::move(pair->ours), host);
+        router->start();
+    }
+
+    void send(json head, std::string body = {}) { REQUIRE(run(context, kernel->send({head.dump(), std::move(body)}))); }
+
+    void call(int id, std::string tool, std::string arguments = "{}") {
+        send({{"op", "call"}, {"id", id}, {"cell", "c"}, {"server", "s"}, {"tool", std::move(tool)}},
+             std::move(arguments));
+    }
+
+    void start(int id, std::string program) {
+        send({{"op", "run"},
+              {"id", id},
+              {"cell", "c"},
+              {"kind", "shell"},
+              {"argv", {std::move(program)}},
+              {"cwd", "/"}});
+    }
+
+    /// The head of the next answer; its body under "body".
+    json answer() {
+        auto frame = run(context, kernel->receive(), 10s);
+        REQUIRE(frame);
+        auto head = json::parse(frame->head);
+        if (!frame->body.empty()) head["body"] = frame->body;
+        return head;
+    }
+
+    asio::io_context context;
+    std::shared_ptr<scripted_host> host = std::make_shared<scripted_host>(context);
+    std::unique_ptr<action_channel> kernel;
+    std::shared_ptr<action_router> router;
+};
+
+} // namespace
+
+TEST_CASE("action router: a call that is accepted is done and answered") {
+    stage on;
+    on.call(1, "echo", R"({"x":1})");
+    auto const answer = on.answer();
+    CHECK(answer["op"] == "result");
+    CHECK(answer["id"] == 1);
+    CHECK(answer["body"] == "echo was called");
+    CHECK(on.host->called == std::vector<std::string>{R"(echo{"x":1})"});
+    REQUIRE(on.host->subjects.size() == 1);
+    CHECK(on.host->subjects[0].kind == approval_kind::tool);
+    CHECK(*on.host->subjects[0].arguments == json{{"x", 1}});
+    CHECK_FALSE(on.host->outcomes.at(1).failure);
+    CHECK(on.host->outcomes.at(1).result_size == 15);
+}
+
+TEST_CASE("action router: edited arguments are what the tool gets") {
+    stage on;
+    on.host->answers.push_back(ruling{decision::accept(json{{"x", 2}})});
+    on.call(1, "echo", R"({"x":1})");
+    (void)on.answer();
+    CHECK(on.host->called == std::vector<std::string>{R"(echo{"x":2})"});
+}
+
+TEST_CASE("action router: what is rejected is not done") {
+    stage on;
+    on.host->answers.push_back(ruling{decision::reject("not today")});
+    on.host->answers.push_back(ruling{decision::reject("too late"), decided_by::timeout});
+    on.call(1, "echo");
+    auto const rejected = on.answer();
+    CHECK(rejected["kind"] == "rejected");
+    CHECK(rejected["text"].get<std::string>().find("not today") != std::string::npos);
+    on.start(2, "rm");
+    CHECK(on.answer()["kind"] == "approval_timeout");
+    CHECK(on.host->called.empty());
+    CHECK(on.host->runs.empty());
+    CHECK(on.host->outcomes.empty());
+}
+
+TEST_CASE("Q11 action router: a slow call holds up no other, and can be cancelled") {
+    stage on;
+    on.call(1, "slow");
+    on.call(2, "echo");
+    CHECK(on.answer()["id"] == 2);
+    on.send({{"op", "cancel"}, {"id", 1}});
+    auto const cancelled = on.answer();
+    CHECK(cancelled["id"] == 1);
+    CHECK(cancelled["kind"] == "cancelled");
+    on.send({{"op", "cancel"}, {"id", 1}}); // too late: nothing
+    on.call(3, "echo");
+    CHECK(on.answer()["id"] == 3);
+}
+
+TEST_CASE("W6 action router: what is malformed is answered, and does no harm") {
+    stage on;
+    on.send({{"op", "approve"}, {"id", 1}});
+    CHECK(on.answer()["kind"] == "request");
+    on.send(json::array());
+    CHECK(on.answer()["id"] == nullptr);
+    on.call(5, "slow");
+    on.call(5, "echo");
+    auto const twice = on.answer();
+    CHECK(twice["id"] == 5);
+    CHECK(twice["kind"] == "request");
+    on.call(6, "echo");
+    CHECK(on.answer()["op"] == "result");
+}
+
+TEST_CASE("action router: a failing server") {
+    stage on;
+    on.call(1, "missing");
+    auto const answer = on.answer();
+    CHECK(answer["kind"] == "server");
+    CHECK(answer["text"] == "no such server");
+    CHECK(on.host->outcomes.at(1).failure == errc::mcp_server_unknown);
+}
+
+TEST_CASE("action router: a program starts, and ends by itself") {
+    stage on;
+    on.start(1, "ls");
+    auto const started = on.answer();
+    CHECK(started == json{{"op", "started"}, {"id", 1}, {"descriptors", 2}});
+    on.host->program->end({4, std::nullopt});
+    CHECK(on.answer() == json{{"op", "exited"}, {"id", 1}, {"code", 4}, {"signal", nullptr}});
+    CHECK(on.host->outcomes.at(1).status == exit_status{4, std::nullopt});
+    on.start(2, "missing");
+    CHECK(on.answer()["kind"] == "exec");
+}
+
+TEST_CASE("action router: a program that is cancelled is interrupted, then killed") {
+    for (bool const minds : {true, false}) {
+        stage on;
+        on.start(1, "sleep");
+        CHECK(on.answer()["op"] == "started");
+        auto const program = on.host->program;
+        program->minds_interrupts = minds;
+        on.send({{"op", "cancel"}, {"id", 1}});
+        auto const exited = on.answer();
+        CHECK(exited["op"] == "exited");
+        CHECK(exited["signal"] == (minds ? SIGINT : SIGKILL));
+        CHECK(program->signals == (std::vector<int>{SIGINT, SIGKILL}));
+    }
+}
+
+TEST_CASE("action router: an end of file cancels what is under way") {
+    stage on;
+    on.call(1, "slow");
+    on.kernel->close();
+    on.context.restart();
+    on.context.run_for(10s); // runs dry: the call was cancelled, nothing waits any more
+    CHECK(on.host->outcomes.at(1).failure == errc::cancelled);
+}
+
+TEST_CASE("action router: when the host has ended there is nobody to ask") {
+    stage on;
+    on.host.reset();
+    on.call(1, "echo");
+    CHECK(on.answer()["kind"] == "unavailable");
+}
