@@ -7,7 +7,10 @@ The host runs this text, silently, in a kernel that it has started from a kernel
 
 def _ipybox_prelude(restore_cwd: bool) -> None:
     import os
+    import signal
     import sys
+    import threading
+    from typing import Any
 
     from IPython import get_ipython
 
@@ -27,9 +30,64 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
         stream.flush_interval = 0.01
 
     # libzmq drops what a subscriber does not take fast enough. The socket belongs to its thread.
-    thread = getattr(getattr(shell, "kernel", None), "iopub_thread", None)
+    kernel = getattr(shell, "kernel", None)
+    thread = getattr(kernel, "iopub_thread", None)
     if thread is not None:
         thread.schedule(lambda: setattr(thread.socket, "sndhwm", 0))
+
+    # ipykernel lets an interrupt strike in its own code too, which then forgets the reply, or never answers again.
+    # So it strikes in the code of cells alone; one that comes earlier in a request waits for it.
+    depth, early = 0, False
+    run_code, show_traceback = shell.run_code, shell.showtraceback
+
+    def interrupt(*_: object) -> None:
+        nonlocal early
+        if depth:
+            raise KeyboardInterrupt
+        early = True
+
+    def begin_request() -> None:
+        nonlocal depth, early
+        signal.signal(signal.SIGINT, interrupt)  # raises in a subshell's thread, which no interrupt reaches
+        depth, early = 0, False
+
+    async def run(*code: object, **how: object) -> object:
+        nonlocal depth, early
+        if threading.current_thread() is not threading.main_thread():
+            return await run_code(*code, **how)
+        try:
+            depth += 1
+            if early:
+                early = False
+                raise KeyboardInterrupt
+            return await run_code(*code, **how)
+        finally:
+            depth -= 1
+
+    def show(*error: object, **how: object) -> None:
+        nonlocal depth
+        outer, depth = depth, 0
+        try:
+            show_traceback(*error, **how)
+        finally:
+            depth = outer
+
+    if kernel is not None and hasattr(kernel, "pre_handler_hook"):
+        kernel.pre_handler_hook, kernel.post_handler_hook = begin_request, lambda: None
+        shell.run_code, shell.showtraceback = run, show
+
+    # IPython analyses the frames that it leaves out too: of its own code, that takes a quarter of a second.
+    style = shell.InteractiveTB
+    format_error = style.structured_traceback
+
+    def structured_traceback(
+        kind: object, error: object, frames: Any = None, tb_offset: int | None = None, *how: object, **more: object
+    ) -> object:
+        for _ in range(style.tb_offset if tb_offset is None else tb_offset):
+            frames = frames and frames.tb_next
+        return format_error(kind, error, frames, 0, *how, **more)
+
+    style.structured_traceback = structured_traceback
 
     if restore_cwd:
         home = os.getcwd()

@@ -42,13 +42,11 @@ struct zmq_options {
  * status and what it wrote), nothing listens, TCP through a sandbox with a network of its own; errc::kernel_unresponsive — not within
  * `kernel_launch::start_bound`; errc::protocol_error — the connection file, or messages signed with another key; what the supervisor fails with
  *
- * \par Errors of send
- * errc::kernel_unresponsive — after an interrupt the kernel gives no sign of life for two seconds: stock ipykernel may lose its way when a signal
- * comes between two requests. `stop` and `start` bring a fresh one
- *
- * \par Errors of receive
- * errc::kernel_died — after all messages that had arrived; carries the status of a kernel that was started here. errc::not_running — after `stop`.
- * errc::protocol_error, message_too_large — one message is not usable; later ones may be
+ * \par Errors of send and receive
+ * errc::kernel_died — after all messages that had arrived; carries the status of a kernel that was started here. Also a kernel that gives no sign
+ * of life for two seconds after an interrupt, as stock kernels may that are hit at a bad moment: so that code is only said to have ended, and
+ * `interrupt` only completes, when the kernel is there for more. errc::not_running — after `stop`. Of `receive`, errc::protocol_error,
+ * message_too_large — one message is not usable; later ones may be
  *
  * \par Memory
  * Messages that nobody receives stay in libzmq, without a bound: with one it would drop them. A kernel in a sandbox with a memory limit cannot

@@ -50,9 +50,9 @@ class session::running {
                 next = ladder_.end(execution_.unwanted->reason, clock::now());
         }
         // A kernel that had to be killed, or died of the interrupt, is replaced: the caller asked for an end, not for a dead executor.
-        killed_ = next == stop_ladder::step::kill || (death_ && !over_ && ladder_.reason());
+        killed_ = next == stop_ladder::step::kill || (death_ && ladder_.reason());
         if (killed_ && !abandoned() && co_await session_.replace_kernel()) freshness_ = kernel_freshness::fresh;
-        if (lingers_ && !abandoned()) co_await session_.end_kernel();
+        if (lingers_ && !killed_ && !abandoned()) co_await session_.end_kernel();
         co_return outcome();
     }
 
@@ -113,7 +113,7 @@ class session::running {
     void on(link_called& c) {
         if (c.serial != serial_) return; // of an execution that did not wait for it
         --calls_;
-        if (!c.outcome && !over_) {
+        if (!c.outcome && (!over_ || ladder_.reason())) {
             death_ = c.outcome.error();
             session_.on_end(std::move(c.outcome).error());
         }

@@ -14,6 +14,7 @@
 #include <array>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -54,14 +55,26 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     /// Waits for any message on iopub, until the deadline at most.
     asio::awaitable<result<bool>> hears_iopub(clock::time_point deadline);
 
-    /// Sends a kernel_info_request whose answer nobody wants.
+    /// Sends a kernel_info_request, whose answer is a `sign_of_life`.
     void poke();
+
+    /// Waits for the answer to the latest `poke`, beside a `receive`; completes at once when it has come.
+    asio::awaitable<result<void>> sign_of_life(clock::time_point deadline);
+
+    /// Connects to the kernel once more, which makes it look at its requests: ipykernel before 7.4 does not notice one that comes while it replies.
+    void knock();
 
     [[nodiscard]] result<void> send(message m);
     asio::awaitable<result<message>> receive();
 
     /// Tells how the process of the kernel ended.
     void process_ended(exit_status status);
+
+    /// Takes the kernel for dead.
+    void give_up(std::string why);
+
+    /// Whether the link is good for anything still.
+    [[nodiscard]] result<void> state() const;
 
     /// Closes all sockets: whoever waits fails with errc::not_running.
     void close() noexcept;
@@ -107,12 +120,12 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     [[nodiscard]] std::optional<result<message>> take(channel c);
     [[nodiscard]] std::optional<result<message>> take_any();
     [[nodiscard]] bool keep_own(message& m);
-    [[nodiscard]] result<void> state() const;
     [[nodiscard]] bool over();
     [[nodiscard]] error death() const;
     void arm();
     void notify();
     asio::awaitable<void> change(clock::time_point deadline);
+    asio::awaitable<result<void>> hold_until(channel on, std::function<bool()> reached, clock::time_point deadline);
 
     asio::any_io_executor executor_;
     jupyter::connection_info info_;
@@ -125,6 +138,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
 
     zmq::context_t context_{1};                                 // before the sockets: it ends after them
     std::array<std::unique_ptr<zmq_socket>, channels> sockets_; // by jupyter::channel
+    std::unique_ptr<zmq_socket> knocking_;
     std::unique_ptr<zmq_monitor> shell_monitor_;
     std::unique_ptr<zmq_monitor> iopub_monitor_;
     std::vector<zmq::message_t> frames_;
@@ -132,8 +146,10 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     std::size_t turn_ = 0; // which channel is looked at first
 
     replies asked_;            // that are waited for, by the ids of their requests
-    std::deque<message> held_; // taken from control by `ask_control`, for `receive`
+    std::string poked_;        // id of the latest `poke`, until it is answered
+    std::deque<message> held_; // taken by `hold_until`, for `receive`
     std::optional<exit_status> exit_;
+    std::optional<error> given_up_;
     std::optional<clock::time_point> dying_; // when the first sign of the end was seen, plus grace
     bool heard_iopub_ = false;
     bool closed_ = false;
@@ -199,12 +215,18 @@ IPYBOX_DECL void zmq_link::close() noexcept {
     shell_monitor_.reset();
     iopub_monitor_.reset();
     for (auto& socket : sockets_) socket.reset();
+    knocking_.reset();
     held_.clear();
     notify();
 }
 
 IPYBOX_DECL void zmq_link::process_ended(exit_status status) {
     exit_ = status;
+    notify();
+}
+
+IPYBOX_DECL void zmq_link::give_up(std::string why) {
+    given_up_ = error(errc::kernel_died, std::move(why));
     notify();
 }
 
@@ -256,6 +278,10 @@ IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take_any() {
 /// Whether a message belongs to a request of the link's own; keeps it when it is the reply that is waited for.
 IPYBOX_DECL bool zmq_link::keep_own(message& m) {
     if (!std::string_view(m.parent_id).starts_with(own_prefix_)) return false;
+    if (m.parent_id == poked_ && m.on == channel::shell) {
+        poked_.clear();
+        notify();
+    }
     auto const asked = m.on != channel::iopub && m.type.ends_with("_reply") ? asked_.find(m.parent_id) : asked_.end();
     if (asked != asked_.end()) {
         asked->second = std::move(m);
@@ -264,15 +290,15 @@ IPYBOX_DECL bool zmq_link::keep_own(message& m) {
     return true;
 }
 
-/// Whether the link is good for anything still.
 IPYBOX_DECL result<void> zmq_link::state() const {
     if (closed_) return failure(errc::not_running, "the transport has been stopped");
     bool const cut = (shell_monitor_ && shell_monitor_->down()) || (iopub_monitor_ && iopub_monitor_->down());
-    if (exit_ || cut) return failure(death());
+    if (exit_ || cut || given_up_) return failure(death());
     return {};
 }
 
 IPYBOX_DECL error zmq_link::death() const {
+    if (given_up_) return *given_up_;
     auto const status = exit_.value_or(exit_status());
     auto const how = exit_ && (status.code || status.signal) ? "the kernel ended: " + to_string(status)
                                                              : std::string("the kernel closed its connection");
@@ -281,6 +307,7 @@ IPYBOX_DECL error zmq_link::death() const {
 
 /// Whether the kernel has ended and everything it sent has arrived, which is so once its connections are closed.
 IPYBOX_DECL bool zmq_link::over() {
+    if (given_up_) return true;
     if (!shell_monitor_ || !iopub_monitor_) return exit_.has_value();
     shell_monitor_->look();
     iopub_monitor_->look();
@@ -326,8 +353,23 @@ IPYBOX_DECL result<void> zmq_link::send(message m) {
 
 IPYBOX_DECL void zmq_link::poke() {
     message m(channel::shell, "kernel_info_request", jupyter::json::object());
-    m.id = own_id();
+    m.id = poked_ = own_id();
     (void)send(std::move(m));
+}
+
+IPYBOX_DECL void zmq_link::knock() {
+    try {
+        knocking_ = connect(channel::shell, own_id(), day, false);
+    } catch (std::exception const&) {
+        knocking_.reset(); // what is the matter with the kernel is found out elsewhere
+    }
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_link::sign_of_life(clock::time_point deadline) {
+    auto const self = shared_from_this();
+    auto const came = [self] { return self->poked_.empty(); };
+    auto waiting = hold_until(channel::shell, came, deadline);
+    co_return co_await std::move(waiting);
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> zmq_link::connected(clock::time_point deadline) {
@@ -386,13 +428,21 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_beside(channel on, std::
     auto const id = request.id = own_id();
     expected_reply const expected(asked_, id);
     if (auto sent = send(std::move(request)); !sent) co_return sent;
+    auto const answered = [&] { return asked_[id].has_value(); };
+    auto waiting = hold_until(on, answered, deadline);
+    co_return co_await std::move(waiting);
+}
+
+/// Takes what comes on a channel, for `receive`, until something is the case.
+IPYBOX_DECL asio::awaitable<result<void>> zmq_link::hold_until(channel on, std::function<bool()> reached,
+                                                               clock::time_point deadline) {
     for (;;) {
         while (held_.size() < held_limit) {
             auto m = take(on);
             if (!m) break;
             if (*m) held_.push_back(std::move(**m));
         }
-        if (asked_[id]) co_return result<void>();
+        if (reached()) co_return result<void>();
         if (auto good = state(); !good) co_return good;
         if (clock::now() >= deadline)
             co_return failure(errc::kernel_unresponsive, "the kernel did not answer within the bound");

@@ -34,8 +34,9 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
 
     asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> host, kernel_launch launch);
     asio::awaitable<result<kernel_info>> attach(std::chrono::milliseconds bound);
+    asio::awaitable<result<void>> send(message m);
+    asio::awaitable<result<message>> receive();
     asio::awaitable<result<void>> interrupt();
-    asio::awaitable<result<void>> recover();
     asio::awaitable<void> stop();
 
     /// None before the kernel was reached.
@@ -47,6 +48,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     asio::awaitable<result<kernel_info>> greet(clock::time_point deadline);
     asio::awaitable<result<void>> set_up(cwd_policy after_cell, clock::time_point deadline);
     asio::awaitable<result<void>> settle(clock::time_point deadline);
+    asio::awaitable<result<void>> recover();
     asio::awaitable<void> end();
     [[nodiscard]] result<void> prepare(supervisor& host);
     [[nodiscard]] error explain(error cause, supervisor const& host, kernel_launch const& launch) const;
@@ -58,7 +60,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     jupyter::connection_info info_;
     std::filesystem::path file_; // the connection file that was written, if any
     supervised_process process_;
-    bool interrupted_ = false; // and no request was answered since
+    std::string executing_; // id of the request to execute whose idle status has not come
     std::shared_ptr<zmq_link> link_;
     bool python_ = false;
     bool stopped_ = false;
@@ -336,6 +338,28 @@ IPYBOX_DECL error zmq_kernel::explain(error cause, supervisor const& host, kerne
     return cause;
 }
 
+IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::send(message m) {
+    auto const self = shared_from_this();
+    if (m.type == "execute_request") {
+        if (auto ready = co_await recover(); !ready) co_return ready;
+        if (m.id.empty()) m.id = jupyter::new_message_id();
+        executing_ = m.id;
+    }
+    co_return link_->send(std::move(m));
+}
+
+IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_kernel::receive() {
+    auto const self = shared_from_this();
+    auto m = co_await link_->receive();
+    if (!m || m->parent_id != executing_) co_return m;
+    bool const idle = m->type == "status" && jupyter::field(m->content, "execution_state") == "idle";
+    if (!idle && m->type != "execute_reply") co_return m;
+    // Whoever hears that interrupted code has ended may count on its kernel.
+    if (auto alive = co_await recover(); !alive) co_return failure(alive.error());
+    if (idle) executing_.clear();
+    co_return m;
+}
+
 IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::interrupt() {
     auto const self = shared_from_this();
     if (process_ && spec_.interrupts == jupyter::interrupt_mode::signal) {
@@ -346,24 +370,25 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::interrupt() {
             co_await link_->ask_beside(channel::control, "interrupt_request", clock::now() + std::chrono::seconds(2));
         if (!answered) co_return answered;
     }
-    // ipykernel cancels a cell that awaits from its signal handler in a way that does not wake its loop: any message does.
-    if (python_) link_->poke();
-    interrupted_ = true;
+    // It also wakes ipykernel's loop, which its signal handler does not do when it cancels a cell that awaits.
+    link_->poke();
+    if (executing_.empty()) co_return co_await recover();
     co_return result<void>();
 }
 
-/// A signal that comes between two requests makes ipykernel lose the next one without an answer. So it gets one that may be lost.
+/// Waits for an interrupted kernel's sign of life: one that was hit between two requests may lose the next, or answer no more at all.
 IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::recover() {
-    auto const self = shared_from_this();
-    if (!interrupted_) co_return result<void>();
-    result<void> answered;
-    for (int attempt = 0; attempt < 4; ++attempt) {
-        auto const deadline = clock::now() + std::chrono::milliseconds(500);
-        answered = co_await link_->ask_beside(channel::shell, "kernel_info_request", deadline);
-        if (answered || answered.error() != errc::kernel_unresponsive) break;
+    static constexpr auto patience = std::chrono::milliseconds(500);
+    for (int attempts_left = 4;;) {
+        auto alive = co_await link_->sign_of_life(clock::now() + patience);
+        if (alive || alive.error() != errc::kernel_unresponsive) co_return alive;
+        if (--attempts_left == 0) break;
+        link_->poke();
+        link_->knock();
     }
-    if (answered) interrupted_ = false;
-    co_return answered;
+    link_->give_up("after an interrupt the kernel gave no sign of life for two seconds");
+    if (process_) asio::co_spawn(executor_, kill_process(process_), asio::detached);
+    co_return link_->state();
 }
 
 IPYBOX_DECL asio::awaitable<void> zmq_kernel::stop() {
@@ -411,15 +436,13 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::share
 IPYBOX_DECL asio::awaitable<result<void>> zmq_transport::send(jupyter::message m) {
     if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
     auto const kernel = kernel_;
-    if (m.type == "execute_request")
-        if (auto ready = co_await kernel->recover(); !ready) co_return ready;
-    co_return kernel->link()->send(std::move(m));
+    co_return co_await kernel->send(std::move(m));
 }
 
 IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_transport::receive() {
     if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
-    auto const link = kernel_->link();
-    co_return co_await link->receive();
+    auto const kernel = kernel_;
+    co_return co_await kernel->receive();
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> zmq_transport::interrupt() {
