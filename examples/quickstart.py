@@ -1,17 +1,26 @@
-# %% Read: 344 penguins of the Palmer Archipelago (examples/data/README.md has the source)
-import pandas as pd
+# %% Which tools are there? Two MCP servers are registered, examples/mcp.json says how they are started
+import mcptools
 
-penguins = pd.read_csv("examples/data/penguins.csv")
-print(f"{len(penguins)} penguins, {penguins['species'].nunique()} species")
+mcptools.search("file info")
 
-# %% Compute: the mean of each measure, by species
-table = penguins.groupby("species")[["bill_length_mm", "flipper_length_mm", "body_mass_g"]].mean().round(1)
-table
+# %% Tools tell where the data is: 344 penguins of the Palmer Archipelago (examples/data/README.md has the source)
+from mcptools.filesystem import get_file_info, list_allowed_directories
+
+folder = list_allowed_directories.run(list_allowed_directories.Params()).content.splitlines()[-1]
+file = f"{folder}/penguins.csv"
+print(get_file_info.run(get_file_info.Params(path=file)).content)
 
 # %% A shell line, on the same file
-!head -3 examples/data/penguins.csv
-lines = !wc -l < examples/data/penguins.csv
+!head -3 {file}
+lines = !wc -l < {file}
 print("lines in the file:", lines[0].strip())
+
+# %% Compute: the mean of each measure, by species
+import pandas as pd
+
+penguins = pd.read_csv(file)
+table = penguins.groupby("species")[["bill_length_mm", "flipper_length_mm", "body_mass_g"]].mean().round(1)
+table
 
 # %% Draw: longer flippers, heavier birds
 import matplotlib.pyplot as plt
@@ -23,6 +32,9 @@ axes.set(xlabel="flipper length (mm)", ylabel="body mass (g)", title="Palmer pen
 axes.legend()
 plt.show()
 
-# %% State stays from cell to cell
+# %% Results of tools are typed, and state stays from cell to cell
+from mcptools.clock import get_current_time
+
+now = get_current_time.run(get_current_time.Params(timezone="Antarctica/Palmer"))
 heaviest = table["body_mass_g"].idxmax()
-print(f"The heaviest species is {heaviest}: {table.loc[heaviest, 'body_mass_g']:.0f} g on average")
+print(f"It is {now.datetime[11:16]} at Palmer Station. The heaviest species is {heaviest}: {table.loc[heaviest, 'body_mass_g']:.0f} g.")

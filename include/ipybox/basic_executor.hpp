@@ -26,7 +26,7 @@ namespace ipybox {
 /**
  * \brief The executor as a template over its three policies, for who wants them static; `executor` is the one for everybody else.
  * \details Operations are those of executor_base. Arguments come in the order of how often they are given, and the types follow from them:
- * \snippet 08_any_kernel.cpp zmq
+ * \snippet 11_any_kernel.cpp zmq
  * \tparam Transport      what kernel there is and how it is reached: concept `transport`
  * \tparam SandboxPolicy  what is put around it: concept `sandbox_policy`
  * \tparam ApprovalPolicy who decides about actions: concept `approval_policy`
