@@ -80,6 +80,7 @@
 #include <ipybox/mcp/impl/connection.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_cursor.ipp>
+#include <ipybox/mcp/impl/json_writer.ipp>
 #include <ipybox/mcp/impl/line_reader.ipp>
 #include <ipybox/mcp/impl/rpc_machine.ipp>
 #include <ipybox/mcp/impl/rpc_message.ipp>

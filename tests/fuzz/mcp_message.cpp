@@ -3,10 +3,11 @@
 //     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/mcp_message.cpp -o fuzz_mcp_message
 //     ./fuzz_mcp_message --seed DIR && ./fuzz_mcp_message -max_total_time=60 DIR
 //
-// Whatever comes: no crash; JSON is read as the JSON library reads it; a value that was passed over is the one that would have been read.
+// Whatever comes: no crash; JSON is read and written as the JSON library does it; a value that was passed over is the one that would have been read.
 
 #include <ipybox/mcp/handshake_machine.hpp>
 #include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/rpc_machine.hpp>
 #include <ipybox/mcp/tool_call_machine.hpp>
 #include <ipybox/mcp/tool_list_machine.hpp>
@@ -34,8 +35,9 @@ void read_as_json(std::string_view text) {
     if (!expected.is_discarded() && read) require(*read == expected);
     // What is not UTF-8 is replaced, and what nests very deeply refused: there the two differ.
     if (read) {
-        (void)read->dump();
-        require(read_json(read->dump()).has_value());
+        auto const written = write_json(*read);
+        require(written.has_value() && *written == read->dump());
+        require(read_json(*written).has_value());
     }
     json_cursor cursor(text);
     auto const passed = cursor.skip();

@@ -18,7 +18,7 @@ IPYBOX_DECL std::span<char> line_reader::prepare() {
         begin_ = 0;
         end_ = waiting;
     }
-    if (end_ == 0 && capacity_ > 4 * read_size) {
+    if (end_ == 0 && capacity_ > largest_kept) {
         bytes_.reset();
         capacity_ = 0;
     }

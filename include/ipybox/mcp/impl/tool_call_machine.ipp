@@ -1,19 +1,13 @@
 #pragma once
 
 #include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/tool_call_machine.hpp>
 
-#include <algorithm>
+#include <utility>
 
 namespace ipybox::mcp {
 namespace detail {
-
-/// Whether a value nests no deeper than `levels`; writing one that does could exhaust the stack.
-inline bool is_shallow(nlohmann::json const& value, int levels = json_cursor::deepest) {
-    if (!value.is_structured()) return true;
-    return levels > 0 &&
-           std::all_of(value.begin(), value.end(), [levels](auto const& v) { return is_shallow(v, levels - 1); });
-}
 
 /// What the type of a result is, where it says so (since 2026-07-28), else "complete".
 inline std::string result_type(std::string_view json) {
@@ -32,13 +26,11 @@ inline std::string result_type(std::string_view json) {
 
 IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool, nlohmann::json const& arguments) {
     if (!arguments.is_object()) return failure(errc::invalid_argument, "the arguments of a tool are a JSON object");
-    if (!detail::is_shallow(arguments))
-        return failure(errc::invalid_argument, "the arguments of a tool are nested too deeply");
-    try {
-        return tool_call_machine(nlohmann::json(tool).dump(), arguments.dump());
-    } catch (nlohmann::json::type_error const&) {
-        return failure(errc::invalid_argument, "the arguments of a tool hold text that is not UTF-8");
-    }
+    auto name = write_json(tool);
+    if (!name) return failure(errc::invalid_argument, "the name of a tool " + name.error().text());
+    auto text = write_json(arguments);
+    if (!text) return failure(errc::invalid_argument, "an argument of a tool " + text.error().text());
+    return tool_call_machine(std::move(*name), std::move(*text));
 }
 
 IPYBOX_DECL std::optional<result<call_result>> tool_call_machine::on_result(std::string_view json) {

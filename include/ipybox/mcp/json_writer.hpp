@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <string>
+
+namespace ipybox::mcp {
+
+/**
+ * \brief Writes a value as JSON on one line, as `dump()` does it, but long strings in runs instead of character by character.
+ * \par Errors errc::invalid_argument — it nests deeper than `json_cursor::deepest` or holds text that is not UTF-8
+ */
+[[nodiscard]] result<std::string> write_json(nlohmann::json const& value);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/json_writer.ipp>
+#endif
