@@ -86,7 +86,7 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
         },
     )
     root = importlib.import_module(packages.name)
-    assert root.search("issue") == "github.create_issue() - Create an issue in a repository.\nmail.send() - Send."
+    assert root.search("issue") == "github.create_issue() - Create an issue in a repository.\nmail.send(...) - Send."
     assert root.search("CODE github") == "github.search_code() - Search code."
     assert root.search().count("\n") == 2
     assert "None of 3 tools" in root.search("zebra")

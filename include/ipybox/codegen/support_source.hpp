@@ -978,10 +978,17 @@ class _Tool(NamedTuple):
     def name(self) -> str:
         return f"{self.server}.{self.module}"
 
+    def properties(self) -> dict[str, Any]:
+        schema = self.listed.get("inputSchema")
+        properties = schema.get("properties") if isinstance(schema, dict) else None
+        return properties if isinstance(properties, dict) else {}
+
     def line(self) -> str:
         schema = self.listed.get("inputSchema")
         required = schema.get("required") if isinstance(schema, dict) else None
         names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
+        if len(self.properties()) > len(names):
+            names.append("...")
         text = " ".join(str(self.listed.get("description") or self.listed.get("title") or "").split())
         sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
         short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
@@ -989,13 +996,11 @@ class _Tool(NamedTuple):
 
     def score(self, words: list[str]) -> int:
         """How well it fits; 0 where a word is nowhere."""
-        schema = self.listed.get("inputSchema")
-        properties = schema.get("properties") if isinstance(schema, dict) else None
         places = [
             (8, f"{self.name} {self.listed.get('name')}"),
             (4, str(self.listed.get("title") or "")),
             (2, str(self.listed.get("description") or "")),
-            (1, " ".join(properties) if isinstance(properties, dict) else ""),
+            (1, " ".join(self.properties())),
         ]
         scores = [sum(weight for weight, text in places if word in text.lower()) for word in words]
         return sum(scores) if all(scores) else 0
