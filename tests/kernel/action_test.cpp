@@ -250,3 +250,18 @@ TEST_CASE("Q16 actions: the audit log tells all", "[kernel]") {
     REQUIRE(records.size() == 3);
     CHECK(records[0].dump().find("exit 3") != std::string::npos);
 }
+
+TEST_CASE("actions: a kernel that cannot ask is not started where it would have to", "[kernel]") {
+    scratch_dir dir;
+    auto options = asking(dir.path());
+    auto const code_of = [&options] {
+        basic_executor<zmq_transport, no_sandbox, auto_approval> box(options, {}, {}, zmq_transport());
+        auto const started = box.start();
+        return started ? std::error_code() : started.error().code();
+    };
+    CHECK(code_of() == make_error_code(errc::invalid_argument));
+    options.require_shell_escape = true;
+    CHECK(code_of() == make_error_code(errc::guard_unavailable));
+    options.approve_shell_cmds = options.require_shell_escape = false;
+    CHECK_FALSE(code_of());
+}

@@ -73,7 +73,8 @@ struct executor_options {
     /// Ask before a tool is called. False: calls are accepted, unless a rule denies them.
     bool approve_tool_calls = true;
 
-    /// Ask before a shell command (`!ls`, `%%bash`, …) is run. False: commands are accepted, unless a rule denies them, and the sandbox is what holds them.
+    /// Ask before a shell command (`!ls`, `%%bash`, …) is run; needs `socketpair_transport`. False: commands are accepted, unless a rule denies them, and the sandbox is
+    /// what holds them.
     bool approve_shell_cmds = false;
 
     /// Let the code start programs by shell commands alone: every other way is closed by the operating system. Needs `socketpair_transport`, x86-64 or ARM64, and

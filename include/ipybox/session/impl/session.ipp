@@ -330,14 +330,17 @@ IPYBOX_DECL kernel_launch session::launch() const {
     return l;
 }
 
-/// What a kernel gets that can be asked to do things.
+/// A kernel that was not forked has no action channel: what it was asked to ask for would happen without a question.
 IPYBOX_DECL result<kernel_launch> session::launch_with_actions() {
     auto prepared = launch();
-    prepared.guard = options_.require_shell_escape ? kernel_guard::no_exec : kernel_guard::none;
     if (link_->duty() != supervisor_options::role::forks_kernels) {
-        if (prepared.guard == kernel_guard::none) return prepared;
-        return failure(errc::guard_unavailable, "require_shell_escape needs a forked kernel: socketpair_transport");
+        if (options_.require_shell_escape)
+            return failure(errc::guard_unavailable, "require_shell_escape needs a forked kernel: socketpair_transport");
+        if (options_.approve_shell_cmds)
+            return failure(errc::invalid_argument, "approve_shell_cmds needs a kernel that asks: socketpair_transport");
+        return prepared;
     }
+    prepared.guard = options_.require_shell_escape ? kernel_guard::no_exec : kernel_guard::none;
     auto channel = actions_->open();
     if (!channel) return failure(channel);
     prepared.action_socket = std::move(*channel);
