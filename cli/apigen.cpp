@@ -5,8 +5,10 @@
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 #include <cli/apigen.hpp>
+#include <cli/tools.hpp>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <exception>
 #include <string>
 #include <string_view>
@@ -16,16 +18,25 @@
 namespace ipybox::cli {
 namespace {
 
+std::string in_words(std::vector<std::string> const& names) {
+    if (names.empty()) return "none at all";
+    auto text = names.front();
+    for (std::size_t i = 1; i < names.size(); ++i) text += ", " + names[i];
+    return text;
+}
+
 result<void> add_server(mcp::server_registry& servers, apigen_options const& options) {
     if (options.server_params.empty()) {
         auto const names = servers.add_file(options.mcp_config);
-        if (!names) return failure(names.error());
-        return {};
+        if (!names) return failure(errc::invalid_argument, names.error().text());
+        if (servers.params(options.server_name)) return {};
+        return failure(errc::invalid_argument, options.mcp_config.string() + " has no server '" + options.server_name +
+                                                   "', but " + in_words(*names));
     }
     auto const json = nlohmann::json::parse(options.server_params, nullptr, false);
     if (json.is_discarded()) return failure(errc::invalid_argument, "--server-params: this is no JSON");
     auto params = mcp::read_server_params(json);
-    if (!params) return failure(params);
+    if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
     return servers.add(options.server_name, std::move(*params));
 }
 
@@ -48,7 +59,7 @@ result<std::vector<mcp::tool>> list_tools(apigen_options const& options) {
 
 exit_code complain(output_file& err, error const& why) {
     err.write_lines("ipybox: " + why.text());
-    return why == errc::invalid_argument ? exit_code::usage : exit_code::cannot_start;
+    return exit_code_without_tools(why);
 }
 
 exit_code report(output_file& out, codegen::tool_changes const& changes) {

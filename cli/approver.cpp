@@ -2,34 +2,37 @@
 #include <cli/line_approver.hpp>
 #include <cli/terminal_approver.hpp>
 
+#include <string>
+#include <utility>
+
 namespace ipybox::cli {
 namespace {
 
 class same_answer final : public approver {
   public:
-    explicit same_answer(bool accept) : accept_(accept) {}
+    explicit same_answer(decision made) : made_(std::move(made)) {}
 
-    void decide(approval_request request) override {
-        if (accept_)
-            request.accept();
-        else
-            request.reject("actions are not approved in this run (--approve)");
-    }
+    void decide(approval_request request) override { request.answer(made_); }
 
   private:
-    bool accept_;
+    decision made_;
 };
+
+decision rejected_because(std::string why) {
+    return decision::reject(std::move(why) + "; `ipybox run --approve FILE` allows what rules say, --yes everything");
+}
 
 } // namespace
 
-std::unique_ptr<approver> make_approver(approval_choice choice) {
+std::unique_ptr<approver> make_approver(approval_choice choice, terminal_questions& terminal) {
     switch (choice) {
-    case approval_choice::ask: return std::make_unique<terminal_approver>();
+    case approval_choice::ask: return std::make_unique<terminal_approver>(terminal);
     case approval_choice::lines: return std::make_unique<line_approver>();
-    case approval_choice::automatic: return std::make_unique<same_answer>(true);
-    case approval_choice::deny: break;
+    case approval_choice::automatic: return std::make_unique<same_answer>(decision::accept());
+    case approval_choice::deny: return std::make_unique<same_answer>(rejected_because("this run denies it"));
+    case approval_choice::nobody: break;
     }
-    return std::make_unique<same_answer>(false);
+    return std::make_unique<same_answer>(rejected_because("there is no terminal to ask at"));
 }
 
 } // namespace ipybox::cli

@@ -3,6 +3,7 @@
 #include <ipybox/approval/approval_request.hpp>
 
 #include <cli/run_options.hpp>
+#include <cli/terminal_questions.hpp>
 
 #include <memory>
 
@@ -19,11 +20,14 @@ class approver {
     /// Answers, now or later.
     virtual void decide(approval_request request) = 0;
 
+    /// Waits while output of the code would stand in the way of a question.
+    virtual void make_way() {}
+
     /// The cell is over: nobody waits for its answers any more.
     virtual void forget() {}
 };
 
 /// The approver that was asked for.
-[[nodiscard]] std::unique_ptr<approver> make_approver(approval_choice choice);
+[[nodiscard]] std::unique_ptr<approver> make_approver(approval_choice choice, terminal_questions& terminal);
 
 } // namespace ipybox::cli

@@ -28,8 +28,17 @@ class interrupts {
     interrupts& operator=(interrupts const&) = delete;
     ~interrupts();
 
-    /// What signals act on from now on; nullptr: nothing.
-    void act_on(executor_base* box);
+    /// What signals act on, as long as this lives.
+    class target {
+      public:
+        target(interrupts& signals, executor_base& box) : signals_(signals) { signals_.act_on(&box); }
+        target(target const&) = delete;
+        target& operator=(target const&) = delete;
+        ~target() { signals_.act_on(nullptr); }
+
+      private:
+        interrupts& signals_;
+    };
 
     /// Starts the kernel; nothing when a signal has ended the run meanwhile.
     [[nodiscard]] std::optional<result<void>> start(executor_base& box);
@@ -46,6 +55,7 @@ class interrupts {
   private:
     class first_outcome;
 
+    void act_on(executor_base* box);
     void add(int number);
     void listen();
     void handle(int number);

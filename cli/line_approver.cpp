@@ -12,6 +12,8 @@
 namespace ipybox::cli {
 namespace {
 
+constexpr auto no_more_lines = "nobody can decide any more: standard input has ended";
+
 /// From a thread of its own: a complaint that cannot be written is let go.
 void complain(std::string text) {
     text = "ipybox: " + text + '\n';
@@ -29,7 +31,10 @@ line_approver::~line_approver() {
 
 void line_approver::decide(approval_request request) {
     std::scoped_lock const lock(mutex_);
-    if (!over_) waiting_.insert_or_assign(request.id(), std::move(request));
+    if (over_)
+        request.reject(no_more_lines);
+    else
+        waiting_.insert_or_assign(request.id(), std::move(request));
 }
 
 void line_approver::forget() {
@@ -40,11 +45,13 @@ void line_approver::forget() {
 void line_approver::read() {
     for (;;) {
         auto const typed = read_typed_line(wake_.get());
-        if (typed.by != typed_line::end::line) break;
+        if (typed.by == typed_line::end::woken) return;
         if (typed.text.find_first_not_of(" \t\r") != std::string::npos) take(typed.text);
+        if (typed.by == typed_line::end::end_of_file) break;
     }
     std::scoped_lock const lock(mutex_);
     over_ = true;
+    for (auto const& [id, request] : waiting_) request.reject(no_more_lines);
     waiting_.clear();
 }
 
@@ -60,9 +67,7 @@ void line_approver::take(std::string const& line) {
             waiting_.erase(found);
         }
     }
-    if (answered)
-        answered->answer(read->made);
-    else
+    if (!answered || !answered->answer(read->made))
         complain("nothing waits for a decision about " + std::to_string(read->id));
 }
 

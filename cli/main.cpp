@@ -7,6 +7,7 @@
 #include <cli/json_output.hpp>
 #include <cli/run_cells.hpp>
 #include <cli/terminal_output.hpp>
+#include <cli/terminal_questions.hpp>
 #include <cli/tools.hpp>
 
 #include <fcntl.h>
@@ -66,13 +67,16 @@ result<executor_options> executor_options_of(run_options const& options) {
 }
 
 exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options const& options, interrupts& signals,
-                 cell_output& output, output_file& err) {
-    if (auto const added = add_tools(box, options); !added) {
+                 terminal_questions& terminal, cell_output& output, output_file& err) {
+    interrupts::target const interrupted(signals, box);
+    auto const added = add_tools(box, options, signals);
+    if (auto const ending = signals.ending()) return *ending;
+    if (!added) {
         err.write_lines("ipybox: " + added.error().text());
-        return added.error() == errc::invalid_argument ? exit_code::usage : exit_code::cannot_start;
+        return exit_code_without_tools(added.error());
     }
-    auto const approver = make_approver(options.approval);
-    return run_cells(box, cells, options, signals, *approver, output, err);
+    auto const approver = make_approver(options.approval, terminal);
+    return run_cells(box, cells, options, signals, *approver, output, terminal, err);
 }
 
 exit_code run_program(run_options const& options) {
@@ -97,14 +101,15 @@ exit_code run_program(run_options const& options) {
         return exit_code::usage;
     }
     interrupts signals;
+    terminal_questions terminal;
     // Without a policy the reader of the events is asked: the approver.
     if (options.kernel.empty()) {
         executor box(*how, any_approval{}, sandbox_of(options));
-        return run_in(box, *cells, options, signals, *output, err);
+        return run_in(box, *cells, options, signals, terminal, *output, err);
     }
     basic_executor<zmq_transport, any_sandbox, any_approval> box(*how, any_approval{}, sandbox_of(options),
                                                                  zmq_transport({.kernelspec = options.kernel}));
-    return run_in(box, *cells, options, signals, *output, err);
+    return run_in(box, *cells, options, signals, terminal, *output, err);
 }
 
 exit_code run_program(apigen_options const& options) {

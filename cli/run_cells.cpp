@@ -40,19 +40,17 @@ std::string in_words(std::chrono::nanoseconds time) {
     return text.data();
 }
 
-/// Questions of the code can be answered only where a person sits at a terminal that the code is not read from.
-bool can_ask(run_options const& options) { return options.source.file != "-" && ::isatty(STDIN_FILENO) != 0; }
+/// Questions of the code can be answered only where a person sits at a terminal from which nothing else is read.
+bool can_ask(run_options const& options) {
+    return options.source.file != "-" && options.approval != approval_choice::lines && ::isatty(STDIN_FILENO) != 0;
+}
 
 class run {
   public:
     run(executor_base& box, run_options const& options, interrupts& signals, approver& approver, cell_output& output,
-        output_file& messages)
-        : box_(box), options_(options), signals_(signals), approver_(approver), output_(output), messages_(messages) {
-        signals_.act_on(&box);
-    }
-    run(run const&) = delete;
-    run& operator=(run const&) = delete;
-    ~run() { signals_.act_on(nullptr); }
+        terminal_questions& terminal, output_file& messages)
+        : box_(box), options_(options), signals_(signals), approver_(approver), output_(output), messages_(messages),
+          input_(std::make_shared<terminal_input>(terminal)) {}
 
     exit_code all(std::vector<cell> const& cells) {
         auto const started = signals_.start(box_);
@@ -82,12 +80,14 @@ class run {
         auto events = box_.stream(cell.code, std::move(call));
         std::optional<result<execution_result>> end;
         while (auto event = events.next()) {
+            if (!std::holds_alternative<approval_request>(*event)) approver_.make_way();
             std::visit(overloaded{[&](output_chunk const& chunk) { output_.text(number, chunk); },
                                   [&](display const& shown) { output_.shown(number, shown); },
                                   [&](output_cleared) { output_.cleared(number); },
                                   [&](approval_request& request) {
+                                      // Who reads the event may answer at once.
+                                      approver_.decide(request);
                                       output_.approval_wanted(number, request);
-                                      approver_.decide(std::move(request));
                                   },
                                   [&](result<execution_result>& result) { end = std::move(result); }},
                        *event);
@@ -119,14 +119,14 @@ class run {
     approver& approver_;
     cell_output& output_;
     output_file& messages_;
-    std::shared_ptr<terminal_input> input_ = std::make_shared<terminal_input>();
+    std::shared_ptr<terminal_input> input_;
 };
 
 } // namespace
 
 exit_code run_cells(executor_base& box, std::vector<cell> const& cells, run_options const& options, interrupts& signals,
-                    approver& approver, cell_output& output, output_file& messages) {
-    return run(box, options, signals, approver, output, messages).all(cells);
+                    approver& approver, cell_output& output, terminal_questions& terminal, output_file& messages) {
+    return run(box, options, signals, approver, output, terminal, messages).all(cells);
 }
 
 } // namespace ipybox::cli

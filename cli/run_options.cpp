@@ -24,14 +24,31 @@ that fails ends the run. Of a notebook (FILE.ipynb) the code cells are run. `-` 
 constexpr auto run_footer = R"(Exit codes:
   0  all cells ran            1  a cell raised an exception, or its kernel died
   2  wrong usage or file    124  a cell took longer than --timeout
-  3  no kernel or sandbox   130  interrupted by Ctrl-C (twice: at once)
+  3  no kernel, sandbox     130  interrupted by Ctrl-C (twice: at once)
+     or tool server
+
+Actions are tool calls, installations (%pip) and, with --approve-shell-cmds, shell commands.
 
 Examples:
   ipybox run analysis.py
   ipybox run -c 'import sys; sys.version'
   ipybox run notebook.ipynb --times --timeout 60
   echo 'print(1 + 1)' | ipybox run - --json
-  ipybox run script.sh --kernel bash --sandbox none)";
+  ipybox run script.sh --kernel bash --sandbox none
+  ipybox run agent.py --mcp-config mcp.json --audit-log /var/log/agent.jsonl
+  ipybox run agent.py --mcp-config mcp.json --approve rules.json
+)";
+
+constexpr auto apigen_footer = R"(Exit codes:
+  0  written; with --check: nothing has changed    2  wrong usage or file
+  1  with --check: something has changed,          3  the server cannot be started
+     else: the package cannot be written
+
+Examples:
+  ipybox apigen --server-name github --mcp-config mcp.json --root-dir mcptools
+  ipybox apigen --server-name fetch --server-params '{"command": "uvx", "args": ["mcp-server-fetch"]}' \
+      --root-dir mcptools --async
+)";
 
 /// CLI::Range would let NaN through.
 std::string check_timeout(std::string const& text) {
@@ -41,6 +58,9 @@ std::string check_timeout(std::string const& text) {
     return "'" + text + "' is not a number of seconds, at least 0.001";
 }
 
+/// As from a variable of a script that is not set.
+std::string check_given(std::string const& text) { return text.empty() ? "is empty" : std::string(); }
+
 std::string check_sandbox(std::string const& name) {
     if (name == "bubblewrap" || name == "none") return {};
     return "'" + name + "' is neither bubblewrap nor none";
@@ -49,45 +69,61 @@ std::string check_sandbox(std::string const& name) {
 /// What a person reads who has called the program wrongly.
 std::string complaint(CLI::App const* program, CLI::Error const& error) {
     std::string what = error.what();
-    if (program->get_subcommands().empty()) {
+    auto const commands = program->get_subcommands();
+    if (commands.empty()) {
         auto const strangers = program->remaining();
         what = strangers.empty() ? "a command is missing" : "'" + strangers.front() + "' is no command";
         what += ". To run a file: ipybox run FILE";
     }
-    return "ipybox: " + what + "\n`ipybox run --help` tells more.\n";
+    auto const command = commands.empty() ? "run" : commands.front()->get_name();
+    return "ipybox: " + what + "\n`ipybox " + command + " --help` tells more.\n";
 }
 
 /// What stands behind --approve, --yes and --deny.
 struct approval_words {
-    std::string mode; ///< ask, auto, deny, stdin, or a rules file
+    std::optional<std::string> mode; ///< ask, auto, deny, stdin, or a rules file
     bool yes = false;
     bool deny = false;
 };
 
 void add_action_options(CLI::App& run, run_options& options, approval_words& approval) {
     run.add_option("--mcp-config", options.mcp_config,
-                   "Register the MCP servers of this file and generate their Python APIs into mcptools/")
+                   "Servers whose tools the code may call: their Python APIs are generated into mcptools/")
         ->type_name("FILE")
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
-    run.add_flag("--approve-shell-cmds", options.approve_shell_cmds, "Ask before shell commands (!ls, %%bash), too");
+    run.add_flag("--approve-shell-cmds", options.approve_shell_cmds, "Ask before shell commands, too (!ls, %%bash)");
     run.add_flag("--require-shell-escape", options.require_shell_escape,
-                 "Let code start programs by shell commands alone; the system keeps it from every other way");
-    auto* const mode =
-        run.add_option("--approve", approval.mode,
-                       "Who decides about actions: ask (at the terminal), auto (accept), deny, stdin (JSON lines), "
-                       "or a rules file (what it leaves open: as without). Default: ask, without a terminal deny")
-            ->type_name("WHO");
-    auto* const yes = run.add_flag("--yes", approval.yes, "As --approve auto");
-    run.add_flag("--deny", approval.deny, "As --approve deny")->excludes(mode)->excludes(yes);
-    yes->excludes(mode);
+                 "Let the code start programs by shell commands alone: every other way is closed");
+    run.add_option("--approve", approval.mode,
+                   "Who decides about actions: ask (at the terminal; the default where there is one),\n"
+                   "auto (all accepted), deny (all rejected; the default without a terminal), stdin (JSON\n"
+                   "lines), or a FILE of rules: what it leaves open is asked, or denied, as by default")
+        ->type_name("WHO");
+    run.add_flag("--yes", approval.yes, "As --approve auto");
+    run.add_flag("--deny", approval.deny, "As --approve deny");
     run.add_option("--audit-log", options.audit_log,
                    "Append every request, decision and outcome to this file, as JSON lines")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(check_given);
 }
 
-/// A person can be asked only at a terminal that the code is not read from.
+/// Why no person can be asked about actions; empty: one can.
+std::string why_nobody_is_asked(run_options const& options) {
+    if (options.source.file == "-") return "the code is read from standard input";
+    if (::isatty(STDIN_FILENO) == 0) return "standard input is no terminal";
+    if (::isatty(STDERR_FILENO) == 0) return "standard error, where questions are shown, is no terminal";
+    return {};
+}
+
 approval_choice ask_where_possible(run_options const& options) {
-    return options.source.file != "-" && ::isatty(STDIN_FILENO) != 0 ? approval_choice::ask : approval_choice::deny;
+    return why_nobody_is_asked(options).empty() ? approval_choice::ask : approval_choice::nobody;
+}
+
+void check_approval_of_lines(run_options const& options) {
+    if (options.source.file == "-")
+        throw CLI::ValidationError("--approve stdin",
+                                   "the code is read from there already; give it as FILE or -c CODE");
+    if (!options.json) throw CLI::ValidationError("--approve stdin", "needs --json, whose events say what is asked");
 }
 
 void choose_approval(run_options& options, approval_words const& approval) {
@@ -95,20 +131,34 @@ void choose_approval(run_options& options, approval_words const& approval) {
                                                        {"auto", approval_choice::automatic},
                                                        {"deny", approval_choice::deny},
                                                        {"stdin", approval_choice::lines}};
+    if (static_cast<int>(approval.yes) + static_cast<int>(approval.deny) + static_cast<int>(!!approval.mode) > 1)
+        throw CLI::ExcludesError("--approve, --yes and --deny exclude each other", CLI::ExitCodes::ExcludesError);
     if (approval.yes) return void(options.approval = approval_choice::automatic);
     if (approval.deny) return void(options.approval = approval_choice::deny);
-    if (auto const word = words.find(approval.mode); word != words.end()) {
+    if (!approval.mode) return void(options.approval = ask_where_possible(options));
+    if (auto const word = words.find(*approval.mode); word != words.end()) {
         options.approval = word->second;
-        if (options.approval == approval_choice::lines && options.source.file == "-")
-            throw CLI::ValidationError("--approve stdin: the code is read from there already");
+        if (options.approval == approval_choice::lines) check_approval_of_lines(options);
+        if (auto const why = why_nobody_is_asked(options); options.approval == approval_choice::ask && !why.empty())
+            throw CLI::ValidationError("--approve ask", why + "; choose auto, deny or a rules file");
         return;
     }
+    if (!std::filesystem::is_regular_file(*approval.mode))
+        throw CLI::ValidationError("--approve",
+                                   "'" + *approval.mode + "' is neither ask, auto, deny, stdin nor a rules file");
     options.approval = ask_where_possible(options);
-    if (approval.mode.empty()) return;
-    if (!std::filesystem::is_regular_file(approval.mode))
-        throw CLI::ValidationError("--approve: '" + approval.mode +
-                                   "' is neither ask, auto, deny, stdin nor a rules file");
-    options.rules = approval.mode;
+    options.rules = *approval.mode;
+}
+
+/// What is about actions is not to be passed over: a kernel that starts programs by itself would seem to ask.
+void check_kernel(CLI::App const& run) {
+    if (run.count("--kernel") == 0) return;
+    for (auto const* option : {"--mcp-config", "--approve-shell-cmds", "--require-shell-escape", "--approve", "--yes",
+                               "--deny", "--audit-log"})
+        if (run.count(option) > 0)
+            throw CLI::ExcludesError(std::string(option) +
+                                         " needs the kernel of ipybox: one of --kernel asks for nothing",
+                                     CLI::ExitCodes::ExcludesError);
 }
 
 void add_apigen_command(CLI::App& program, apigen_options& options) {
@@ -121,7 +171,8 @@ void add_apigen_command(CLI::App& program, apigen_options& options) {
         apigen
             .add_option("--server-params", options.server_params,
                         R"(How it is started: {"command": "npx", "args": ["-y", "some-server"], "env": {}})")
-            ->type_name("JSON");
+            ->type_name("JSON")
+            ->check(check_given);
     auto* const config =
         apigen.add_option("--mcp-config", options.mcp_config, "File that says how, under `mcpServers`")
             ->type_name("FILE")
@@ -132,8 +183,12 @@ void add_apigen_command(CLI::App& program, apigen_options& options) {
     apigen.add_flag("--async", options.async, "Generate `async def run`");
     apigen.add_flag("--check", options.check,
                     "Write nothing; exit code 1 where the server's tools are not those of the package");
+    apigen.footer(apigen_footer);
     apigen.callback([params, config] {
-        if (params->empty() == config->empty()) throw CLI::RequiredError("One of --server-params and --mcp-config");
+        if (params->empty() && config->empty()) throw CLI::RequiredError("--server-params or --mcp-config");
+        if (!params->empty() && !config->empty())
+            throw CLI::ExcludesError("--server-params and --mcp-config exclude each other",
+                                     CLI::ExitCodes::ExcludesError);
     });
 }
 
@@ -169,10 +224,11 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
     add_action_options(run, options, approval);
     run.footer(run_footer);
-    run.callback([file, code, &options, &approval] {
+    run.callback([&run, file, code, &options, &approval] {
         if (file->empty() && code->empty()) throw CLI::RequiredError("FILE, `-` or -c CODE");
         if (!file->empty() && !code->empty())
             throw CLI::ExcludesError("FILE and -c CODE exclude each other", CLI::ExitCodes::ExcludesError);
+        check_kernel(run);
         choose_approval(options, approval);
     });
 }
@@ -187,7 +243,7 @@ std::variant<run_options, apigen_options, exit_code> read_command_line(int argc,
     CLI::App program("Runs Python in a stateful, sandboxed IPython kernel.", "ipybox");
     program.set_version_flag("--version", std::string("ipybox ") + version_string);
     program.require_subcommand(1);
-    program.footer("`ipybox run --help` tells more.");
+    program.footer("`ipybox run --help` and `ipybox apigen --help` tell more.\n");
     program.failure_message(complaint);
     add_run_command(program, options, timeout, approval);
     add_apigen_command(program, apigen);

@@ -19,6 +19,7 @@ enum class approval_choice {
     lines,     ///< whoever writes JSON lines to standard input
     automatic, ///< nobody: accepted
     deny,      ///< nobody: rejected
+    nobody,    ///< a person, but there is none at a terminal: rejected
 };
 
 /// What `ipybox run` was asked for; see `ipybox run --help`.
@@ -36,7 +37,7 @@ struct run_options {
     std::filesystem::path mcp_config; ///< a file of `mcpServers`; empty: none
     bool approve_shell_cmds = false;
     bool require_shell_escape = false;
-    approval_choice approval = approval_choice::deny;
+    approval_choice approval = approval_choice::nobody;
     std::filesystem::path rules; ///< a rules file; empty: none
     std::filesystem::path audit_log;
 };

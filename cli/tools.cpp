@@ -7,16 +7,22 @@
 
 namespace ipybox::cli {
 
-result<void> add_tools(executor_base& box, run_options const& options) {
+result<void> add_tools(executor_base& box, run_options const& options, interrupts const& signals) {
     if (options.mcp_config.empty()) return {};
     auto const names = box.register_mcp_servers(options.mcp_config);
-    if (!names) return failure(names.error());
+    if (!names) return failure(errc::invalid_argument, names.error().text());
     auto const root = (options.working_dir.empty() ? std::filesystem::path(".") : options.working_dir) / "mcptools";
     for (auto const& name : *names) {
+        if (signals.ending()) return {};
         auto const made = box.generate_mcp_sources(name, root);
         if (!made) return failure(made.error());
     }
     return {};
+}
+
+exit_code exit_code_without_tools(error const& why) {
+    if (why == errc::invalid_argument) return exit_code::usage;
+    return why == errc::io_error ? exit_code::failed : exit_code::cannot_start;
 }
 
 } // namespace ipybox::cli

@@ -3,11 +3,19 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/executor_base.hpp>
 
+#include <cli/exit_code.hpp>
+#include <cli/interrupts.hpp>
 #include <cli/run_options.hpp>
 
 namespace ipybox::cli {
 
-/// Registers the servers of `--mcp-config` and generates their APIs into `mcptools/` of the working directory.
-[[nodiscard]] result<void> add_tools(executor_base& box, run_options const& options);
+/**
+ * \brief Registers the servers of `--mcp-config` and generates their APIs into `mcptools/` of the working directory, unless a signal ends the run meanwhile.
+ * \par Errors errc::invalid_argument — the file is wrong, or something else stands in the way; those of starting a server; errc::io_error
+ */
+[[nodiscard]] result<void> add_tools(executor_base& box, run_options const& options, interrupts const& signals);
+
+/// How the program ends where the API of a server cannot be had.
+[[nodiscard]] exit_code exit_code_without_tools(error const& why);
 
 } // namespace ipybox::cli

@@ -27,7 +27,7 @@ typed_line read_typed_line(int wake) {
         char byte = 0;
         auto const count = ::read(STDIN_FILENO, &byte, 1);
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return {typed_line::end::end_of_file};
+        if (count <= 0) return {typed_line::end::end_of_file, std::move(line)};
         if (byte == '\n') return {typed_line::end::line, std::move(line)};
         line.push_back(byte);
     }

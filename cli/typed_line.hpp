@@ -9,7 +9,7 @@ namespace ipybox::cli {
 struct typed_line {
     enum class end { line, end_of_file, woken };
     end by;
-    std::string text = {}; ///< without the line's end
+    std::string text = {}; ///< without the line's end; what stood before the end of file
 };
 
 /// Waits for a line on standard input, or until the descriptor `wake` is readable.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import Program
+from program import Program, Terminal, Terminals
 
 
 @pytest.fixture
@@ -13,6 +13,20 @@ def program(tmp_path: Path) -> Iterator[Program]:
     program = Program(tmp_path)
     yield program
     program.assert_all_gone()
+
+
+@pytest.fixture
+def on_terminal(program: Program) -> Iterator[Terminals]:
+    """Starts the program in the foreground of a terminal."""
+    opened: list[Terminal] = []
+
+    def start(*arguments: str) -> Terminal:
+        opened.append(program.on_terminal(*arguments))
+        return opened[-1]
+
+    yield start
+    for terminal in opened:
+        terminal.close()
 
 
 @pytest.fixture(params=["none", "bubblewrap"])

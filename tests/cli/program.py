@@ -14,6 +14,7 @@ import subprocess
 import termios
 import time
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,10 @@ class Ended:
     def events(self) -> list[dict[str, Any]]:
         """The lines of --json. Every line must be an event."""
         return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def approvals(self) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event"] == "approval"]
 
     @property
     def results(self) -> list[dict[str, Any]]:
@@ -86,6 +91,17 @@ class Program:
             env=self.environment(),
             input=given,
             stdin=subprocess.DEVNULL if given is None else None,
+            capture_output=True,
+            timeout=PATIENCE,
+        )
+        return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def apigen(self, *arguments: str) -> Ended:
+        ended = subprocess.run(
+            [BINARY, "apigen", *arguments],
+            cwd=self.directory,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PATIENCE,
         )
@@ -149,9 +165,9 @@ class Terminal:
     def echoes(self) -> bool:
         return bool(termios.tcgetattr(self._slave)[3] & termios.ECHO)
 
-    def expect(self, pattern: str) -> re.Match[str]:
+    def expect(self, pattern: str, patience: float = PATIENCE) -> re.Match[str]:
         """Waits for output; what came before it is done with."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while not (match := re.search(pattern, self.seen)):
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self._master], [], [], max(left, 0))
@@ -178,3 +194,6 @@ class Terminal:
             self.process.wait()
         os.close(self._master)
         os.close(self._slave)
+
+
+Terminals = Callable[..., Terminal]

@@ -19,6 +19,20 @@ SCHEMA: dict[str, dict[str, Any]] = {
         "image": TEXT_OR_NONE,
         "spill_file": TEXT_OR_NONE,
     },
+    "approval": {
+        "event": str,
+        "cell": int,
+        "id": int,
+        "kind": str,
+        "server": str,
+        "tool": str,
+        "arguments": (dict, type(None)),
+        "argv": list,
+        "cwd": str,
+        "env_difference": dict,
+        "stdin": str,
+        "code": str,
+    },
     "clear": {"event": str, "cell": int},
     "result": {
         "event": str,
@@ -130,3 +144,11 @@ def test_times_stay_on_standard_error(program: Program) -> None:
 def test_cells_are_counted_from_0(program: Program) -> None:
     events = events_of(program, program.write("a.py", "print(0)\n# %%\nprint(1)"))
     assert [(e["event"], e["cell"]) for e in events] == [("chunk", 0), ("result", 0), ("chunk", 1), ("result", 1)]
+
+
+def test_approval_comes_before_what_it_leads_to(program: Program) -> None:
+    for kind in ("shell", "shell_magic"):
+        code = "%%bash\necho hi" if kind == "shell_magic" else "!echo hi"
+        events = events_of(program, "--approve-shell-cmds", "--yes", "-c", code)
+        assert [event["event"] for event in events] == ["approval", "chunk", "result"]
+        assert events[0]["kind"] == kind

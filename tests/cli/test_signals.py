@@ -6,12 +6,10 @@ import json
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
-from program import PATIENCE, PYTHON, Program, Terminal
+from program import PATIENCE, PYTHON, Program, Terminals
 
-Terminals = Callable[..., Terminal]
 SLEEP = "import time\nprint('begun')\ntime.sleep(60)\n"
 STUBBORN = """
 import time
@@ -22,19 +20,6 @@ while True:
     except KeyboardInterrupt:
         print('never mind')
 """
-
-
-@pytest.fixture
-def on_terminal(program: Program) -> Iterator[Terminals]:
-    opened: list[Terminal] = []
-
-    def start(*arguments: str) -> Terminal:
-        opened.append(program.on_terminal(*arguments))
-        return opened[-1]
-
-    yield start
-    for terminal in opened:
-        terminal.close()
 
 
 def test_ctrl_c_interrupts_the_cell_and_ends_the_run(any_sandbox: Program, on_terminal: Terminals) -> None:

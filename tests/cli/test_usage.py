@@ -30,7 +30,17 @@ def test_help() -> None:
 def test_help_of_run_explains_cells_exit_codes_and_examples() -> None:
     ended = plain("run", "--help")
     assert ended.returncode == 0
-    for part in ("# %%", "[markdown]", "124", "130", "ipybox run -c", "--keep-going", "--images-dir"):
+    for part in (
+        "# %%",
+        "[markdown]",
+        "124",
+        "130",
+        "ipybox run -c",
+        "--keep-going",
+        "--images-dir",
+        "--approve",
+        "--audit-log",
+    ):
         assert part in ended.stdout
 
 
@@ -57,6 +67,28 @@ def test_help_fits_a_terminal() -> None:
         (["run", "-c", "1", "--timeout", "1e300"], "'1e300' is not a number of seconds"),
         (["run", "-c", "1", "--working-dir", "/no/such/directory"], "/no/such/directory"),
         (["run", "a.py", "b.py"], "b.py"),
+        (["run", "-c", "1", "--yes", "--deny"], "--approve, --yes and --deny exclude each other"),
+        (["run", "-c", "1", "--approve", "auto", "--yes"], "--approve, --yes and --deny exclude each other"),
+        (["run", "-c", "1", "--approve", "deny", "--deny"], "--approve, --yes and --deny exclude each other"),
+        (["run", "-c", "1", "--approve", "nobody"], "'nobody' is neither ask, auto, deny, stdin nor a rules file"),
+        (["run", "-c", "1", "--approve", ""], "'' is neither ask, auto, deny, stdin nor a rules file"),
+        (["run", "-c", "1", "--approve", "/"], "'/' is neither ask, auto, deny, stdin nor a rules file"),
+        (["run", "-c", "1", "--approve", "ask"], "standard input is no terminal; choose auto, deny or a rules file"),
+        (["run", "-", "--approve", "ask"], "the code is read from standard input; choose auto"),
+        (["run", "-c", "1", "--approve", "stdin"], "--approve stdin: needs --json"),
+        (["run", "-", "--json", "--approve", "stdin"], "the code is read from there already; give it as FILE"),
+        (["run", "-c", "1", "--mcp-config", "/no/such.json"], "--mcp-config: File does not exist: /no/such.json"),
+        (["run", "-c", "1", "--audit-log", ""], "--audit-log: is empty"),
+        (["run", "-c", "1", "--kernel", "python3", "--mcp-config", "/dev/null"], "--mcp-config needs the kernel"),
+        (["run", "-c", "1", "--kernel", "python3", "--approve-shell-cmds"], "--approve-shell-cmds needs the kernel of"),
+        (
+            ["run", "-c", "1", "--kernel", "python3", "--require-shell-escape"],
+            "--require-shell-escape needs the kernel",
+        ),
+        (["run", "-c", "1", "--kernel", "python3", "--approve", "deny"], "--approve needs the kernel of ipybox"),
+        (["run", "-c", "1", "--kernel", "python3", "--yes"], "--yes needs the kernel of ipybox"),
+        (["run", "-c", "1", "--kernel", "python3", "--deny"], "--deny needs the kernel of ipybox"),
+        (["run", "-c", "1", "--kernel", "python3", "--audit-log", "a"], "--audit-log needs the kernel of ipybox"),
     ],
 )
 def test_usage_error(arguments: list[str], why: str) -> None:

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace ipybox::detail {
 
@@ -19,19 +20,18 @@ class approval_answer {
     approval_answer(approval_answer const&) = delete;
     approval_answer& operator=(approval_answer const&) = delete;
 
-    /// Answers, unless somebody was faster; tells whether this was the first answer. Calls who waits, in this thread.
+    /// Answers, unless somebody was faster; tells whether this was the first answer. Calls those who wait, in this thread.
     bool decide(decision answer);
 
     [[nodiscard]] std::optional<decision> decided() const;
 
-    /// Calls `waiting` with the answer: once, in the thread that answers, or at once where there is an answer already.
-    /// To be set at most once.
+    /// Calls `waiting` with the answer: once, in the thread that answers, or at once where there is an answer already. Any number may wait.
     void on_decided(std::function<void(decision)> waiting);
 
   private:
     mutable std::mutex mutex_;
     std::optional<decision> answer_;
-    std::function<void(decision)> waiting_;
+    std::vector<std::function<void(decision)>> waiting_;
 };
 
 } // namespace ipybox::detail

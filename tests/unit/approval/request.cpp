@@ -109,6 +109,15 @@ TEST_CASE("approval_request: who waits is called once, at once where there is an
     CHECK(calls == 1);
 }
 
+TEST_CASE("approval_request: any number may wait") {
+    approval_request const request(tool_call());
+    std::string told;
+    for (auto const* name : {"a", "b"})
+        request.pending_answer()->on_decided([&told, name](decision made) { told += name + made.reason(); });
+    request.reject("!");
+    CHECK(told == "a!b!");
+}
+
 TEST_CASE("approval_request: a moved-from handle answers nothing") {
     approval_request request(tool_call());
     auto const taken = std::move(request);

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -60,6 +61,43 @@ TEST_CASE("A display becomes a line with all of its forms") {
                        {"display_id", "d1"},
                        {"image", "images/1.png"},
                        {"spill_file", nullptr}});
+}
+
+TEST_CASE("An approval becomes a line, for a tool") {
+    ipybox::approval_request const request({.id = 7,
+                                            .kind = ipybox::approval_kind::tool,
+                                            .server = "github",
+                                            .tool = "search",
+                                            .arguments = std::make_shared<json const>(json{{"q", "x"}}),
+                                            .code = "search()"});
+    auto const line = line_of([&](ipybox::cli::cell_output& output) { output.approval_wanted(2, request); });
+    CHECK(line == json{{"event", "approval"},
+                       {"cell", 2},
+                       {"id", 7},
+                       {"kind", "tool"},
+                       {"server", "github"},
+                       {"tool", "search"},
+                       {"arguments", {{"q", "x"}}},
+                       {"argv", json::array()},
+                       {"cwd", ""},
+                       {"env_difference", json::object()},
+                       {"stdin", ""},
+                       {"code", "search()"}});
+}
+
+TEST_CASE("An approval becomes a line, for a command") {
+    ipybox::approval_request const request({.kind = ipybox::approval_kind::shell,
+                                            .argv = {"ls", "\xFF"},
+                                            .cwd = "/work",
+                                            .env = {{"A", "1"}, {"B", std::nullopt}},
+                                            .input = "typed"});
+    auto const line = line_of([&](ipybox::cli::cell_output& output) { output.approval_wanted(0, request); });
+    CHECK(line["kind"] == "shell");
+    CHECK(line["arguments"] == nullptr);
+    CHECK(line["argv"] == json{"ls", "\xEF\xBF\xBD"});
+    CHECK(line["cwd"] == "/work");
+    CHECK(line["env_difference"] == json{{"A", "1"}, {"B", nullptr}});
+    CHECK(line["stdin"] == "typed");
 }
 
 TEST_CASE("Metadata that is no object is left out") {

@@ -7,14 +7,14 @@
 namespace ipybox::detail {
 
 IPYBOX_DECL bool approval_answer::decide(decision answer) {
-    std::function<void(decision)> waiting;
+    std::vector<std::function<void(decision)>> waiting;
     {
         std::lock_guard const lock(mutex_);
         if (answer_) return false;
         answer_ = answer;
-        waiting = std::exchange(waiting_, nullptr);
+        waiting = std::exchange(waiting_, {});
     }
-    if (waiting) waiting(std::move(answer));
+    for (auto const& tell : waiting) tell(answer);
     return true;
 }
 
@@ -27,7 +27,7 @@ IPYBOX_DECL void approval_answer::on_decided(std::function<void(decision)> waiti
     {
         std::lock_guard const lock(mutex_);
         if (!answer_) {
-            waiting_ = std::move(waiting);
+            waiting_.push_back(std::move(waiting));
             return;
         }
     }

@@ -144,23 +144,33 @@ IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const&
     return generated_sources{root_dir / server, package.modules, package.notices};
 }
 
+namespace detail {
+
+/// The list that a package was generated from; nothing where there is no package. Makes no directory.
+IPYBOX_DECL result<std::optional<std::string>> written_list(std::filesystem::path const& root_dir,
+                                                            std::string const& server) {
+    std::error_code unknown;
+    if (!std::filesystem::exists(root_dir, unknown) && !unknown) return std::nullopt;
+    auto root = directory::make(root_dir);
+    if (!root) return failure(root);
+    auto const there = is_there(*root, server);
+    if (!there) return tl::unexpected<error>(there.error());
+    if (!*there) return std::nullopt;
+    auto const package = root->open(server);
+    if (!package) return tl::unexpected<error>(package.error());
+    auto list = package->read(list_file, largest_list);
+    if (!list) return failure(list);
+    return std::optional(std::move(*list));
+}
+
+} // namespace detail
+
 IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& root_dir, std::string_view server_name,
                                                  std::vector<mcp::tool> const& tools, generate_options const& options) {
     auto const now = generate_package(server_name, tools, options);
     if (!now) return tl::unexpected<error>(now.error());
-    std::string const server(server_name);
-    auto root = detail::directory::make(root_dir);
-    if (!root) return failure(root);
-    auto there = detail::is_there(*root, server);
-    if (!there) return failure(there);
-    std::optional<std::string> text;
-    if (*there) {
-        auto const package = root->open(server);
-        if (!package) return tl::unexpected<error>(package.error());
-        auto list = package->read(detail::list_file, detail::largest_list);
-        if (!list) return failure(list);
-        text = std::move(*list);
-    }
+    auto const text = detail::written_list(root_dir, std::string(server_name));
+    if (!text) return tl::unexpected<error>(text.error());
 
     auto const entries = [](std::string const& list) {
         std::map<std::string, ordered_json> by_name;
@@ -171,7 +181,7 @@ IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& ro
                     by_name[tool.at("name").get<std::string>()] = tool;
         return by_name;
     };
-    auto const before = entries(text.value_or(""));
+    auto const before = entries(text->value_or(""));
     auto const listed = entries(now->files.at(detail::list_file));
     tool_changes changes;
     for (auto const& [name, tool] : listed) {

@@ -1,0 +1,347 @@
+"""Tool calls and shell commands of the code: what is asked for, who decides, what is recorded."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import Any
+
+import pytest
+from program import PATIENCE, PYTHON, Program, Terminals
+from servers import ECHO, NODE, SDK, SDK_PYTHON, config, filesystem
+
+ASLEEP = {"command": PYTHON, "args": ["-c", "import time; time.sleep(60)"]}
+
+
+def records(program: Program) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (program.directory / "log/audit.jsonl").read_text().splitlines()]
+
+
+def logged(program: Program) -> tuple[str, str]:
+    """An option that puts the log where the code cannot write."""
+    (program.directory / "log").mkdir()
+    return "--audit-log", "log/audit.jsonl"
+
+
+def test_a_tool_is_called(any_sandbox: Program) -> None:
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox), "--yes", "-c", ECHO + "print(echo('größe'))")
+    assert (ended.code, ended.out) == (0, "größe\n")
+
+
+def test_without_a_terminal_it_is_rejected(any_sandbox: Program) -> None:
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox), "-c", ECHO + "print(echo('a'))")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.splitlines()[-1] == (
+        "ApprovalRejectedError: there is no terminal to ask at; "
+        "`ipybox run --approve FILE` allows what rules say, --yes everything"
+    )
+
+
+def test_code_on_standard_input_cannot_be_asked_about(program: Program) -> None:
+    ended = program.run("--mcp-config", config(program), "-", stdin=ECHO + "print(echo('a'))")
+    assert ended.code == 1
+    assert "there is no terminal to ask at" in ended.err
+
+
+@pytest.mark.parametrize("option", [["--deny"], ["--approve", "deny"]])
+def test_deny(program: Program, option: list[str]) -> None:
+    code = ECHO + "try:\n    echo('a')\nexcept PermissionError as e:\n    print('rejected:', e)"
+    ended = program.run("--mcp-config", config(program), *option, "-c", code)
+    assert ended.code == 0
+    assert ended.out.startswith("rejected: this run denies it; ")
+
+
+@pytest.mark.parametrize("option", [["--yes"], ["--approve", "auto"]])
+def test_auto(program: Program, option: list[str]) -> None:
+    ended = program.run("--mcp-config", config(program), *option, "-c", ECHO + "print(echo('a'))")
+    assert (ended.code, ended.out) == (0, "a\n")
+
+
+def test_shell_commands_are_asked_for_on_demand_only(any_sandbox: Program) -> None:
+    assert any_sandbox.run("-c", "!echo hello").out.splitlines() == ["hello"]
+    ended = any_sandbox.run("--approve-shell-cmds", "-c", "!echo hello")
+    assert (ended.code, ended.out) == (1, "")
+    assert "ApprovalRejectedError" in ended.err
+    ended = any_sandbox.run("--approve-shell-cmds", "--yes", "-c", "!echo hello")
+    assert ended.out.splitlines() == ["hello"]
+
+
+def test_installations_are_always_asked_for(program: Program) -> None:
+    ended = program.run("--json", "-c", "%pip --version")
+    (event,) = ended.approvals
+    assert (event["kind"], event["argv"][-1].endswith("pip --version")) == ("package", True)
+    assert ended.results[0]["error"]["ename"] == "ApprovalRejectedError"
+
+
+def test_the_ways_around_shell_commands_are_open_unless_they_are_closed(any_sandbox: Program) -> None:
+    code = "import subprocess\nprint(subprocess.run(['echo', 'around'], capture_output=True).stdout)"
+    ended = any_sandbox.run("--approve-shell-cmds", "--deny", "-c", code)
+    assert ended.out == "b'around\\n'\n"
+    ended = any_sandbox.run("--require-shell-escape", "-c", code)
+    assert (ended.code, ended.out) == (1, "")
+    assert "PermissionError" in ended.err
+    ended = any_sandbox.run("--require-shell-escape", "-c", "!echo hello")
+    assert ended.out.splitlines() == ["hello"]
+
+
+def test_event_of_a_tool_call(any_sandbox: Program) -> None:
+    code = ECHO + "echo('a')"
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox), "--yes", "--json", "-c", code)
+    (event,) = ended.approvals
+    identity = event.pop("id")
+    assert isinstance(identity, int)
+    assert event == {
+        "event": "approval",
+        "cell": 0,
+        "kind": "tool",
+        "server": "tools",
+        "tool": "echo",
+        "arguments": {"text": "a"},
+        "argv": [],
+        "cwd": "",
+        "env_difference": {},
+        "stdin": "",
+        "code": code,
+    }
+
+
+def test_events_of_shell_commands(program: Program) -> None:
+    code = "import os\nos.environ['A'] = '1'\n!cat x\n# %%\n%%bash\necho $A"
+    ended = program.run("--approve-shell-cmds", "--yes", "--json", program.write("a.py", code))
+    first, second = ended.approvals
+    assert (first["cell"], first["kind"], first["argv"]) == (0, "shell", ["/bin/sh", "-c", "cat x"])
+    assert (first["cwd"], first["env_difference"]) == (str(program.directory), {"A": "1"})
+    assert (first["arguments"], first["server"], first["tool"]) == (None, "", "")
+    assert (second["cell"], second["kind"], second["stdin"]) == (1, "shell_magic", "echo $A\n")
+    assert ended.results[1]["text"] == "1"
+    assert first["id"] != second["id"]
+
+
+def test_secrets_of_a_server_are_nowhere(any_sandbox: Program) -> None:
+    server = {**SDK, "env": {"TOKEN": "s3cr3t-value"}}
+    code = (
+        "from mcptools.sdk import add\nprint(add.run(add.Params(a=2, b=40)))\n"
+        "import subprocess\n"
+        "found = subprocess.run('grep -rl s3cr3t-valu[e] mcptools; env', shell=True, capture_output=True)\n"
+        "print(found.stdout.decode())"
+    )
+    ended = any_sandbox.run(
+        "--mcp-config", config(any_sandbox, sdk=server), *logged(any_sandbox), "--yes", "--json", "-c", code
+    )
+    assert "42" in ended.results[0]["text"]
+    assert "s3cr3t-value" not in ended.out + ended.err
+    assert "s3cr3t-value" not in json.dumps(records(any_sandbox))
+
+
+@pytest.mark.skipif(not NODE.exists(), reason="./dev setup installs the Node packages")
+@pytest.mark.skipif(not SDK_PYTHON.exists(), reason="./dev setup makes this environment")
+def test_servers_of_node_and_of_python(any_sandbox: Program) -> None:
+    (any_sandbox.directory / "files").mkdir()
+    servers = {"files": filesystem(any_sandbox.directory / "files"), "sdk": SDK}
+    code = """
+import os
+from mcptools.files import write_file, read_text_file
+from mcptools.sdk import add, mirror
+write_file.run(write_file.Params(path=os.path.abspath('files/a.txt'), content=str(add.run(add.Params(a=2, b=40)))))
+print(open('files/a.txt').read())
+print(read_text_file.run(read_text_file.Params(path='/etc/hostname')))
+"""
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox, **servers), "--yes", "-c", code)
+    assert ended.code == 1
+    assert "Access denied" in ended.err
+    assert "ToolRunnerError" in ended.err
+    assert (any_sandbox.directory / "files/a.txt").exists()
+
+
+def test_generated_apis_are_in_the_working_directory(any_sandbox: Program) -> None:
+    (any_sandbox.directory / "work").mkdir()
+    ended = any_sandbox.run(
+        "--mcp-config", config(any_sandbox), "--working-dir", "work", "--yes", "-c", ECHO + "print(echo('a'))"
+    )
+    assert (ended.code, ended.out) == (0, "a\n")
+    assert (any_sandbox.directory / "work/mcptools/tools/echo.py").exists()
+    assert not (any_sandbox.directory / "mcptools").exists()
+
+
+def test_several_requests_at_once_from_threads(any_sandbox: Program) -> None:
+    code = ECHO + "from concurrent.futures import ThreadPoolExecutor as P\nprint(sorted(P(8).map(echo, 'abcdefgh')))"
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox), "--yes", "--json", "-c", code)
+    assert ended.results[0]["text"] == str(sorted("abcdefgh"))
+    assert sorted(e["arguments"]["text"] for e in ended.approvals) == sorted("abcdefgh")
+    assert len({e["id"] for e in ended.approvals}) == 8
+
+
+def test_rules_decide_before_anybody(program: Program) -> None:
+    rules = {
+        "allow": [{"tool": "tools.echo", "where": [{"path": "text", "op": "prefix", "value": "a"}]}],
+        "deny": [{"argv": ["rm", "**"], "reason": "nothing is removed here"}],
+    }
+    code = ECHO + (
+        "print(echo('abc'))\n"
+        "try:\n    echo('bcd')\nexcept PermissionError as e:\n    print(e)\n"
+        "try:\n    get_ipython().system('rm x')\nexcept PermissionError as e:\n    print(e)\n"
+    )
+    ended = program.run(
+        "--mcp-config", config(program), "--approve", program.write("rules.json", json.dumps(rules)), "-c", code
+    )
+    first, second, third = ended.out.splitlines()
+    assert first == "abc"
+    assert second.startswith("there is no terminal to ask at")
+    assert third == "nothing is removed here"
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ('{"allow": [}', "rules.json:1:12: "),
+        ('{"allow": [{"tool": 1}]}', "rules.json/allow/0/tool: "),
+        ('{"alow": []}', "rules.json/alow: "),
+        ("[]", "rules.json: "),
+        ("", "rules.json:"),
+    ],
+)
+def test_wrong_rules(program: Program, text: str, place: str) -> None:
+    program.write("rules.json", text)
+    ended = program.run("--approve", "rules.json", "-c", "print(1)")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("ipybox: " + place)
+
+
+def test_audit_log(any_sandbox: Program) -> None:
+    code = ECHO + "echo('a')\n!exit 3\n# %%\necho('b')"
+    file = any_sandbox.write("a.py", code)
+    options = ("--mcp-config", config(any_sandbox), *logged(any_sandbox), "--yes", "--approve-shell-cmds")
+    assert any_sandbox.run(*options, file).code == 0
+    found = records(any_sandbox)
+    assert [r["record"] for r in found] == ["request", "decision", "outcome"] * 3
+    for request, decision, outcome in zip(found[::3], found[1::3], found[2::3], strict=True):
+        assert request["id"] == decision["id"] == outcome["id"]
+        assert (decision["decision"], decision["by"], outcome["outcome"]) == ("accept", "policy", "done")
+    assert (found[0]["tool"], found[0]["arguments"]) == ("echo", {"text": "a"})
+    assert (found[3]["argv"], found[5]["exit_code"]) == (["/bin/sh", "-c", "exit 3"], 3)
+    assert found[0]["code"] == found[3].get("code", found[0]["code"])
+    assert (any_sandbox.directory / "log/audit.jsonl").stat().st_mode & 0o777 == 0o600
+
+    assert any_sandbox.run(*options[:-2], "--deny", file, "--audit-log", "log/audit.jsonl").code in (1, 2)
+    assert [r["record"] for r in records(any_sandbox)][:9] == [r["record"] for r in found]
+
+
+def test_audit_log_is_appended_to(program: Program) -> None:
+    option = logged(program)
+    for decision in ("--yes", "--deny"):
+        program.run(*option, "--approve-shell-cmds", decision, "-c", "!true")
+    found = records(program)
+    assert [r["record"] for r in found] == ["request", "decision", "outcome", "request", "decision"]
+    assert (found[4]["decision"], found[4]["by"]) == ("reject", "policy")
+    assert found[4]["reason"].startswith("this run denies it")
+    assert found[0]["run"] != found[3]["run"]
+
+
+def test_what_the_switch_lets_pass_is_recorded(program: Program) -> None:
+    program.run(*logged(program), "-c", "!true")
+    assert [r.get("by") for r in records(program)] == [None, "switched_off", None]
+
+
+def test_what_cannot_be_recorded_is_not_done(program: Program) -> None:
+    ended = program.run("--audit-log", "/dev/full", "-c", "!touch done")
+    assert ended.code != 0
+    assert not (program.directory / "done").exists()
+
+
+@pytest.mark.parametrize(("path", "why"), [("/no/such/log", "No such file"), ("/tmp", "Is a directory")])
+def test_audit_log_that_cannot_be_opened(program: Program, path: str, why: str) -> None:
+    ended = program.run("--audit-log", path, "-c", "print(1)")
+    assert (ended.code, ended.out) == (2, "")
+    assert path in ended.err
+    assert why in ended.err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "mcp.json"),
+        ("{}", "mcpServers"),
+        ('{"mcpServers": {"a": {}}}', "neither a `command` nor a `url`"),
+        ('{"mcpServers": {"a": {"command": 1}}}', "command"),
+        ('{"mcpServers": {"1a": {"command": "x"}}}', '"1a" cannot be the name of an MCP server'),
+        ('{"mcpServers": {"a-b": {"command": "x"}}}', "a_b"),
+    ],
+)
+def test_wrong_mcp_config(program: Program, text: str, why: str) -> None:
+    program.write("mcp.json", text)
+    ended = program.run("--mcp-config", "mcp.json", "-c", "print(1)")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("ipybox: ")
+    assert "mcp.json" in ended.err
+    assert why in ended.err
+
+
+@pytest.mark.parametrize(
+    ("server", "why"),
+    [
+        ({"command": "/no/such/server"}, "/no/such/server"),
+        ({"command": PYTHON, "args": ["-c", "exit(7)"]}, "exit code 7"),
+        ({"command": PYTHON, "args": ["-c", "print('no JSON')"]}, "'broken'"),
+        ({"command": "x", "env": {"A": "${IPYBOX_NOT_SET}"}}, "IPYBOX_NOT_SET"),
+    ],
+)
+def test_server_that_does_not_start(any_sandbox: Program, server: dict[str, Any], why: str) -> None:
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox, broken=server), "--yes", "-c", "print(1)")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.startswith("ipybox: ")
+    assert why in ended.err
+
+
+def test_server_that_cannot_be_reached_from_here(program: Program) -> None:
+    server = config(program, far={"url": "http://127.0.0.1:9"})
+    ended = program.run("--mcp-config", server, "--yes", "-c", "print(1)")
+    assert (ended.code, ended.out) == (2, "")
+    assert "'far' is reached over HTTP" in ended.err
+
+
+def test_what_is_not_generated_is_not_replaced(program: Program) -> None:
+    (program.directory / "mcptools/tools").mkdir(parents=True)
+    (program.directory / "mcptools/tools/mine.py").write_text("mine")
+    ended = program.run("--mcp-config", config(program), "--yes", "-c", "print(1)")
+    assert (ended.code, ended.out) == (2, "")
+    assert "mcptools/tools" in ended.err
+    assert (program.directory / "mcptools/tools/mine.py").read_text() == "mine"
+
+
+def test_ctrl_c_while_a_server_starts(any_sandbox: Program, on_terminal: Terminals) -> None:
+    terminal = on_terminal("--mcp-config", config(any_sandbox, asleep=ASLEEP), "-c", "print(1)")
+    deadline = time.monotonic() + PATIENCE
+    while not any("time.sleep" in p and "ipybox run" not in p for p in any_sandbox.processes()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    before = time.monotonic()
+    terminal.press_ctrl_c()
+    assert terminal.wait() == 130
+    assert time.monotonic() - before < 6  # the server does not end by itself
+    any_sandbox.assert_all_gone()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_while_a_tool_works(any_sandbox: Program, number: int) -> None:
+    code = "from mcptools.tools import sleep\nprint('begun')\nsleep.run(sleep.Params(seconds=60))"
+    process = any_sandbox.start("--mcp-config", config(any_sandbox), "--yes", "-c", code)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(number)
+    assert process.wait(PATIENCE) == 128 + number
+    process.communicate()
+    any_sandbox.assert_all_gone()
+
+
+def test_timeout_while_a_tool_works(program: Program) -> None:
+    code = "from mcptools.tools import sleep\nsleep.run(sleep.Params(seconds=60))"
+    ended = program.run("--mcp-config", config(program), "--yes", "--timeout", "0.5", "-c", code)
+    assert ended.code == 124
+
+
+def test_failing_tool(program: Program) -> None:
+    code = "from mcptools.tools import fail\nfail.run(fail.Params())"
+    ended = program.run("--mcp-config", config(program), "--yes", "-c", code)
+    assert ended.code == 1
+    assert "it had to" in ended.err
