@@ -385,6 +385,7 @@ class Actions:
         self.seen: list[Action] = []
         self.outstanding: dict[int, Action] = {}
         self.tools: dict[str, Callable[..., Any]] = {}
+        self.in_turn = False  # whether an answer is written before the next request is read
         self.approve: Callable[[Action], object] = lambda action: None  # or it raises a Refusal
         threading.Thread(target=self._serve_to_the_end, daemon=True).start()
 
@@ -423,7 +424,10 @@ class Actions:
                 continue
             self.seen.append(action)
             self.outstanding[action["id"]] = action
-            threading.Thread(target=self._answer, args=(action,), daemon=True).start()
+            if self.in_turn:
+                self._answer(action)
+            else:
+                threading.Thread(target=self._answer, args=(action,), daemon=True).start()
 
     def _answer(self, action: Action) -> None:
         try:

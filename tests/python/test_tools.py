@@ -49,6 +49,18 @@ class TestCall:
         assert acting.run(f"len(runner.run_sync('text', {{}})) == {size}").value == "True"
         assert int(acting.run(f"int(runner.run_sync('length', {{'x': 'y' * {size}}}))").value or 0) == size + 8
 
+    def test_answers_come_while_requests_go(self, acting: Kernel) -> None:
+        """A host that writes before it reads on must not wait for a kernel that writes before it reads."""
+        actions, large = acting.actions, "x" * 1_000_000
+        actions.tools["large"] = lambda action: large
+        actions.in_turn = True
+        code = """
+            import asyncio
+            calls = [runner.run('large', {'text': 'y' * 1_000_000}) for _ in range(40)]
+            {len(text) for text in await asyncio.gather(*calls)}
+        """
+        assert acting.run(code).value == "{1000000}"
+
     def test_arguments_that_are_no_json(self, acting: Kernel) -> None:
         code = """
             import datetime, pathlib, uuid, enum

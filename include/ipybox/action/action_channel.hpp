@@ -44,7 +44,7 @@ class action_channel {
     socket_type socket_;
     action_frame_reader reader_;
     bool writing_ = false;
-    asio::steady_timer written_; ///< cancelled when a write has ended
+    asio::steady_timer written_; ///< what waits to write
 };
 
 } // namespace ipybox::detail

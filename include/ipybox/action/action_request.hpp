@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -30,6 +31,7 @@ struct tool_call {
     std::string server;
     std::string tool;
     std::shared_ptr<nlohmann::json const> arguments; ///< an object
+    std::size_t size = 0;                            ///< bytes that it takes, about
 };
 
 /// A program is to be run.
@@ -40,8 +42,9 @@ struct program_run {
     std::vector<std::string> argv;
     std::filesystem::path cwd;
     environment_difference env;
-    bool merge = false; ///< standard error goes where standard output goes
-    std::string input;  ///< for its standard input
+    bool merge = false;   ///< standard error goes where standard output goes
+    std::string input;    ///< for its standard input
+    std::size_t size = 0; ///< bytes that it takes, about
 };
 
 /// Nobody waits for a request any more.
@@ -56,6 +59,9 @@ struct malformed_action {
 };
 
 using action_request = std::variant<tool_call, program_run, action_cancel, malformed_action>;
+
+/// The longest arguments of a call, in bytes: values of JSON take up to twenty times their text.
+inline constexpr std::size_t largest_arguments = std::size_t(64) << 20;
 
 /// What a frame asks for.
 [[nodiscard]] action_request parse_action(action_frame frame);

@@ -7,15 +7,17 @@
 #include <asio/awaitable.hpp>
 #include <asio/cancellation_signal.hpp>
 
+#include <cstddef>
 #include <map>
 #include <memory>
-#include <string>
+#include <optional>
 
 namespace ipybox::detail {
 
 /**
  * \brief Takes what one kernel asks for, has it decided, has it done, and answers: docs/action-protocol.md.
- * \details Requests go on beside each other. What was approved is done exactly as it was shown.
+ * \details Requests go on beside each other. What was approved is done exactly as it was shown. A kernel that floods it, or does not read, is refused and
+ * then read no more: it takes a bounded amount of memory.
  * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
  */
 class action_router : public std::enable_shared_from_this<action_router> {
@@ -33,16 +35,21 @@ class action_router : public std::enable_shared_from_this<action_router> {
     struct pending {
         asio::cancellation_signal cancel;
         std::shared_ptr<running_program> program; ///< once it runs
+        std::size_t size = 0;                     ///< of the request
+        bool cancelled = false;
     };
 
-    static asio::awaitable<void> serve(std::shared_ptr<action_router> self);
-    void on(tool_call wanted);
-    void on(program_run wanted);
-    void on(action_cancel const& wanted);
-    void on(malformed_action const& malformed);
+    /// Why a request is not dealt with.
+    using refusal = std::optional<malformed_action>;
 
-    template <class Work>
-    void begin(action_id id, Work work);
+    static asio::awaitable<void> serve(std::shared_ptr<action_router> self);
+    refusal on(tool_call wanted);
+    refusal on(program_run wanted);
+    refusal on(action_cancel const& wanted);
+    refusal on(malformed_action malformed);
+
+    template <class Wanted, class Work>
+    refusal begin(Wanted wanted, Work work);
     static asio::awaitable<action_frame> call(std::shared_ptr<action_router> self, tool_call wanted);
     static asio::awaitable<action_frame> run(std::shared_ptr<action_router> self, program_run wanted);
     static asio::awaitable<void> stop(std::shared_ptr<running_program> program);
@@ -52,6 +59,8 @@ class action_router : public std::enable_shared_from_this<action_router> {
     action_channel channel_;
     std::weak_ptr<action_host> host_;
     std::map<action_id, std::shared_ptr<pending>> pending_;
+    std::size_t unsent_ = 0; ///< answers that the kernel has not taken
+    std::size_t held_ = 0;   ///< bytes of all that is pending or unsent
 };
 
 } // namespace ipybox::detail

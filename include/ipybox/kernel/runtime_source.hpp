@@ -278,13 +278,26 @@ class ActionChannel:
         frame = struct.pack("<II", 4 + len(head) + len(body), len(head)) + head
         with self._sending:
             try:
-                if len(body) > READ:
-                    self.socket.sendall(frame)
-                    self.socket.sendall(body)
-                else:
-                    self.socket.sendall(frame + body)
+                for data in (frame, body) if len(body) > READ else (frame + body,):
+                    self._send_all(memoryview(data))
             except OSError:
                 self._end(ENDED)
+
+    def _send_all(self, left: memoryview) -> None:
+        """Sends, and reads meanwhile: a host whose answers are not taken may read nothing either."""
+        while left:
+            try:
+                left = left[self.socket.send(left, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                poller = select.poll()
+                poller.register(self.socket, select.POLLIN | select.POLLOUT)
+                poller.poll()
+                # Who reads already may be a thread that a finalizer keeps from sending: not to be waited for.
+                if self._reading.acquire(blocking=False):
+                    try:
+                        self.receive()
+                    finally:
+                        self._reading.release()
 
     # Waiting
 

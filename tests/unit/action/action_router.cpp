@@ -4,6 +4,7 @@
 #include <support/catch.hpp>
 #include <support/transport_driver.hpp>
 
+#include <asio/error.hpp>
 #include <asio/experimental/channel.hpp>
 #include <asio/io_context.hpp>
 #include <asio/redirect_error.hpp>
@@ -11,6 +12,9 @@
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <sys/socket.h>
+
+#include <chrono>
 #include <csignal>
 #include <deque>
 #include <map>
@@ -89,6 +93,11 @@ class scripted_host final : public action_host {
     asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                   program_streams streams) override {
         runs.push_back(wanted);
+        if (takes_long_to_start) { // and cannot be stopped meanwhile
+            asio::steady_timer timer(executor, 50ms);
+            auto stopped = asio::error_code(asio::error::operation_aborted);
+            while (stopped) co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, stopped));
+        }
         if (wanted.argv.front() == "missing") co_return failure(errc::program_not_started, "missing: not found");
         std::string const text = "output of " + wanted.argv.front();
         REQUIRE(::write(streams.standard_output.get(), text.data(), text.size()) == ssize_t(text.size()));
@@ -104,6 +113,7 @@ class scripted_host final : public action_host {
     std::vector<std::string> called;
     std::vector<program_run> runs;
     std::shared_ptr<scripted_program> program;
+    bool takes_long_to_start = false;
 };
 
 /// A router, and the kernel's end of its channel.
@@ -111,6 +121,7 @@ struct stage {
     stage() {
         auto pair = os::make_stream_pair(1 << 20);
         REQUIRE(pair);
+        raw = pair->theirs.get();
         kernel = std::make_unique<action_channel>(context.get_executor(), std::move(pair->theirs));
         router = std::make_shared<action_router>(context.get_executor(), std::move(pair->ours), host);
         router->start();
@@ -144,6 +155,7 @@ struct stage {
     asio::io_context context;
     std::shared_ptr<scripted_host> host = std::make_shared<scripted_host>(context);
     std::unique_ptr<action_channel> kernel;
+    int raw = -1; ///< its descriptor
     std::shared_ptr<action_router> router;
 };
 
@@ -250,6 +262,71 @@ TEST_CASE("action router: a program that is cancelled is interrupted, then kille
         CHECK(exited["signal"] == (minds ? SIGINT : SIGKILL));
         CHECK(program->signals == (std::vector<int>{SIGINT, SIGKILL}));
     }
+}
+
+TEST_CASE("action router: a program that is cancelled while it is being started is ended when it runs") {
+    stage on;
+    on.host->takes_long_to_start = true;
+    on.start(1, "sleep");
+    on.send({{"op", "cancel"}, {"id", 1}});
+    CHECK(on.answer()["op"] == "started");
+    CHECK(on.answer()["signal"] == SIGINT);
+}
+
+TEST_CASE("action router: a program is made to end once, however often that is asked for") {
+    stage on;
+    on.start(1, "sleep");
+    CHECK(on.answer()["op"] == "started");
+    auto const program = on.host->program;
+    program->minds_interrupts = false;
+    for (int i = 0; i < 1000; ++i) on.send({{"op", "cancel"}, {"id", 1}});
+    CHECK(on.answer()["op"] == "exited");
+    CHECK(program->signals == (std::vector<int>{SIGINT, SIGKILL}));
+}
+
+TEST_CASE("action router: a kernel that sends without reading is not read for ever, and its end is quick") {
+    stage on;
+    auto const before = std::chrono::steady_clock::now();
+    std::string const malformed = to_bytes({"[]"});
+    std::string flood;
+    while (flood.size() < 1 << 20) flood += malformed;
+    auto const sent = [&](std::string const& bytes) {
+        std::size_t taken = 0;
+        for (int idle = 0; idle < 3;) {
+            auto const count = ::send(on.raw, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+            idle = count > 0 ? 0 : idle + 1;
+            taken += count > 0 ? std::size_t(count) : 0;
+            if (taken > std::size_t(64) << 20) break;
+            on.context.restart();
+            on.context.run_for(20ms);
+        }
+        return taken;
+    };
+    CHECK(sent(flood) < std::size_t(16) << 20);
+    on.kernel->close();
+    on.context.restart();
+    on.context.run_for(10s);
+    CHECK(std::chrono::steady_clock::now() - before < 5s);
+}
+
+TEST_CASE("action router: so many requests may wait, and so many bytes of them") {
+    stage on;
+    for (int id = 1; id <= 1000; ++id) on.call(id, "slow");
+    on.call(1001, "echo");
+    CHECK(on.answer()["text"] == "too many actions wait for their answers");
+
+    stage with_values;
+    std::string many = "{\"x\":[{}";
+    while (many.size() < 4 << 20) many += ",{}";
+    many += "]}";
+    with_values.call(1, "slow", many); // 1.4 million values
+    with_values.call(2, "slow", many);
+    with_values.call(3, "slow", many);
+    CHECK(with_values.answer()["text"] == "the actions that wait for their answers are too large together");
+    with_values.send({{"op", "cancel"}, {"id", 1}});
+    CHECK(with_values.answer()["kind"] == "cancelled");
+    with_values.call(4, "echo");
+    CHECK(with_values.answer()["op"] == "result");
 }
 
 TEST_CASE("action router: an end of file cancels what is under way") {

@@ -50,7 +50,7 @@ IPYBOX_DECL asio::awaitable<result<void>> action_channel::send(action_frame fram
     auto const rest = asio::buffer(bytes.data() + begin, bytes.size() - begin);
     if (!broken) co_await asio::async_write(socket_, rest, asio::redirect_error(asio::use_awaitable, broken));
     writing_ = false;
-    written_.cancel();
+    written_.cancel_one(); // who is not needed now must not be woken: many may wait
     if (broken) co_return failure(end_of_actions());
     co_return result<void>();
 }

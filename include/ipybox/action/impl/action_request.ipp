@@ -94,7 +94,23 @@ class action_head {
     std::string wrong_;
 };
 
+/// The bytes that a value takes, about; without recursion, as nobody has looked yet how deep it is.
+inline std::size_t memory_of(nlohmann::json const& value) {
+    constexpr std::size_t of_one = 64; // with its name and its place in a map
+    std::size_t values = 1;
+    std::vector<nlohmann::json const*> containers{&value};
+    while (!containers.empty()) {
+        auto const& elements = *containers.back();
+        containers.pop_back();
+        values += elements.size();
+        for (auto const& element : elements)
+            if (element.is_structured()) containers.push_back(&element);
+    }
+    return values * of_one;
+}
+
 IPYBOX_DECL action_request parse_action(action_frame frame) {
+    auto size = frame.head.size() + frame.body.size();
     auto parsed = nlohmann::json::parse(frame.head, nullptr, false);
     if (!parsed.is_object()) return malformed_action{std::nullopt, "its head is no JSON object"};
     action_head head(std::move(parsed));
@@ -104,13 +120,19 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
 
     action_request request;
     if (op == "call") {
-        auto arguments = nlohmann::json::parse(frame.body, nullptr, false);
-        if (!arguments.is_object()) head.complain("the body", "a JSON object");
-        request = tool_call{*id, head.text("cell"), head.text("server"), head.text("tool"),
-                            std::make_shared<nlohmann::json const>(std::move(arguments))};
+        bool const too_large = frame.body.size() > largest_arguments;
+        auto arguments = too_large ? nlohmann::json() : nlohmann::json::parse(frame.body, nullptr, false);
+        if (!arguments.is_object()) head.complain("the body", too_large ? "at most 64 MiB" : "a JSON object");
+        size += memory_of(arguments);
+        request = tool_call{*id,
+                            head.text("cell"),
+                            head.text("server"),
+                            head.text("tool"),
+                            std::make_shared<nlohmann::json const>(std::move(arguments)),
+                            size};
     } else if (op == "run") {
-        request = program_run{*id,        head.text("cell"),  head.kind(),          head.argv(), head.directory("cwd"),
-                              head.env(), head.flag("merge"), std::move(frame.body)};
+        request = program_run{*id,        head.text("cell"),  head.kind(),           head.argv(), head.directory("cwd"),
+                              head.env(), head.flag("merge"), std::move(frame.body), size};
     } else if (op == "cancel") {
         request = action_cancel{*id};
     } else {

@@ -26,6 +26,9 @@ namespace ipybox::detail {
 /// So many requests of one kernel may wait for their answers.
 inline constexpr std::size_t most_actions = 1000;
 
+/// So many bytes of its requests and answers may wait. One that is alone may be larger.
+inline constexpr std::size_t most_held = largest_action_frame;
+
 /// What an interrupted program may take to end.
 inline constexpr std::chrono::milliseconds program_grace{250};
 
@@ -80,48 +83,57 @@ IPYBOX_DECL asio::awaitable<void> action_router::serve(std::shared_ptr<action_ro
         auto frame = co_await self->channel_.receive();
         if (!frame) break;
         auto request = parse_action(std::move(*frame));
-        std::visit([&self](auto& wanted) { self->on(std::move(wanted)); }, request);
+        auto const refused = std::visit([&self](auto& wanted) { return self->on(std::move(wanted)); }, request);
+        // Nothing else is read until this is written: a flood of what is no request must not become one of answers.
+        if (!refused) continue;
+        auto const told = co_await self->channel_.send(malformed_answer(*refused));
+        if (!told) break;
     }
     self->close();
 }
 
 /// Lets a request be dealt with beside the others. `work` comes to an answer.
-template <class Work>
-void action_router::begin(action_id id, Work work) {
-    if (pending_.contains(id)) return on(malformed_action{id, "this id is in use"});
-    if (pending_.size() == most_actions) return on(malformed_action{id, "too many actions wait for their answers"});
+template <class Wanted, class Work>
+action_router::refusal action_router::begin(Wanted wanted, Work work) {
+    auto const id = wanted.id;
+    if (pending_.contains(id)) return malformed_action{id, "this id is in use"};
+    if (pending_.size() + unsent_ >= most_actions)
+        return malformed_action{id, "too many actions wait for their answers"};
+    if (held_ > 0 && held_ + wanted.size > most_held)
+        return malformed_action{id, "the actions that wait for their answers are too large together"};
     auto const waiting = std::make_shared<pending>();
+    waiting->size = wanted.size;
     pending_[id] = waiting;
+    held_ += waiting->size;
     auto const finish = [self = shared_from_this(), waiting, id](std::exception_ptr bug, action_frame frame) {
         auto const found = self->pending_.find(id);
         if (found == self->pending_.end() || found->second != waiting) return; // closed meanwhile
         self->pending_.erase(found);
+        self->held_ -= waiting->size;
         self->answer(bug ? error_answer(id, error(errc::io_error, "the host could not do this")) : std::move(frame));
     };
-    asio::co_spawn(executor_, std::move(work), asio::bind_cancellation_slot(waiting->cancel.slot(), finish));
+    auto answered = work(shared_from_this(), std::move(wanted));
+    asio::co_spawn(executor_, std::move(answered), asio::bind_cancellation_slot(waiting->cancel.slot(), finish));
+    return std::nullopt;
 }
 
-IPYBOX_DECL void action_router::on(tool_call wanted) {
-    auto const id = wanted.id;
-    begin(id, call(shared_from_this(), std::move(wanted)));
-}
+IPYBOX_DECL action_router::refusal action_router::on(tool_call wanted) { return begin(std::move(wanted), call); }
 
-IPYBOX_DECL void action_router::on(program_run wanted) {
-    auto const id = wanted.id;
-    begin(id, run(shared_from_this(), std::move(wanted)));
-}
+IPYBOX_DECL action_router::refusal action_router::on(program_run wanted) { return begin(std::move(wanted), run); }
 
-IPYBOX_DECL void action_router::on(action_cancel const& wanted) {
+IPYBOX_DECL action_router::refusal action_router::on(action_cancel const& wanted) {
     auto const found = pending_.find(wanted.id);
-    if (found == pending_.end()) return;
+    if (found == pending_.end()) return std::nullopt;
     auto const waiting = found->second;
+    if (std::exchange(waiting->cancelled, true)) return std::nullopt;
     if (waiting->program)
         asio::co_spawn(executor_, stop(waiting->program), asio::detached);
     else
         waiting->cancel.emit(asio::cancellation_type::terminal);
+    return std::nullopt;
 }
 
-IPYBOX_DECL void action_router::on(malformed_action const& malformed) { answer(malformed_answer(malformed)); }
+IPYBOX_DECL action_router::refusal action_router::on(malformed_action malformed) { return malformed; }
 
 IPYBOX_DECL asio::awaitable<action_frame> action_router::call(std::shared_ptr<action_router> self, tool_call wanted) {
     co_await asio::this_coro::throw_if_cancelled(false);
@@ -176,6 +188,8 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::run(std::shared_ptr<act
     auto const waiting = self->pending_.find(wanted.id);
     if (waiting == self->pending_.end()) co_return fail(error(errc::cancelled, "nobody waits for it"));
     waiting->second->program = *program;
+    if (waiting->second->cancelled) // while it was being started
+        asio::co_spawn(self->executor_, stop(*program), asio::detached);
     auto const descriptors = pipes->ours.size();
     (void)co_await self->channel_.send(started_answer(wanted.id, descriptors), std::move(pipes->ours));
     auto const status = co_await (*program)->exited();
@@ -193,10 +207,16 @@ IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_pr
 
 /// Sends beside everything else: a kernel that does not read holds up only its own answers.
 IPYBOX_DECL void action_router::answer(action_frame frame) {
-    auto const send = [](std::shared_ptr<action_router> self, action_frame sent) -> asio::awaitable<void> {
+    auto const bytes = frame.head.size() + frame.body.size();
+    held_ += bytes;
+    ++unsent_;
+    auto const send = [](std::shared_ptr<action_router> self, action_frame sent,
+                         std::size_t size) -> asio::awaitable<void> {
         (void)co_await self->channel_.send(std::move(sent));
+        --self->unsent_;
+        self->held_ -= size;
     };
-    asio::co_spawn(executor_, send(shared_from_this(), std::move(frame)), asio::detached);
+    asio::co_spawn(executor_, send(shared_from_this(), std::move(frame), bytes), asio::detached);
 }
 
 } // namespace ipybox::detail
