@@ -22,7 +22,8 @@ struct bubblewrap_options {
  * \brief Runs the kernel under bubblewrap (`bwrap`), the unprivileged Linux sandbox. The default.
  * \details Inside, everything is read-only but `launch_spec::working_dir` and `launch_spec::writable`. /tmp, /run,
  * /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices only; what lies below them
- * and is needed (`working_dir`, `writable`, `readable`) is bound back. There is no network but a loopback of its own;
+ * and is needed (`working_dir`, `writable`, `readable`) is bound back. What is `readable` is read-only where it lies in a
+ * writable directory, too: code cannot change the Python that the next supervisor starts. There is no network but a loopback of its own;
  * user, pid, ipc, uts and cgroup namespaces are its own; all capabilities are dropped, for root too. Every other file
  * that the user can read can be read inside.
  *

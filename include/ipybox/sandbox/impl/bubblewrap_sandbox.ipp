@@ -61,7 +61,7 @@ class bubblewrap_binds {
         return real;
     }
 
-    /// Only what is hidden needs a bind; everything else can be read anyway.
+    /// Only what is hidden or could be written to needs a bind; everything else can be read anyway, and no more.
     result<void> add_readable(std::filesystem::path const& path) {
         if (std::error_code ec; path.is_absolute() && !std::filesystem::exists(path, ec)) return {};
         auto const real = resolve(path, "readable path");
@@ -69,14 +69,16 @@ class bubblewrap_binds {
         if (std::find(hidden_.begin(), hidden_.end(), *real) != hidden_.end()) {
             return failure(refuse(*real, "readable path", "would open what the sandbox closes; choose those below it"));
         }
-        if (is_hidden(*real)) add(path, *real, false);
+        if (is_hidden(*real) || in_writable(*real)) add(path, *real, false);
         return {};
     }
 
     /// Parents first (the order of paths), or a parent's mount would bury its children.
     void append_to(std::vector<std::string>& argv) const {
-        for (auto const& [destination, bind] : binds_) {
-            if (!bind.writable && in_writable(destination)) continue;
+        auto mounts = binds_;
+        for (auto const& [destination, bind] : binds_)
+            if (!bind.writable) pin_above(destination, mounts);
+        for (auto const& [destination, bind] : mounts) {
             argv.insert(argv.end(),
                         {bind.writable ? "--bind" : "--ro-bind", bind.source.string(), destination.string()});
         }
@@ -105,9 +107,18 @@ class bubblewrap_binds {
         return std::any_of(hidden_.begin(), hidden_.end(), [&](auto const& folder) { return lies_in(path, folder); });
     }
 
-    bool in_writable(std::filesystem::path const& path) const {
-        return std::any_of(binds_.begin(), binds_.end(),
-                           [&](auto const& b) { return b.second.writable && lies_in(path, b.first); });
+    /// The innermost bind above `path`, or of it, is writable.
+    bool in_writable(std::filesystem::path path) const {
+        for (; path.has_relative_path(); path = path.parent_path())
+            if (auto const found = binds_.find(path); found != binds_.end()) return found->second.writable;
+        return false;
+    }
+
+    /// Mounts the folders between `path` and the writable one it lies in onto themselves: a mount cannot be renamed, and so not be replaced.
+    void pin_above(std::filesystem::path const& path, std::map<std::filesystem::path, mount>& mounts) const {
+        for (auto folder = path.parent_path(); in_writable(folder) && !binds_.contains(folder);
+             folder = folder.parent_path())
+            mounts.try_emplace(folder, mount{folder, true});
     }
 
     void add(std::filesystem::path const& given, std::filesystem::path const& real, bool writable) {
