@@ -23,6 +23,7 @@ struct arguments {
     int repeat = 10;
     std::vector<std::string> only{"*"};
     std::string sandbox = "none";
+    bench::places where;
     bool list = false;
 };
 
@@ -33,6 +34,9 @@ arguments parse(int argc, char** argv) {
     app.add_option("--repeat", given.repeat, "repetitions of slow operations")->capture_default_str();
     app.add_option("--only", given.only, "metrics to measure; wildcards allowed")->delimiter(',');
     app.add_option("--sandbox", given.sandbox)->check(CLI::IsMember({"none", "bubblewrap"}))->capture_default_str();
+    app.add_option("--benchmarks", given.where.benchmarks, "directory with cells/ and servers/")->required();
+    app.add_option("--server-python", given.where.server_python, "interpreter of the MCP servers")->required();
+    app.add_option("--filesystem-server", given.where.filesystem_server, "script of that server")->required();
     app.add_flag("--list", given.list, "list the metrics and stop");
     try {
         app.parse(argc, argv);
@@ -43,7 +47,8 @@ arguments parse(int argc, char** argv) {
 std::vector<bench::measurement> all_measurements() {
     std::vector<bench::measurement> all;
     for (auto const part : {bench::life_cycle_measurements, bench::memory_measurements, bench::cell_measurements,
-                            bench::output_measurements, bench::interruption_measurements}) {
+                            bench::output_measurements, bench::interruption_measurements, bench::tool_measurements,
+                            bench::generation_measurements}) {
         std::ranges::move(part(), std::back_inserter(all));
     }
     return all;
@@ -63,7 +68,7 @@ void run(bench::measurement const& measurement, bench::context& context) {
 void show(std::string const& name, bench::metric const& metric) {
     auto sorted = metric.samples;
     std::ranges::sort(sorted);
-    std::cout << std::left << std::setw(26) << name;
+    std::cout << std::left << std::setw(30) << name;
     if (!sorted.empty())
         std::cout << sorted[sorted.size() / 2] << ' ' << metric.unit << " (n=" << sorted.size() << ") ";
     std::cout << ' ' << metric.note << std::endl;
@@ -106,9 +111,10 @@ int main(int argc, char** argv) {
         .repeat = given.repeat,
         .sandbox_name = given.sandbox,
         .sandbox = ipybox::bubblewrap_sandbox{},
-        .first_result = std::filesystem::read_symlink("/proc/self/exe").replace_filename("first_result"),
+        .where = given.where,
         .patterns = given.only,
     };
+    context.where.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     if (given.sandbox == "none") context.sandbox = ipybox::no_sandbox{};
 
     scratch_directory const here;

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 
 PEERS = ("original", "original_nodelay", "jupyter_client")
 AS_INSTALLED = ("original", "jupyter_client")
 CELLS = ("execute_pass", "execute_expr", "execute_print", "execute_error")
+SDK_TOOL = ("tool_100b", "tool_1mb", "tool_8_threads")
+PLAIN_TOOL = ("tool_100b_plain", "tool_1mb_plain", "tool_8_threads_plain")
+CODEGEN_MANY = ("codegen_many", "codegen_many_alone", "codegen_many_bytes", "codegen_many_tools")
+CODEGEN_FILESYSTEM = tuple(name.replace("many", "filesystem") for name in CODEGEN_MANY)
+PSS_TOOL = ("pss_tool_host", "pss_tool_supervisor", "pss_tool_gateway", "pss_tool_kernel", "pss_tool_tree")
 
 
 @dataclass(frozen=True)
@@ -16,23 +21,39 @@ class Group:
 
     metrics: tuple[str, ...]
     peers: tuple[str, ...] = PEERS  #: who measures them besides ours
-    quick: bool = False  #: a part of `--quick`
-    once: bool = False  #: in the first round only: too slow, or the same each time
+    quick: int = 0  #: in how many rounds of `--quick`
+    once: bool = False  #: otherwise in the first round only: too slow, or the same each time
+
+    def rounds(self, quick: bool) -> int:
+        if quick:
+            return self.quick
+        return 1 if self.once else FULL.rounds
 
     def only(self, patterns: list[str]) -> Group:
         metrics = tuple(name for name in self.metrics if any(fnmatch(name, pattern) for pattern in patterns))
-        return Group(metrics, self.peers, self.quick, self.once)
+        return replace(self, metrics=metrics)
 
 
-# Nagle's algorithm slows the original's cells; without it, its start, interrupts and memory are the same.
+# Nagle's algorithm slows the original's cells; without it, its start, interrupts, memory and tools are the same.
 GROUPS = [
-    Group(("process_first_result",), ("original",), quick=True),
-    Group(("start", "start_first_result", "stop", "reset", "reset_first_result"), AS_INSTALLED, quick=True),
-    Group(("pss_host", "pss_supervisor", "pss_gateway", "pss_kernel", "pss_tree"), AS_INSTALLED, quick=True),
-    Group((*CELLS, "first_chunk"), quick=True),
-    Group(("cancel_sleep", "timeout_excess"), AS_INSTALLED, quick=True),
-    Group(("print_10mb", "print_10mb_received"), AS_INSTALLED, quick=True),
-    Group(("print_1mb", "print_1mb_received", "print_10k", "print_10k_received", "shell", "shell_capture")),
+    Group(("process_first_result",), ("original",), quick=2),
+    Group(("start", "start_first_result", "stop", "reset", "reset_first_result"), AS_INSTALLED, quick=2),
+    Group(("pss_host", "pss_supervisor", "pss_gateway", "pss_kernel", "pss_tree"), AS_INSTALLED, quick=1),
+    Group((*CELLS, "first_chunk"), quick=2),
+    Group(("cancel_sleep", "timeout_excess"), AS_INSTALLED, quick=2),
+    Group(("print_10mb", "print_10mb_received"), AS_INSTALLED, quick=1),
+    Group((*PLAIN_TOOL, *(f"{name}_approval" for name in PLAIN_TOOL)), ("original",), quick=1),
+    Group(("tool_import", "tool_first_call"), ("original",), quick=1, once=True),
+    Group((*CODEGEN_MANY, "codegen_many_importable"), ("original",), quick=1, once=True),
+    Group((*SDK_TOOL, *(f"{name}_approval" for name in SDK_TOOL)), ("original",), once=True),
+    Group(("tool_above_server",), ("original",), once=True),
+    Group(("server_100b", "server_1mb", "server_100b_plain", "server_1mb_plain"), (), once=True),
+    Group(("tool_60mb", "tool_60mb_received"), ("original",), once=True),
+    Group(CODEGEN_FILESYSTEM, ("original",), once=True),
+    Group(("process_first_tool_call", *PSS_TOOL), ("original",), once=True),
+    Group(("print_1mb", "print_1mb_received", "print_10k", "print_10k_received")),
+    Group(("shell", "shell_capture")),
+    Group(("shell_approval_first", "shell_approval", "shell_capture_approval"), ("original",), once=True),
     Group(("print_flushed", "print_flushed_received", "image_1mb")),
     Group(("print_20mb", "print_20mb_received", "output_kept"), AS_INSTALLED),
     Group(("print_100mb", "print_100mb_received"), ("jupyter_client",)),
@@ -48,7 +69,7 @@ class Scale:
     repeat: int  #: what the measuring programs get as `--repeat`
 
 
-FULL = Scale(rounds=3, repeat=2)
+FULL = Scale(rounds=2, repeat=3)
 QUICK = Scale(rounds=2, repeat=1)
 
 #: Median of the peer over median of ours, at least.
@@ -66,7 +87,18 @@ TARGETS: dict[tuple[str, str], float] = {
     ("cancel_sleep", "original"): 40,
     ("timeout_excess", "original"): 40,
     ("pss_tree", "original"): 4,
+    ("tool_100b_plain", "original"): 12,
+    ("tool_100b_plain_approval", "original"): 10,
+    ("tool_1mb_plain", "original"): 1.5,
+    ("tool_8_threads_plain", "original"): 5,
+    ("tool_import", "original"): 10,
+    ("codegen_many_alone", "original"): 50,
+    ("shell", "original"): 30,
+    ("shell_approval", "original"): 30,
 }
+
+#: What ours may take itself, at most.
+LIMITS: dict[str, float] = {"tool_above_server": 0.2}
 
 #: What ours has to reach exactly.
 EXACT: dict[str, float] = {
@@ -74,6 +106,8 @@ EXACT: dict[str, float] = {
     "print_10mb_received": 10_000_000,
     "print_100mb_received": 100_000_000,
     "cancel_after_execute": 1,
+    "tool_60mb_received": 60_000_000,
+    "codegen_many_importable": 200,
 }
 
 #: Ours under bubblewrap over ours without, at most.

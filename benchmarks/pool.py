@@ -8,6 +8,8 @@ from typing import Any
 
 OURS = "ours"
 BUBBLEWRAP = "bubblewrap"
+AMOUNTS = ("lines", "bytes", "tools")
+RATES = ("calls/s",)
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Series:
             return None
         if self.unit == "share":
             return statistics.mean(self.samples)
-        if self.unit in ("lines", "bytes"):
+        if self.unit in AMOUNTS:
             return min(self.samples)
         return statistics.median(self.samples)
 
@@ -60,7 +62,7 @@ class Pool:
         return next((series.unit for series in self.metrics[name].values() if series.unit), "")
 
     def is_amount(self, name: str) -> bool:
-        return self.unit(name) in ("share", "lines", "bytes")
+        return self.unit(name) in ("share", *AMOUNTS)
 
     def is_complete(self, name: str, measurer: str) -> bool:
         """Whether all output arrived that ours received; a time for lost output compares with nothing."""
@@ -72,11 +74,11 @@ class Pool:
         return series is not None and series.hangs
 
     def ratio(self, name: str, measurer: str) -> float | None:
-        """The other's value over ours, where that says how much better ours is."""
+        """The other's value over ours, or ours over the other's rate, where that says how much better ours is."""
         ours, theirs = self.value(name, OURS), self.value(name, measurer)
-        if not ours or theirs is None or self.is_amount(name) or not self.is_complete(name, measurer):
+        if not ours or not theirs or self.is_amount(name) or not self.is_complete(name, measurer):
             return None
-        return theirs / ours
+        return ours / theirs if self.unit(name) in RATES else theirs / ours
 
     def to_json(self) -> dict[str, Any]:
         """Ours under bubblewrap are metrics of their own, NAME_bubblewrap."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from plan import EXACT, PEERS, SANDBOX_COST, TARGETS
+from plan import EXACT, LIMITS, PEERS, SANDBOX_COST, TARGETS
 from pool import BUBBLEWRAP, OURS, Pool
 
 HEADINGS = {
@@ -36,12 +36,12 @@ def figure(pool: Pool, name: str, measurer: str) -> str:
 
 def table(pool: Pool) -> str:
     others = (BUBBLEWRAP, *PEERS)
-    head = [f"{'metric':24}{'unit':6}"] + [f"{heading:>12}" for heading in HEADINGS.values()] + [f"{'n':>7}  "]
+    head = [f"{'metric':30}{'unit':8}"] + [f"{heading:>12}" for heading in HEADINGS.values()] + [f"{'n':>7}  "]
     lines = ["".join(head) + "".join(f"{'/' + HEADINGS[who]:>12}" for who in others)]
     for name in pool.metrics:
         figures = [f"{figure(pool, name, who):>12}" for who in HEADINGS]
         ratios = [f"{number(pool.ratio(name, who)):>12}" for who in others]
-        lines.append(f"{name:24}{pool.unit(name):6}{''.join(figures)}{pool.samples(name, OURS):7}  {''.join(ratios)}")
+        lines.append(f"{name:30}{pool.unit(name):8}{''.join(figures)}{pool.samples(name, OURS):7}  {''.join(ratios)}")
     legend = "/peer: the peer's median over ours. > hangs, stopped after 15 s. ! output lost: nothing to compare."
     return "\n".join([*lines, legend])
 
@@ -53,6 +53,12 @@ def verdicts(pool: Pool) -> list[tuple[bool, str]]:
         ratio = pool.ratio(name, peer) if name in pool.metrics else None
         if ratio is not None:
             found.append((ratio >= least, f"{name}: {number(ratio)}x {HEADINGS[peer]}, asked for {number(least)}x"))
+    for name, most in LIMITS.items():
+        for measurer in (OURS, BUBBLEWRAP):
+            value = pool.value(name, measurer)
+            if value is not None:
+                sentence = f"{name}, {HEADINGS[measurer]}: {number(value)} {pool.unit(name)}, at most {number(most)}"
+                found.append((value <= most, sentence))
     for name, asked in EXACT.items():
         for measurer in (OURS, BUBBLEWRAP):
             value = pool.value(name, measurer)

@@ -1,7 +1,5 @@
 // Small cells in a warm kernel.
 
-#include <ipybox/approval/auto_approval.hpp>
-
 #include <ours/context.hpp>
 
 namespace bench {
@@ -33,15 +31,19 @@ void output_kept(context& context) {
     context.record("output_kept", "share", kept, "calls of print(i) that returned with their output");
 }
 
+template <bool Asks>
 void shell(context& context) {
-    auto box = context.started_executor(ipybox::auto_approval{});
+    ipybox::executor_options options;
+    options.approve_shell_cmds = Asks;
+    auto box = context.started_executor(accept, options);
+    if (Asks) context.record("shell_approval_first", "ms", {milliseconds([&] { require(box.execute("!true")); })});
     for (auto const& [name, cell] : {std::pair{"shell", "!true"}, std::pair{"shell_capture", "x = !echo hi"}}) {
         require(box.execute(cell));
         std::vector<double> samples;
-        for (int i = 0; i < 5 * context.repeat; ++i) {
+        for (int i = 0; i < 15 * context.repeat; ++i) {
             samples.push_back(milliseconds([&] { require(box.execute(cell)); }));
         }
-        context.record(name, "ms", samples, cell);
+        context.record(std::string(name) + (Asks ? "_approval" : ""), "ms", samples, cell);
     }
 }
 
@@ -50,7 +52,8 @@ void shell(context& context) {
 std::vector<measurement> cell_measurements() {
     return {{{"execute_pass", "execute_expr", "execute_print", "execute_error"}, small_cells},
             {{"output_kept"}, output_kept},
-            {{"shell", "shell_capture"}, shell}};
+            {{"shell", "shell_capture"}, shell<false>},
+            {{"shell_approval_first", "shell_approval", "shell_capture_approval"}, shell<true>}};
 }
 
 } // namespace bench

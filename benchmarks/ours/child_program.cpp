@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <stdexcept>
 #include <system_error>
 
 namespace bench {
 namespace {
+
+constexpr std::size_t pipe_size = 64 * 1024;
 
 struct pipe_ends {
     int read;
@@ -52,12 +55,29 @@ child_program::~child_program() {
     ::waitpid(pid_, nullptr, 0);
 }
 
-std::string child_program::line() const {
-    std::string text;
-    for (char c = 0; ::read(output_, &c, 1) == 1; text += c) {
-        if (c == '\n') return text;
+std::string child_program::line() {
+    std::size_t searched = 0;
+    for (;;) {
+        auto const end = read_.find('\n', searched);
+        if (end != std::string::npos) {
+            auto text = read_.substr(0, end);
+            read_.erase(0, end + 1);
+            return text;
+        }
+        searched = read_.size();
+        read_.resize(searched + pipe_size);
+        auto const count = ::read(output_, read_.data() + searched, pipe_size);
+        if (count <= 0) throw std::runtime_error("the program ended without a line");
+        read_.resize(searched + static_cast<std::size_t>(count));
     }
-    throw std::runtime_error("the program ended without a line");
+}
+
+void child_program::write(std::string_view text) {
+    while (!text.empty()) {
+        auto const count = ::write(input_, text.data(), text.size());
+        if (count < 0) throw std::system_error(errno, std::generic_category(), "write");
+        text.remove_prefix(static_cast<std::size_t>(count));
+    }
 }
 
 } // namespace bench

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace bench {
@@ -19,12 +20,16 @@ class child_program {
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
     /// Its next line of output, without the line feed. Throws when there is none.
-    [[nodiscard]] std::string line() const;
+    [[nodiscard]] std::string line();
+
+    /// Writes to its input. Throws when it takes none.
+    void write(std::string_view text);
 
   private:
     pid_t pid_ = -1;
     int input_ = -1;
     int output_ = -1;
+    std::string read_; ///< beyond the last line
 };
 
 } // namespace bench

@@ -10,7 +10,7 @@ void host_process(context& context) {
     std::vector<double> samples;
     for (int i = 0; i < 2 * context.repeat; ++i) {
         auto const begin = clock::now();
-        child_program const program(context.first_result, {context.sandbox_name});
+        child_program program(context.where.programs / "first_result", {context.sandbox_name});
         (void)program.line();
         samples.push_back(milliseconds_since(begin));
     }

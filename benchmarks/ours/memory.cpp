@@ -23,16 +23,23 @@ bool is_kernel(process_entry const& process, std::vector<process_entry> const& t
     return process.name.starts_with("python") && parent != tree.end() && parent->name.starts_with("python");
 }
 
-sizes sizes_with(context const& context, int kernels) {
-    child_program const program(context.first_result, {context.sandbox_name, std::to_string(kernels)});
-    (void)program.line();
+/// What a program and its kernels take. MCP servers do not count.
+sizes sizes_of(child_program const& program) {
     auto const tree = process_tree(program.pid());
     sizes sum;
     for (auto const& process : tree) {
+        bool const is_server = command_line(process.pid).find("_server.py") != std::string::npos;
+        if (is_server && process.pid != program.pid()) continue;
         auto& part = process.pid == program.pid() ? sum.host : is_kernel(process, tree) ? sum.kernel : sum.supervisor;
         part += pss(process.pid);
     }
     return sum;
+}
+
+sizes sizes_with(context const& context, int kernels) {
+    child_program program(context.where.programs / "first_result", {context.sandbox_name, std::to_string(kernels)});
+    (void)program.line();
+    return sizes_of(program);
 }
 
 void one_kernel(context& context) {
@@ -57,11 +64,35 @@ void many_kernels(context& context) {
     }
 }
 
+void one_tool_call(context& context) {
+    std::vector<double> elapsed, host, supervisor, kernel, tree;
+    for (int i = 0; i < context.repeat; ++i) {
+        auto arguments = context.server_command("plain_echo_server.py");
+        arguments.insert(arguments.begin(), context.sandbox_name);
+        auto const begin = clock::now();
+        child_program program(context.where.programs / "first_tool_call", std::move(arguments));
+        (void)program.line();
+        elapsed.push_back(milliseconds_since(begin));
+        auto const found = sizes_of(program);
+        host.push_back(found.host);
+        supervisor.push_back(found.supervisor);
+        kernel.push_back(found.kernel);
+        tree.push_back(found.tree());
+    }
+    context.record("process_first_tool_call", "ms", elapsed, "process start -> package generated, imported and called");
+    context.record("pss_tool_host", "MB", host, "after a tool call");
+    context.record("pss_tool_supervisor", "MB", supervisor);
+    context.record("pss_tool_kernel", "MB", kernel);
+    context.record("pss_tool_tree", "MB", tree, "without the MCP server");
+}
+
 } // namespace
 
 std::vector<measurement> memory_measurements() {
     return {{{"pss_host", "pss_supervisor", "pss_kernel", "pss_tree"}, one_kernel},
-            {{"pss_per_kernel_1", "pss_per_kernel_10", "pss_per_kernel_50"}, many_kernels}};
+            {{"pss_per_kernel_1", "pss_per_kernel_10", "pss_per_kernel_50"}, many_kernels},
+            {{"process_first_tool_call", "pss_tool_host", "pss_tool_supervisor", "pss_tool_kernel", "pss_tool_tree"},
+             one_tool_call}};
 }
 
 } // namespace bench

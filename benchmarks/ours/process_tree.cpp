@@ -50,6 +50,13 @@ std::vector<process_entry> process_tree(pid_t root) {
     return tree;
 }
 
+std::string command_line(pid_t pid) {
+    std::ifstream file(proc(pid) / "cmdline");
+    std::string text{std::istreambuf_iterator<char>(file), {}};
+    std::ranges::replace(text, '\0', ' ');
+    return text;
+}
+
 double pss(pid_t pid) {
     std::ifstream file(proc(pid) / "smaps_rollup");
     for (std::string word; file >> word;) {

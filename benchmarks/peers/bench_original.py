@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import fnmatch
 import importlib.metadata
 import itertools
 import json
@@ -20,14 +19,15 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import original_tools
+from measurement import MEASUREMENTS, Context, Metric, capped, measures, milliseconds
+
 HERE = Path(__file__).resolve().parent
-CAP = 15.0  # seconds after which a call counts as hanging
 SETTLE = 0.05  # seconds; execute() leaves work behind that would make the cancel() of the next call a no-op
 CALM = 4.0  # seconds; longer than the window of the gateway's output limits
 ENVIRONMENT = ["ipybox", "mcpygen", "mcp", "ipykernel", "ipython", "jupyter_client", "jupyter_kernel_gateway"]
@@ -66,76 +66,6 @@ while True:
     except KeyboardInterrupt:
         pass
 """
-
-
-@dataclass
-class Metric:
-    unit: str
-    samples: list[float]
-    note: str = ""
-
-
-@dataclass
-class Context:
-    """What a measurement needs to know, and where it leaves its figures."""
-
-    repeat: int
-    nodelay: bool
-    kernel_env: dict[str, str]
-    patterns: list[str]
-    metrics: dict[str, Metric] = field(default_factory=dict)
-
-    def record(self, name: str, unit: str, samples: list[float], note: str = "") -> None:
-        self.metrics[name] = Metric(unit, samples, note)
-
-    def wants(self, name: str) -> bool:
-        return any(fnmatch.fnmatch(name, pattern) for pattern in self.patterns)
-
-    def new_executor(self, **options: Any):
-        from ipybox import CodeExecutor
-
-        return CodeExecutor(kernel_env=self.kernel_env, **options)
-
-    @asynccontextmanager
-    async def executor(self, **options: Any) -> AsyncIterator[Any]:
-        executor = self.new_executor(**options)
-        await executor.start()
-        try:
-            yield executor
-        finally:
-            await asyncio.wait({asyncio.create_task(executor.stop())}, timeout=CAP)
-
-
-Measurement = Callable[[Context], Awaitable[None]]
-MEASUREMENTS: list[tuple[tuple[str, ...], Measurement]] = []
-
-
-def measures(*names: str) -> Callable[[Measurement], Measurement]:
-    def register(measurement: Measurement) -> Measurement:
-        MEASUREMENTS.append((names, measurement))
-        return measurement
-
-    return register
-
-
-async def milliseconds(action: Callable[..., Awaitable[Any]], *arguments: Any) -> float:
-    begin = time.perf_counter()
-    await action(*arguments)
-    return 1000 * (time.perf_counter() - begin)
-
-
-async def capped(awaitable: Awaitable[Any]) -> tuple[float, str]:
-    """Waits for an outcome: milliseconds, and `ok`, `hangs` or the error. What hangs is cancelled."""
-    task = asyncio.ensure_future(awaitable)
-    begin = time.perf_counter()
-    await asyncio.wait({task}, timeout=CAP)
-    elapsed = 1000 * (time.perf_counter() - begin)
-    if not task.done():
-        task.cancel()
-        await asyncio.wait({task}, timeout=CAP)
-        return elapsed, "hangs"
-    error = task.exception()
-    return elapsed, "ok" if error is None else f"{type(error).__name__}: {str(error).splitlines()[0][:120]}"
 
 
 def child(context: Context, probe: str) -> dict[str, float]:
@@ -180,6 +110,15 @@ async def reset(context: Context) -> None:
             firsts.append(resets[-1] + await milliseconds(executor.execute, "1+1"))
         context.record("reset", "ms", resets)
         context.record("reset_first_result", "ms", firsts, "reset + first 1+1")
+
+
+@measures("process_first_tool_call", "pss_tool_host", "pss_tool_gateway", "pss_tool_kernel", "pss_tool_tree")
+async def memory_after_tool_call(context: Context) -> None:
+    runs = [child(context, "tool_call") for _ in range(max(1, context.repeat // 2))]
+    note = "process start -> package generated, imported and called"
+    context.record("process_first_tool_call", "ms", [run["elapsed"] - run["sizing"] for run in runs], note)
+    for name in ["host", "gateway", "kernel", "tree"]:
+        context.record(f"pss_tool_{name}", "MB", [run[name] for run in runs], "without the MCP server")
 
 
 @measures("pss_host", "pss_gateway", "pss_kernel", "pss_tree")
@@ -316,11 +255,23 @@ async def print_20mb(context: Context) -> None:
 
 @measures("shell", "shell_capture")
 async def shell(context: Context) -> None:
-    async with context.executor(approve_shell_cmds=False) as executor:
+    await shell_cells(context, "", approve_shell_cmds=False)
+
+
+@measures("shell_approval_first", "shell_approval", "shell_capture_approval")
+async def shell_with_approval(context: Context) -> None:
+    await shell_cells(context, "_approval", approve_shell_cmds=True)
+
+
+async def shell_cells(context: Context, suffix: str, **options: Any) -> None:
+    async with context.executor(**options) as executor:
+        first = await milliseconds(executor.execute, "!true")
         for name, cell in {"shell": "!true", "shell_capture": "x = !echo hi"}.items():
             await executor.execute(cell)
-            samples = [await milliseconds(executor.execute, cell) for _ in range(3 * context.repeat)]
-            context.record(name, "ms", samples, cell)
+            samples = [await milliseconds(executor.execute, cell) for _ in range(5 * context.repeat)]
+            context.record(name + suffix, "ms", samples, cell)
+    if suffix:
+        context.record("shell_approval_first", "ms", [first], "the first one of a kernel")
 
 
 # --- interruption --------------------------------------------------------------------------------------------------
@@ -445,23 +396,38 @@ async def probe_first_result(context: Context) -> None:
 
 
 async def probe_memory(context: Context) -> None:
-    import psutil
-
     async with context.executor() as executor:
         await executor.execute("1+1")
-        host = psutil.Process()
-        sizes = {"host": pss(host), "gateway": 0.0, "kernel": 0.0}
-        for process in host.children(recursive=True):
-            role = "kernel" if "ipykernel_launcher" in process.cmdline() else "gateway"
-            sizes[role] += pss(process)
-        print(json.dumps(sizes | {"tree": sum(sizes.values())}), flush=True)
+        print(json.dumps(sizes()), flush=True)
+
+
+async def probe_tool_call(context: Context) -> None:
+    async with context.executor() as executor:
+        await original_tools.generate("echo", original_tools.python_server("plain_echo_server.py"))
+        await executor.execute("from mcptools.echo import echo\necho.run(echo.Params(text='hi'))")
+        called = time.perf_counter()
+        report = sizes()
+        print(json.dumps(report | {"sizing": 1000 * (time.perf_counter() - called)}), flush=True)
+
+
+def sizes() -> dict[str, float]:
+    """Proportional set sizes of this process and those below it, in MB. MCP servers do not count."""
+    import psutil
+
+    host = psutil.Process()
+    found = {"host": pss(host), "gateway": 0.0, "kernel": 0.0}
+    for process in host.children(recursive=True):
+        command = " ".join(process.cmdline())
+        if "_server.py" not in command:
+            found["kernel" if "ipykernel_launcher" in command else "gateway"] += pss(process)
+    return found | {"tree": sum(found.values())}
 
 
 def pss(process: Any) -> float:
     return process.memory_full_info().pss / 1e6
 
 
-PROBES = {"first_result": probe_first_result, "memory": probe_memory}
+PROBES = {"first_result": probe_first_result, "memory": probe_memory, "tool_call": probe_tool_call}
 
 
 # --- command line --------------------------------------------------------------------------------------------------
@@ -503,6 +469,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--only", default="*", metavar="NAME,...", help="metrics to measure; wildcards allowed")
     parser.add_argument("--nodelay", action="store_true", help="force TCP_NODELAY on the gateway's connections")
+    parser.add_argument("--filesystem-server", type=Path, metavar="FILE", help="script of that MCP server")
     parser.add_argument("--list", action="store_true", help="list the metrics and stop")
     parser.add_argument("--probe", choices=PROBES, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -519,7 +486,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         kernel_env = nodelay_environment(Path(folder, "nodelay")) if options.nodelay else {}
-        context = Context(options.repeat, options.nodelay, kernel_env, options.only.split(","))
+        context = Context(
+            options.repeat, options.nodelay, kernel_env, options.filesystem_server, options.only.split(",")
+        )
         if options.probe:
             asyncio.run(PROBES[options.probe](context))
             return

@@ -1,0 +1,111 @@
+// Calls of MCP tools, timed in the kernel.
+
+#include <ipybox/codegen/write_package.hpp>
+
+#include <ours/bare_server.hpp>
+#include <ours/context.hpp>
+
+#include <algorithm>
+
+namespace bench {
+namespace {
+
+constexpr char const* sdk = "echo_server.py";
+constexpr char const* plain = "plain_echo_server.py";
+
+/// An executor that has called nothing yet, and a package `mcptools.echo` for it.
+ipybox::executor echo_executor(context const& context, std::string const& server, bool asks) {
+    ipybox::executor_options options;
+    options.approve_tool_calls = asks;
+    auto box = context.new_executor(accept, options);
+    require(box.register_mcp_server("echo", context.server(server)));
+    require(box.generate_mcp_sources("echo", "mcptools"));
+    require(box.start());
+    return box;
+}
+
+std::string calls(int size, int count) {
+    return "keep([call(" + std::to_string(size) + ") for _ in range(" + std::to_string(count) + ")])";
+}
+
+double median(std::vector<double> samples) {
+    std::ranges::sort(samples);
+    return samples[samples.size() / 2];
+}
+
+template <bool Plain, bool Asks>
+void tool_calls(context& context) {
+    auto const suffix = std::string(Plain ? "_plain" : "") + (Asks ? "_approval" : "");
+    auto const note = Asks ? "each accepted by a callback" : "no approval";
+    auto box = echo_executor(context, Plain ? plain : sdk, Asks);
+    require(box.execute(context.cell("tool_calls.py")));
+    auto const measure = [&](std::string const& name, std::string const& unit, std::string const& cell) {
+        if (context.wants(name + suffix)) context.record(name + suffix, unit, samples_of(box, cell), note);
+    };
+    measure("tool_100b", "ms", calls(100, 500 * context.repeat));
+    measure("tool_1mb", "ms", calls(1'000'000, 20 * context.repeat));
+    auto const bursts = std::to_string(5 * context.repeat);
+    measure("tool_8_threads", "calls/s", "keep([burst(200) for _ in range(" + bursts + ")])");
+}
+
+void first_calls(context& context) {
+    std::vector<double> imported, called;
+    for (int i = 0; i < 3 * context.repeat; ++i) {
+        auto box = context.new_executor(accept);
+        require(box.register_mcp_server("echo", context.server(plain)));
+        require(box.generate_mcp_sources("echo", "mcptools"));
+        require(box.reset()); // servers start anew
+        auto const samples = samples_of(box, context.cell("tool_import.py"));
+        imported.push_back(samples.at(0));
+        called.push_back(samples.at(1));
+    }
+    context.record("tool_import", "ms", imported, "import of a generated module in a fresh kernel");
+    context.record("tool_first_call", "ms", called, "starts the MCP server");
+}
+
+/// Ours less the server's own time. They take turns, so that both meet the same phases of the machine.
+void above_server(context& context) {
+    auto box = echo_executor(context, sdk, false);
+    require(box.execute(context.cell("tool_calls.py")));
+    bare_server bare(context.server_command(sdk));
+    std::vector<double> above;
+    for (int i = 0; i < 15 * context.repeat; ++i) {
+        auto const own = median(bare.calls(100, 30));
+        above.push_back(median(samples_of(box, calls(100, 30))) - own);
+    }
+    context.record("tool_above_server", "ms", above, "tool_100b less the time of the server itself");
+}
+
+void bare_servers(context& context) {
+    for (auto const& [suffix, file] : {std::pair{"", sdk}, std::pair{"_plain", plain}}) {
+        bare_server bare(context.server_command(file));
+        auto const note = std::string(file) + " behind nothing but its pipes";
+        context.record(std::string("server_100b") + suffix, "ms", bare.calls(100, 100 * context.repeat), note);
+        context.record(std::string("server_1mb") + suffix, "ms", bare.calls(1'000'000, 10 * context.repeat), note);
+    }
+}
+
+void large_call(context& context) {
+    auto const size = 60'000'000;
+    auto box = echo_executor(context, plain, true);
+    require(box.execute(context.cell("tool_calls.py")));
+    auto const times = samples_of(box, calls(size, context.repeat));
+    context.record("tool_60mb", "ms", times, "with approval");
+    context.record("tool_60mb_received", "bytes", std::vector<double>(times.size(), size), "checked in the kernel");
+}
+
+} // namespace
+
+std::vector<measurement> tool_measurements() {
+    return {{{"tool_import", "tool_first_call"}, first_calls},
+            {{"tool_100b", "tool_1mb", "tool_8_threads"}, tool_calls<false, false>},
+            {{"tool_100b_approval", "tool_1mb_approval", "tool_8_threads_approval"}, tool_calls<false, true>},
+            {{"tool_100b_plain", "tool_1mb_plain", "tool_8_threads_plain"}, tool_calls<true, false>},
+            {{"tool_100b_plain_approval", "tool_1mb_plain_approval", "tool_8_threads_plain_approval"},
+             tool_calls<true, true>},
+            {{"tool_above_server"}, above_server},
+            {{"server_100b", "server_1mb", "server_100b_plain", "server_1mb_plain"}, bare_servers},
+            {{"tool_60mb", "tool_60mb_received"}, large_call}};
+}
+
+} // namespace bench
