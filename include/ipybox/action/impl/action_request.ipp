@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/action/action_request.hpp>
+#include <ipybox/mcp/json_cursor.hpp>
 
 #include <string_view>
 #include <utility>
@@ -121,7 +122,7 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
     action_request request;
     if (op == "call") {
         bool const too_large = frame.body.size() > largest_arguments;
-        auto arguments = too_large ? nlohmann::json() : nlohmann::json::parse(frame.body, nullptr, false);
+        auto arguments = too_large ? nlohmann::json() : mcp::read_json(frame.body).value_or(nullptr);
         if (!arguments.is_object()) head.complain("the body", too_large ? "at most 64 MiB" : "a JSON object");
         size += memory_of(arguments);
         request = tool_call{*id,
