@@ -1,8 +1,11 @@
 #include <ipybox/os/process.hpp>
 
+#include <asio/use_future.hpp>
+
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -54,6 +57,14 @@ bool ended(int pid) {
     auto const name_end = text.rfind(')');
     return name_end == std::string::npos || text.substr(name_end + 2, 1) == "Z";
 }
+
+/// A supervisor in it never becomes ready.
+struct mute_sandbox {
+    [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const {
+        spec.argv = {"/bin/sleep", "60"};
+        return spec;
+    }
+};
 
 template <class Condition>
 bool within_bound(std::chrono::milliseconds bound, Condition condition) {
@@ -108,6 +119,32 @@ TEST_CASE("200 resets", "[kernel]") {
     }
     CHECK(entries("/proc/self/fd") == descriptors);
     CHECK(descendants().size() == 2); // the supervisor and one kernel
+}
+
+TEMPLATE_TEST_CASE("stop does not wait for a kernel that is still to come", "[kernel]", socketpair_transport,
+                   zmq_transport) {
+    kernel_box<TestType, mute_sandbox> box;
+    auto const before = std::chrono::steady_clock::now();
+    auto waiting = box->async_execute("1", {}, asio::use_future);
+    REQUIRE(box->stop());
+    CHECK(waiting.get().error() == errc::not_running);
+    CHECK(std::chrono::steady_clock::now() - before < 10s);
+}
+
+TEST_CASE("the destructor does not wait for a kernel that is still to come", "[kernel]") {
+    scratch_dir dir;
+    runtime const shared{{.working_dir = dir.path(), .python = python()}, mute_sandbox{}};
+    for (bool const under_way : {false, true}) {
+        std::future<result<void>> waiting;
+        auto const before = std::chrono::steady_clock::now();
+        {
+            executor box{options_in(dir.path()), {}, shared};
+            waiting = box.async_start(asio::use_future);
+            if (under_way) std::this_thread::sleep_for(50ms);
+        }
+        CHECK(waiting.get().error() == errc::not_running);
+        CHECK(std::chrono::steady_clock::now() - before < 10s);
+    }
 }
 
 TEST_CASE("an idle executor, its supervisor and its kernel sleep", "[kernel]") {

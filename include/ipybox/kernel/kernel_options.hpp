@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct kernel_launch {
     std::shared_ptr<os::unique_fd const> action_socket = nullptr;
 
     kernel_guard guard = kernel_guard::none;
+
+    /// A stop request, from any thread, ends the start with errc::not_running.
+    std::stop_token stop = {};
 };
 
 /// A program that is run in a kernel's name, by the supervisor.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -99,8 +100,8 @@ class supervisor {
 
     /// Starts the process, if that has not happened, and waits until it is ready.
     /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable, kernel_start_failed,
-    /// kernel_unresponsive — not within the bound
-    asio::awaitable<result<supervisor_info>> ready(std::chrono::milliseconds bound);
+    /// kernel_unresponsive — not within the bound; not_running — it was to stop waiting
+    asio::awaitable<result<supervisor_info>> ready(std::chrono::milliseconds bound, std::stop_token stop = {});
 
     /// Forks a kernel that talks over `stream`. Within `launch.start_bound`. \par Errors errc::guard_unavailable — the system does not have what its guard needs
     asio::awaitable<result<supervised_process>> fork(kernel_launch launch, os::unique_fd stream);

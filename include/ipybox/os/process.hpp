@@ -39,8 +39,8 @@ class process {
     /// Readable once the process has ended.
     [[nodiscard]] int descriptor() const noexcept { return pidfd_.get(); }
 
-    /// Waits for the end and reaps; none when the bound passed first.
-    [[nodiscard]] std::optional<exit_status> wait(std::chrono::milliseconds bound) noexcept;
+    /// Waits for the end and reaps; none when the bound passed first, or `or_readable` has something to read.
+    [[nodiscard]] std::optional<exit_status> wait(std::chrono::milliseconds bound, int or_readable = -1) noexcept;
 
     void signal(int number) const noexcept;
 

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <variant>
 
@@ -127,6 +128,7 @@ class session : public std::enable_shared_from_this<session> {
     asio::awaitable<result<kernel_freshness>> ensure_kernel();
     asio::awaitable<result<void>> start_kernel();
     asio::awaitable<result<void>> start_link();
+    void abandon_start();
     asio::awaitable<void> stop_kernel();
     asio::awaitable<bool> replace_kernel();
     asio::awaitable<void> end_kernel();
@@ -158,12 +160,15 @@ class session : public std::enable_shared_from_this<session> {
     std::mutex supervisor_mutex_; ///< `close` ends the supervisor from another thread
     std::shared_ptr<supervisor> supervisor_;
     bool closed_ = false;
+    std::stop_source close_; ///< ends what blocks the session's thread
 
     std::atomic<kernel_state> state_ = kernel_state::stopped;
     bool stopped_by_request_ = false;
     std::optional<error> death_; ///< why the kernel is dead
     bool closing_ = false;
     bool serving_ = false;
+    bool starting_ = false;
+    bool start_abandoned_ = false;
 
     std::deque<request> requests_;
     std::shared_ptr<execution> current_;

@@ -30,6 +30,7 @@ class socketpair_transport {
   private:
     struct connection;
     std::shared_ptr<connection> connection_;
+    std::stop_source starting_; ///< ends the latest start
 };
 
 static_assert(transport<socketpair_transport>);

@@ -6,7 +6,9 @@
 #include <asio/post.hpp>
 
 #include <chrono>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace {
@@ -21,7 +23,7 @@ struct fixture {
     int calls = 0;
     int late_calls = 0;
 
-    std::shared_ptr<bounded> make(std::chrono::milliseconds bound) {
+    std::shared_ptr<bounded> make(std::chrono::milliseconds bound, std::stop_token unwanted = {}) {
         auto const done = [this](result<std::string> r) {
             got = r ? *r : r.error().text();
             ++calls;
@@ -30,7 +32,7 @@ struct fixture {
             ++late_calls;
             return error(errc::kernel_unresponsive, "late");
         };
-        return bounded::make(context.get_executor(), bound, {done, context.get_executor()}, late);
+        return bounded::make(context.get_executor(), bound, {done, context.get_executor()}, late, std::move(unwanted));
     }
 };
 
@@ -47,6 +49,25 @@ TEST_CASE_METHOD(fixture, "bounded_completion: an answer in time ends the wait")
     context.run(); // returns: no timer is left
     CHECK(got == "value");
     CHECK(calls == 1);
+    CHECK(late_calls == 0);
+}
+
+TEST_CASE_METHOD(fixture, "bounded_completion: nobody wants the answer any more") {
+    std::stop_source before;
+    before.request_stop();
+    auto const never = make(std::chrono::hours(1), before.get_token());
+    context.run();
+    CHECK(never->answered());
+    CHECK(calls == 1);
+
+    std::stop_source meanwhile;
+    auto const done = make(std::chrono::hours(1), meanwhile.get_token());
+    std::thread other([&] { meanwhile.request_stop(); });
+    context.restart();
+    context.run();
+    other.join();
+    CHECK(done->answered());
+    CHECK(calls == 2);
     CHECK(late_calls == 0);
 }
 

@@ -3,6 +3,8 @@
 
 #include <chrono>
 #include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -201,6 +203,20 @@ TEST_CASE_METHOD(scripted_box, "session: a start that fails says why, and the ne
     CHECK(r.error().text() == "no kernel today");
     CHECK((*this)->state() == kernel_state::stopped);
     CHECK(run("a") == "fine");
+}
+
+TEST_CASE_METHOD(scripted_box, "session: the destructor does not wait for a script that stands for an interpreter") {
+    auto const script = dir() / "python";
+    auto const asked = dir() / "asked";
+    std::ofstream(script) << "#!/bin/sh\ntouch " << asked.string() << "\nexec sleep 60\n";
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    adapt([&](executor_options& o) { o.python = script; });
+    auto waiting = begin("a");
+    REQUIRE(eventually([&] { return std::filesystem::exists(asked); }));
+    auto const before = std::chrono::steady_clock::now();
+    drop();
+    CHECK(std::chrono::steady_clock::now() - before < std::chrono::seconds(5));
+    CHECK(got(std::move(waiting)).error() == errc::not_running);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: a supervisor that has died is replaced without a word") {

@@ -4,6 +4,7 @@
 #include <ipybox/os/process.hpp>
 
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -23,7 +24,8 @@ inline bool is_script(std::filesystem::path const& file) {
 }
 
 /// Asks a script in front of an interpreter which one it runs.
-inline result<std::filesystem::path> interpreter_behind(std::filesystem::path const& script) {
+inline result<std::filesystem::path> interpreter_behind(std::filesystem::path const& script,
+                                                        std::stop_token const& stop) {
     auto const unusable = [&script](std::string why) {
         return failure(errc::python_not_found,
                        script.string() + " does not run a Python interpreter: " + std::move(why));
@@ -43,7 +45,10 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
     auto process = os::start_process(spec, {{1, theirs.get()}});
     if (!process) return unusable(process.error().text());
     theirs.reset();
-    auto const status = process->wait(std::chrono::seconds(10));
+    os::unique_fd const stopped(::eventfd(0, EFD_CLOEXEC));
+    std::stop_callback const wake(stop, [&stopped] { (void)::eventfd_write(stopped.get(), 1); });
+    auto const status = process->wait(std::chrono::seconds(10), stopped.get());
+    if (stop.stop_requested()) return failure(errc::not_running);
     if (!status) return unusable("it does not answer");
     if (status->code != 0) return unusable("it ends with " + to_string(*status));
     char path[4096];
@@ -54,14 +59,15 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
     return std::filesystem::path(found);
 }
 
-inline result<std::filesystem::path> usable(std::filesystem::path const& python) {
-    return is_script(python) ? interpreter_behind(python) : result<std::filesystem::path>(python);
+inline result<std::filesystem::path> usable(std::filesystem::path const& python, std::stop_token const& stop) {
+    return is_script(python) ? interpreter_behind(python, stop) : result<std::filesystem::path>(python);
 }
 
 /// The interpreter that somebody named.
-inline result<std::filesystem::path> named_python(std::filesystem::path const& wanted, std::string const& who) {
+inline result<std::filesystem::path> named_python(std::filesystem::path const& wanted, std::string const& who,
+                                                  std::stop_token const& stop) {
     auto const found = os::find_program(wanted.string());
-    if (!found.empty()) return usable(found);
+    if (!found.empty()) return usable(found, stop);
     return failure(errc::python_not_found, who + " names " + wanted.string() + ", which is no program that can be run");
 }
 
@@ -71,22 +77,22 @@ inline std::filesystem::path python_in(std::filesystem::path const& environment)
 
 } // namespace detail
 
-IPYBOX_DECL result<std::filesystem::path> find_python(std::filesystem::path const& wanted) {
-    if (!wanted.empty()) return detail::named_python(wanted, "the option `python`");
+IPYBOX_DECL result<std::filesystem::path> find_python(std::filesystem::path const& wanted, std::stop_token stop) {
+    if (!wanted.empty()) return detail::named_python(wanted, "the option `python`", stop);
     if (char const* named = std::getenv("IPYBOX_PYTHON"); named && *named)
-        return detail::named_python(named, "IPYBOX_PYTHON");
+        return detail::named_python(named, "IPYBOX_PYTHON", stop);
     if (char const* active = std::getenv("VIRTUAL_ENV"); active && *active)
-        return detail::named_python(detail::python_in(active), "VIRTUAL_ENV");
+        return detail::named_python(detail::python_in(active), "VIRTUAL_ENV", stop);
 
     std::error_code ignored;
     auto folder = std::filesystem::current_path(ignored);
     for (; !folder.empty(); folder = folder.parent_path()) {
         auto const python = os::find_program(detail::python_in(folder / ".venv").string());
-        if (!python.empty()) return detail::usable(python);
+        if (!python.empty()) return detail::usable(python, stop);
         if (folder == folder.root_path()) break;
     }
     auto const python = os::find_program("python3");
-    if (!python.empty()) return detail::usable(python);
+    if (!python.empty()) return detail::usable(python, stop);
     return failure(errc::python_not_found, "no Python interpreter: neither the option `python`, IPYBOX_PYTHON nor "
                                            "VIRTUAL_ENV names one, there is no .venv in or above the "
                                            "current directory, and no python3 on PATH");

@@ -46,7 +46,7 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(
     descriptors.push_back(std::move(standard_output));
     descriptors.push_back(std::move(standard_error));
     auto const start = [&](detail::completion<result<supervised_process>> done) {
-        state->core->start_process(std::move(request), std::move(descriptors), std::chrono::seconds(10),
+        state->core->start_process(std::move(request), std::move(descriptors), std::chrono::seconds(10), {},
                                    std::move(done));
     };
     auto started = co_await detail::suspend<result<supervised_process>>(start);
@@ -61,10 +61,11 @@ IPYBOX_DECL supervisor::~supervisor() { core_->end(); }
 
 IPYBOX_DECL void supervisor::end() { core_->end(); }
 
-IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chrono::milliseconds bound) {
+IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chrono::milliseconds bound,
+                                                                       std::stop_token stop) {
     auto const core = core_;
-    auto const wait = [core, bound](detail::completion<result<supervisor_info>> done) {
-        core->when_ready(bound, std::move(done));
+    auto const wait = [&](detail::completion<result<supervisor_info>> done) {
+        core->when_ready(bound, std::move(stop), std::move(done));
     };
     co_return co_await detail::suspend<result<supervisor_info>>(wait);
 }
@@ -79,9 +80,9 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_
     std::vector<os::unique_fd> descriptors;
     descriptors.push_back(std::move(stream));
     if (launch.action_socket) descriptors.emplace_back(::fcntl(launch.action_socket->get(), F_DUPFD_CLOEXEC, 0));
-    auto const bound = launch.start_bound;
     auto const start = [&](detail::completion<result<supervised_process>> done) {
-        core->start_process(std::move(request), std::move(descriptors), bound, std::move(done));
+        core->start_process(std::move(request), std::move(descriptors), launch.start_bound, launch.stop,
+                            std::move(done));
     };
     co_return co_await detail::suspend<result<supervised_process>>(start);
 }
@@ -90,9 +91,8 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::v
                                                                           kernel_launch launch) {
     auto const core = core_;
     detail::json request = {{"op", "spawn"}, {"argv", argv}, {"env", launch.env}, {"cwd", launch.working_dir.string()}};
-    auto const bound = launch.start_bound;
     auto const start = [&](detail::completion<result<supervised_process>> done) {
-        core->start_process(std::move(request), {}, bound, std::move(done));
+        core->start_process(std::move(request), {}, launch.start_bound, launch.stop, std::move(done));
     };
     co_return co_await detail::suspend<result<supervised_process>>(start);
 }

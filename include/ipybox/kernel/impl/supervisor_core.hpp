@@ -51,9 +51,9 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     supervisor_core(asio::any_io_executor executor, supervisor_options options);
     ~supervisor_core();
 
-    void when_ready(std::chrono::milliseconds bound, completion<result<supervisor_info>> done);
+    void when_ready(std::chrono::milliseconds bound, std::stop_token stop, completion<result<supervisor_info>> done);
     void start_process(json message, std::vector<os::unique_fd> descriptors, std::chrono::milliseconds bound,
-                       completion<result<supervised_process>> done);
+                       std::stop_token stop, completion<result<supervised_process>> done);
     void signal(int pid, int number, completion<result<void>> done);
     void wait_for(std::shared_ptr<supervised_state::watch> ending, completion<exit_status> done);
 
@@ -82,7 +82,8 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     };
 
     template <class T>
-    std::shared_ptr<bounded_completion<T>> bounded(std::chrono::milliseconds bound, completion<result<T>> done);
+    std::shared_ptr<bounded_completion<T>> bounded(std::chrono::milliseconds bound, completion<result<T>> done,
+                                                   std::stop_token stop = {});
 
     void ensure_started();
     result<launched> launch();

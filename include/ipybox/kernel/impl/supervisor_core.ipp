@@ -67,22 +67,23 @@ IPYBOX_DECL supervisor_core::~supervisor_core() {
     if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
 }
 
-IPYBOX_DECL void supervisor_core::when_ready(std::chrono::milliseconds bound,
+IPYBOX_DECL void supervisor_core::when_ready(std::chrono::milliseconds bound, std::stop_token stop,
                                              completion<result<supervisor_info>> done) {
-    asio::dispatch(executor_, [self = shared_from_this(), bound, done = std::move(done)]() mutable {
-        self->ensure_started();
-        if (self->failure_) return done(failure(*self->failure_));
-        if (self->info_) return done(*self->info_);
-        self->ready_waiters_.push_back(self->bounded(bound, std::move(done)));
-    });
+    asio::dispatch(executor_,
+                   [self = shared_from_this(), bound, stop = std::move(stop), done = std::move(done)]() mutable {
+                       self->ensure_started();
+                       if (self->failure_) return done(failure(*self->failure_));
+                       if (self->info_) return done(*self->info_);
+                       self->ready_waiters_.push_back(self->bounded(bound, std::move(done), std::move(stop)));
+                   });
 }
 
 IPYBOX_DECL void supervisor_core::start_process(json message, std::vector<os::unique_fd> descriptors,
-                                                std::chrono::milliseconds bound,
+                                                std::chrono::milliseconds bound, std::stop_token stop,
                                                 completion<result<supervised_process>> done) {
     asio::dispatch(executor_, [self = shared_from_this(), message = std::move(message), fds = std::move(descriptors),
-                               bound, done = std::move(done)]() mutable {
-        auto answer = self->bounded(bound, std::move(done));
+                               bound, stop = std::move(stop), done = std::move(done)]() mutable {
+        auto answer = self->bounded(bound, std::move(done), std::move(stop));
         self->request(std::move(message), std::move(fds), [weak = self->weak_from_this(), answer](result<json> reply) {
             auto const core = weak.lock();
             if (!reply) return (*answer)(failure(reply));
@@ -147,14 +148,14 @@ IPYBOX_DECL std::string supervisor_core::diagnostics() const {
 
 template <class T>
 std::shared_ptr<bounded_completion<T>> supervisor_core::bounded(std::chrono::milliseconds bound,
-                                                                completion<result<T>> done) {
+                                                                completion<result<T>> done, std::stop_token stop) {
     auto const late = [weak = weak_from_this(), bound] {
         auto text = "the supervisor did not answer within " + std::to_string(bound.count()) + " ms";
         auto const self = weak.lock();
         if (auto const said = self ? self->diagnostics() : std::string(); !said.empty()) text += "; it said:\n" + said;
         return error(errc::kernel_unresponsive, std::move(text));
     };
-    return bounded_completion<T>::make(executor_, bound, std::move(done), late);
+    return bounded_completion<T>::make(executor_, bound, std::move(done), late, std::move(stop));
 }
 
 IPYBOX_DECL void supervisor_core::ensure_started() {

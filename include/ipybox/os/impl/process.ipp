@@ -147,15 +147,15 @@ IPYBOX_DECL process::~process() {
     (void)wait(std::chrono::seconds(1));
 }
 
-IPYBOX_DECL std::optional<exit_status> process::wait(std::chrono::milliseconds bound) noexcept {
+IPYBOX_DECL std::optional<exit_status> process::wait(std::chrono::milliseconds bound, int or_readable) noexcept {
     if (status_ || !pidfd_) return status_;
     auto const deadline = std::chrono::steady_clock::now() + bound;
     for (;;) {
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-        pollfd ended{pidfd_.get(), POLLIN, 0};
-        int const ready = ::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        pollfd watched[] = {{pidfd_.get(), POLLIN, 0}, {or_readable, POLLIN, 0}};
+        int const ready = ::poll(watched, 2, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
         if (ready < 0 && errno == EINTR) continue;
-        if (ready <= 0) return std::nullopt;
+        if (ready <= 0 || watched[0].revents == 0) return std::nullopt;
         break;
     }
     siginfo_t info{};

@@ -63,8 +63,10 @@ IPYBOX_DECL void session::submit(request r) {
             if (auto* c = std::get_if<control_request>(&r)) return c->done(failure(errc::not_running));
             return self.deliver(*std::get<std::shared_ptr<execution>>(r), failure(errc::not_running));
         }
-        if (auto* c = std::get_if<control_request>(&r); c && c->what != order::start)
+        auto const* c = std::get_if<control_request>(&r);
+        if (c && c->what != order::start)
             self.unwant_all({c->what == order::reset ? errc::cancelled : errc::not_running, true});
+        if (c && c->what == order::stop) self.abandon_start();
         self.requests_.push_back(std::move(r));
         self.ensure_served();
     });
@@ -148,9 +150,11 @@ IPYBOX_DECL void session::give(grant what) {
 }
 
 IPYBOX_DECL void session::close() {
+    close_.request_stop();
     on_home([](session& self) {
         self.closing_ = true;
         self.unwant_all({errc::not_running, true});
+        self.abandon_start();
         self.ensure_served();
     });
     std::shared_ptr<supervisor> own;
@@ -287,14 +291,26 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
     if (!owner) co_return failure(owner);
     auto prepared = launch_with_actions();
     if (!prepared) co_return failure(prepared);
+    starting_ = true;
+    start_abandoned_ = false;
     auto started = co_await link_->start(*owner, std::move(*prepared));
-    if (started) {
+    starting_ = false;
+    if (started && !start_abandoned_) {
         actions_->serve(link_->kernel());
         co_return result<void>();
     }
     co_await link_->stop();
+    if (start_abandoned_) co_return failure(errc::not_running);
     release_supervisor();
     co_return failure(started);
+}
+
+/// Whoever stops or closes an executor does not wait for a kernel that is only about to come.
+IPYBOX_DECL void session::abandon_start() {
+    if (!starting_) return;
+    start_abandoned_ = true;
+    auto const stop = [self = shared_from_this()]() -> asio::awaitable<void> { co_await self->link_->stop(); };
+    asio::co_spawn(home_.executor, stop, asio::detached);
 }
 
 /// Lets go of a supervisor of its own, which ends it.
@@ -308,7 +324,7 @@ IPYBOX_DECL result<std::shared_ptr<supervisor>> session::obtain_supervisor() {
     std::scoped_lock const lock(supervisor_mutex_);
     if (closed_) return failure(errc::not_running);
     if (supervisor_) return supervisor_;
-    auto python = find_python(options_.python);
+    auto python = find_python(options_.python, close_.get_token());
     if (!python) return failure(python);
     supervisor_options options;
     options.python = std::move(*python);

@@ -76,12 +76,15 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
                                                                              kernel_launch launch) {
     auto const executor = co_await asio::this_coro::executor;
     auto const deadline = std::chrono::steady_clock::now() + launch.start_bound;
+    starting_ = std::stop_source();
+    auto const stop = launch.stop = starting_.get_token();
     auto pair = os::make_stream_pair(4 << 20);
     if (!pair) co_return failure(pair);
     auto const c = std::make_shared<connection>(executor, std::move(pair->ours));
 
     auto process = co_await owner->fork(launch, std::move(pair->theirs));
     if (!process) co_return failure(process);
+    if (stop.stop_requested()) co_return failure(errc::not_running);
     c->process = std::move(*process);
     connection_ = c;
 
@@ -95,13 +98,14 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
 
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     auto first = co_await detail::within(connection::receive(c), left);
+    if (stop.stop_requested()) co_return failure(errc::not_running);
     if (!first) co_return failure(errc::kernel_unresponsive, "the kernel gave no sign of life within its bound");
     if (!*first) {
         auto text = "the kernel ended while it started: " + first->error().text();
         if (auto const said = owner->diagnostics(); !said.empty()) text += "; it said:\n" + said;
         co_return failure(error(errc::kernel_start_failed, std::move(text)).with_status(first->error().status()));
     }
-    auto const about = co_await owner->ready(left);
+    auto const about = co_await owner->ready(left, stop);
     if (!about) co_return failure(errc::kernel_start_failed, about.error().text());
     kernel_info info;
     info.implementation = "ipykernel";
@@ -140,6 +144,7 @@ IPYBOX_DECL supervised_process socketpair_transport::kernel() const {
 }
 
 IPYBOX_DECL asio::awaitable<void> socketpair_transport::stop() {
+    starting_.request_stop();
     auto const c = std::exchange(connection_, nullptr);
     if (!c) co_return;
     if (c->process) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <stop_token>
 #include <system_error>
 #include <utility>
 
@@ -63,7 +64,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     std::string executing_; // id of the request to execute whose idle status has not come
     std::shared_ptr<zmq_link> link_;
     bool python_ = false;
-    bool stopped_ = false;
+    std::stop_source stop_;
 };
 
 /// How a process ended, for one that waits with a bound.
@@ -206,8 +207,9 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_p
     if (!spec) co_return failure(spec);
     spec_ = std::move(*spec);
     launch.env = jupyter::kernel_environment(spec_, std::move(launch.env));
+    launch.stop = stop_.get_token();
 
-    auto const ready = co_await host->ready(launch.start_bound);
+    auto const ready = co_await host->ready(launch.start_bound, launch.stop);
     if (!ready) co_return failure(ready.error());
     bool const tcp = options_.protocol == jupyter::socket_protocol::tcp;
     bool reachable = true;
@@ -220,7 +222,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_p
     // Free ports are only free until somebody else takes them.
     for (int attempts_left = tcp ? 3 : 1;;) {
         auto info = co_await start_once(*host, launch, deadline);
-        if (info || stopped_) co_return info;
+        if (info || stop_.stop_requested()) co_return info;
         bool const again = --attempts_left > 0 && info.error() == errc::kernel_start_failed &&
                            !are_free_tcp_ports({info_.shell_port, info_.iopub_port, info_.stdin_port,
                                                 info_.control_port, info_.hb_port});
@@ -236,7 +238,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervis
     auto process = co_await host.spawn(std::move(argv), launch);
     if (!process) co_return failure(process);
     process_ = std::move(*process);
-    if (stopped_) co_return failure(errc::not_running, "the transport has been stopped");
+    if (stop_.stop_requested()) co_return failure(errc::not_running, "the transport has been stopped");
 
     link_ = std::make_shared<zmq_link>(executor_, info_, true);
     asio::co_spawn(executor_, tell_link(link_, process_), asio::detached);
@@ -392,7 +394,7 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::recover() {
 }
 
 IPYBOX_DECL asio::awaitable<void> zmq_kernel::stop() {
-    stopped_ = true;
+    stop_.request_stop();
     co_await end();
 }
 
