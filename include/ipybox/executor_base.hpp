@@ -61,7 +61,11 @@ class executor_base {
      */
     [[nodiscard]] result<execution_result> execute(std::string code, execute_options options = {});
 
-    /// \copydoc execute
+    /**
+     * \copydoc execute
+     * \par In coroutines     Give options a name before the `co_await` expression, above all such with an input handler. GCC 12 destroys an aggregate in
+     *                        braces twice that stands in the expression itself: `co_await box.async_execute(code, {.timeout = 5s})`
+     */
     template <asio::completion_token_for<void(result<execution_result>)> Token = asio::use_awaitable_t<>>
     auto async_execute(std::string code, execute_options options = {}, Token&& token = Token{}) {
         return asio::async_initiate<Token, void(result<execution_result>)>(
