@@ -75,6 +75,7 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
     if kernel is not None and hasattr(kernel, "pre_handler_hook"):
         kernel.pre_handler_hook, kernel.post_handler_hook = begin_request, lambda: None
         shell.run_code, shell.showtraceback = run, show
+        begin_request()  # this request is one too, and nothing is put back at its end
 
     # IPython analyses the frames that it leaves out too: of its own code, that takes a quarter of a second.
     style = shell.InteractiveTB
