@@ -49,6 +49,9 @@ class approval_machine {
     /// Several, as requests of a cell may come when the next one runs already; few, as the cells of a session have no end.
     static constexpr std::size_t remembered_cells = 16;
 
+    /// So many that were rejected in a cell are known; then it begins anew, as a cell that asks for ever must not take memory for ever.
+    static constexpr std::size_t remembered_rejections = 10'000;
+
     [[nodiscard]] cell& cell_of(std::string_view id);
     [[nodiscard]] bool is_switched_off(approval_kind kind) const noexcept;
 

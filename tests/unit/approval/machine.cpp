@@ -215,3 +215,12 @@ TEST_CASE("ruling: is an error for who wanted the action") {
     CHECK(late.refusal() == ipybox::errc::approval_timed_out);
     CHECK(late.refusal() == ipybox::condition::timeout);
 }
+
+TEST_CASE("machine: what a cell was refused is remembered, but not without end") {
+    approval_machine machine({}, start);
+    for (int i = 0; i < 10'000; ++i) (void)answered(machine, call("a", {{"x", i}}), decision::reject());
+    CHECK(wanted(machine, call("a", {{"x", 0}})) == "reject repetition");
+    (void)answered(machine, call("b"), decision::reject());
+    CHECK(wanted(machine, call("b")) == "reject repetition");
+    CHECK(wanted(machine, call("a", {{"x", 0}})) == "ask");
+}

@@ -75,8 +75,10 @@ IPYBOX_DECL ruling approval_machine::on_answer(approval_subject const& subject, 
     }
     bool const lasts = (by == decided_by::policy || by == decided_by::timeout) && repeated_ == when_repeated::reject &&
                        said.made.again() == when_repeated::reject;
-    if (!said.accepted() && lasts)
-        cell_of(subject.cell_id).rejected.insert_or_assign(digest_of(subject), said.made.reason());
+    if (said.accepted() || !lasts) return said;
+    auto& rejected = cell_of(subject.cell_id).rejected;
+    if (rejected.size() == remembered_rejections) rejected.clear();
+    rejected.insert_or_assign(digest_of(subject), said.made.reason());
     return said;
 }
 
