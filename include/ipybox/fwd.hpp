@@ -9,7 +9,7 @@ namespace ipybox {
 class approval_rules;
 class audit_log;
 class error;
-class executor;
+class executor; // NOLINT(bugprone-forward-declaration-namespace): asio::executor is another one
 class execution_stream;
 class grant;
 class runtime;

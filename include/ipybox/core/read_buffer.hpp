@@ -13,10 +13,10 @@
 
 namespace ipybox::detail {
 
-/// Four bytes, the lowest first.
-[[nodiscard]] inline std::uint32_t read_u32(char const* at) noexcept {
+/// Four bytes, the lowest first; there are at least so many.
+[[nodiscard]] inline std::uint32_t read_u32(std::string_view bytes) noexcept {
     std::uint32_t value = 0;
-    for (int byte = 3; byte >= 0; --byte) value = value << 8 | static_cast<unsigned char>(at[byte]);
+    for (std::size_t byte = 4; byte-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[byte]);
     return value;
 }
 

@@ -18,14 +18,14 @@ IPYBOX_DECL std::string to_bytes(action_frame const& frame) {
 IPYBOX_DECL std::span<char> action_frame_reader::prepare() {
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return bytes_.prepare();
-    return bytes_.prepare(4 + std::min(read_u32(begun.data()), largest_action_frame));
+    return bytes_.prepare(4 + std::min(read_u32(begun), largest_action_frame));
 }
 
 IPYBOX_DECL result<std::optional<action_frame>> action_frame_reader::next() {
     auto const begun = bytes_.unread();
     if (begun.size() < 8) return std::nullopt;
-    std::size_t const length = read_u32(begun.data());
-    std::size_t const head = read_u32(begun.data() + 4);
+    std::size_t const length = read_u32(begun);
+    std::size_t const head = read_u32(begun.substr(4));
     if (length > largest_action_frame)
         return failure(errc::message_too_large,
                        "an action of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");

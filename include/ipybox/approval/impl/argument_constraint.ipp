@@ -31,16 +31,19 @@ IPYBOX_DECL std::optional<std::vector<std::string>> steps_of(std::string_view pa
     std::vector<std::string> steps;
     if (path.empty()) return steps;
     if (path.front() != '/') return std::vector{std::string(path)};
-    for (std::size_t i = 0; i < path.size(); ++i) {
-        if (path[i] == '/') {
+    while (!path.empty()) {
+        std::size_t taken = 1;
+        if (path.front() == '/') {
             steps.emplace_back();
-        } else if (path[i] != '~') {
-            steps.back() += path[i];
-        } else if (++i < path.size() && (path[i] == '0' || path[i] == '1')) {
-            steps.back() += path[i] == '0' ? '~' : '/';
+        } else if (path.front() != '~') {
+            steps.back() += path.front();
+        } else if (path.starts_with("~0") || path.starts_with("~1")) {
+            steps.back() += path[1] == '0' ? '~' : '/';
+            taken = 2;
         } else {
             return std::nullopt;
         }
+        path.remove_prefix(taken);
     }
     return steps;
 }

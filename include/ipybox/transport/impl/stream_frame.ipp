@@ -24,7 +24,7 @@ inline result<jupyter::message> parse_stream_message(std::string_view body) {
     frames.reserve(count);
     auto rest = body.substr(2 + 4 * count);
     for (std::size_t i = 0; i < count; ++i) {
-        std::size_t const size = read_u32(body.data() + 2 + 4 * i);
+        std::size_t const size = read_u32(body.substr(2 + 4 * i));
         if (size > rest.size()) return malformed();
         frames.push_back(rest.substr(0, size));
         rest.remove_prefix(size);
@@ -60,13 +60,13 @@ IPYBOX_DECL std::string to_stream_frame(jupyter::message& m) {
 IPYBOX_DECL std::span<char> stream_frame_reader::prepare() {
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return bytes_.prepare();
-    return bytes_.prepare(4 + std::min<std::size_t>(detail::read_u32(begun.data()), largest_stream_message));
+    return bytes_.prepare(4 + std::min<std::size_t>(detail::read_u32(begun), largest_stream_message));
 }
 
 IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next() {
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return std::nullopt;
-    std::size_t const length = detail::read_u32(begun.data());
+    std::size_t const length = detail::read_u32(begun);
     if (length > largest_stream_message)
         return failure(errc::message_too_large,
                        "a message of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");
