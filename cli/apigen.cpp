@@ -46,13 +46,15 @@ result<std::vector<mcp::tool>> list_tools(apigen_options const& options) {
     mcp::server_registry servers(context.get_executor());
     if (auto const added = add_server(servers, options); !added) return failure(added.error());
     result<std::vector<mcp::tool>> tools;
-    auto const work = [&]() -> asio::awaitable<void> {
-        tools = co_await servers.list_tools(options.server_name);
-        co_await servers.stop();
-    };
-    asio::co_spawn(context, work, [](std::exception_ptr bug) {
+    auto const on_ended = [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
-    });
+    };
+    auto const on_tools = [&](std::exception_ptr bug, result<std::vector<mcp::tool>> found) {
+        on_ended(bug);
+        tools = std::move(found);
+        asio::co_spawn(context, servers.stop(), on_ended);
+    };
+    asio::co_spawn(context, servers.list_tools(options.server_name), on_tools);
     context.run();
     return tools;
 }
