@@ -86,7 +86,10 @@ class scripted_host final : public action_host {
         }
         if (subject.tool == "missing") co_return failure(errc::mcp_server_unknown, "no such server");
         mcp::call_result returned;
-        returned.content.emplace_back(mcp::text_content{subject.tool + " was called"});
+        returned.is_error = subject.tool == "verbose";
+        auto text = subject.tool + " was called";
+        if (returned.is_error) text.resize(std::size_t(130) << 20, '"'); // each of which is two bytes of JSON
+        returned.content.emplace_back(mcp::text_content{std::move(text)});
         co_return returned;
     }
 
@@ -235,6 +238,14 @@ TEST_CASE("action router: a failing server") {
     CHECK(answer["kind"] == "server");
     CHECK(answer["text"] == "no such server");
     CHECK(on.host->outcomes.at(1).failure == errc::mcp_server_unknown);
+}
+
+TEST_CASE("action router: an answer that no kernel would take is not sent") {
+    stage on;
+    on.call(1, "verbose");
+    CHECK(on.answer()["text"] == "the answer is larger than 256 MiB");
+    on.call(2, "echo");
+    CHECK(on.answer()["op"] == "result");
 }
 
 TEST_CASE("action router: a program starts, and ends by itself") {

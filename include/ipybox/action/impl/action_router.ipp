@@ -110,7 +110,11 @@ action_router::refusal action_router::begin(Wanted wanted, Work work) {
         if (found == self->pending_.end() || found->second != waiting) return; // closed meanwhile
         self->pending_.erase(found);
         self->held_ -= waiting->size;
-        self->answer(bug ? error_answer(id, error(errc::io_error, "the host could not do this")) : std::move(frame));
+        if (bug) frame = error_answer(id, error(errc::io_error, "the host could not do this"));
+        // The kernel would take its length for the end of the channel.
+        if (4 + frame.head.size() + frame.body.size() > largest_action_frame)
+            frame = error_answer(id, error(errc::message_too_large, "the answer is larger than 256 MiB"));
+        self->answer(std::move(frame));
     };
     auto answered = work(shared_from_this(), std::move(wanted));
     asio::co_spawn(executor_, std::move(answered), asio::bind_cancellation_slot(waiting->cancel.slot(), finish));
