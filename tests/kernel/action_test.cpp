@@ -10,7 +10,9 @@
 #include <atomic>
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -110,7 +112,7 @@ TEST_CASE("Q12 tools: a picture arrives and shows itself", "[kernel]") {
     CHECK(shown->images.size() == 1);
 }
 
-TEST_CASE("W20 tools: without a policy nothing is accepted", "[kernel]") {
+TEST_CASE("W4 W20 tools: without a policy nothing is accepted", "[kernel]") {
     scratch_dir dir;
     executor box{asking(dir.path()), {}, nowhere};
     REQUIRE(box.register_mcp_server("tools", tool_server()));
@@ -216,7 +218,7 @@ TEST_CASE("shell: a timeout ends the whole process group", "[kernel]") {
     CHECK(text_of(on.box.execute("!echo next")) == "next");
 }
 
-TEST_CASE("W12 shell: guards survive the death of a kernel", "[kernel]") {
+TEST_CASE("W12 M14 shell: guards survive the death of a kernel", "[kernel]") {
     scratch_dir dir;
     witness seen;
     seen.decide = [](approval_request const& r) { r.reject(); };
@@ -264,4 +266,88 @@ TEST_CASE("actions: a kernel that cannot ask is not started where it would have 
     CHECK(code_of() == make_error_code(errc::guard_unavailable));
     options.approve_shell_cmds = options.require_shell_escape = false;
     CHECK_FALSE(code_of());
+}
+
+TEST_CASE("W1 W2 W3 W8 tools: the kernel does not say how a server is started", "[kernel]") {
+    tool_box on;
+    // Neither parameters of its own for a server that is registered, nor a server that nobody registered.
+    auto const call = [&on](std::string const& server) {
+        return on.box.execute("from ipybox_kernel.tools import ToolRunner\n"
+                              "params = {'command': 'touch', 'args': ['${HOME}', 'here']}\n"
+                              "ToolRunner('" +
+                              server + "', params).run_sync('echo', {'text': 'hi'})");
+    };
+    CHECK(text_of(call("tools")) == "'hi'");
+    auto const unknown = call("github");
+    REQUIRE_FALSE(unknown);
+    CHECK(unknown.error().exception()->ename == "ToolRunnerError");
+    auto const forged =
+        on.box.execute("from ipybox_kernel import actions\n"
+                       "head = {'server': 'tools', 'tool': 'echo', 'server_params': params, 'command': 'touch here'}\n"
+                       "actions.channel().call('call', head, b'{\"text\": \"hi\"}').head");
+    if (!forged) CHECK(forged.error().exception()->ename == "ToolRunnerError");
+    CHECK_FALSE(std::filesystem::exists(on.dir.path() / "here"));
+    for (auto const& request : on.seen.asked) CHECK(request.arguments() == nlohmann::json{{"text", "hi"}});
+}
+
+TEST_CASE("W14 shell: the installation of a package is asked for as such", "[kernel]") {
+    tool_box on;
+    on.seen.decide = [](approval_request const& r) { r.reject(); };
+    CHECK_FALSE(on.box.execute("%pip install six"));
+    REQUIRE(on.seen.asked.size() == 1);
+    CHECK(on.seen.asked[0].kind() == approval_kind::package);
+}
+
+TEST_CASE("W17 Q14 actions: nothing listens on a port", "[kernel]") {
+    tool_box on;
+    CHECK(text_of(on.box.execute(
+              "import glob, os, re\n"
+              "tables = ''.join(open(f'/proc/self/net/{name}').read() for name in ('tcp', 'tcp6', 'udp', 'udp6'))\n"
+              "known = set(re.findall(r'\\d+', ' '.join(line.split()[9] for line in tables.splitlines() "
+              "if line.split()[0].endswith(':'))))\n"
+              "ours = [f'/proc/{pid}/fd/*' for pid in (os.getpid(), os.getppid())]\n"
+              "links = [os.readlink(fd) for one in ours for fd in glob.glob(one) if os.path.islink(fd)]\n"
+              "[link for link in links if link.startswith('socket:') and link[8:-1] in known]")) == "[]");
+}
+
+TEST_CASE("Q1 tools: a reader may leave while a request waits", "[kernel]") {
+    scratch_dir dir;
+    executor box{asking(dir.path()), {}, nowhere};
+    std::optional<approval_request> kept;
+    {
+        auto stream = box.stream("!touch here");
+        while (auto event = stream.next()) {
+            if (auto const* request = std::get_if<approval_request>(&*event)) kept = *request;
+            if (kept) break;
+        }
+    }
+    REQUIRE(kept);
+    CHECK(text_of(box.execute("6 * 7")) == "42");
+    kept->accept(); // too late
+    CHECK(text_of(box.execute("6 * 7")) == "42");
+    CHECK_FALSE(std::filesystem::exists(dir.path() / "here"));
+}
+
+TEST_CASE("Q17 tools: an application that is busy holds up no tool of another executor", "[kernel]") {
+    tool_box stuck;
+    tool_box on;
+    std::promise<void> asked;
+    std::promise<void> over;
+    stuck.seen.decide = [&](approval_request const& r) {
+        asked.set_value();
+        over.get_future().wait();
+        r.accept();
+    };
+    std::thread waiting([&] { CHECK(text_of(stuck.box.execute("echo.run(echo.Params(text='late'))")) == "'late'"); });
+    asked.get_future().wait();
+    CHECK(text_of(on.box.execute("echo.run(echo.Params(text='hi'))")) == "'hi'");
+    over.set_value();
+    waiting.join();
+}
+
+TEST_CASE("M8 tools: 60 MB pass in both directions, with approval", "[kernel]") {
+    tool_box on;
+    auto const size = on.box.execute("len(echo.run(echo.Params(text='x' * 60_000_000)))");
+    CHECK(text_of(size) == "60000000");
+    REQUIRE(on.seen.asked.size() == 1);
 }

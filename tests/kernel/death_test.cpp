@@ -14,8 +14,8 @@ using Catch::Matchers::Contains;
 
 } // namespace
 
-TEMPLATE_TEST_CASE("the death of the kernel ends the call, with its cause and the output so far", "[kernel][compat]",
-                   socketpair_transport, zmq_transport) {
+TEMPLATE_TEST_CASE("Q2 M7 the death of the kernel ends the call, with its cause and the output so far",
+                   "[kernel][compat]", socketpair_transport, zmq_transport) {
     struct death {
         char const* code;
         exit_status status;
@@ -137,7 +137,7 @@ TEST_CASE("a kernel that runs out of memory is a dead kernel", "[kernel]") {
     CHECK(r.error().status().signal == SIGKILL);
 }
 
-TEST_CASE("what a dead kernel leaves behind is ended", "[kernel]") {
+TEST_CASE("Q15 what a dead kernel leaves behind is ended", "[kernel]") {
     kernel_box<> box;
     auto const pids = box.run("import subprocess, os\nchild = subprocess.Popen(['sleep', '1000'])\n"
                               "apart = subprocess.Popen(['setsid', 'sleep', '1000'])\n"

@@ -41,7 +41,7 @@ TEMPLATE_TEST_CASE("text is the whole output, stripped, in order", "[kernel][com
     for (int i = 0; i < 300; ++i) REQUIRE(box.run("print(" + std::to_string(i) + ")") == std::to_string(i));
 }
 
-TEMPLATE_TEST_CASE("an exception comes with what was printed before it", "[kernel][compat]", socketpair_transport,
+TEMPLATE_TEST_CASE("Q7 an exception comes with what was printed before it", "[kernel][compat]", socketpair_transport,
                    zmq_transport) {
     kernel_box<TestType> box;
     auto const r = box->execute("print('before')\ndef f(): return 1 / 0\nf()");
@@ -239,7 +239,7 @@ TEMPLATE_TEST_CASE("large output arrives whole", "[kernel]", socketpair_transpor
 
 // What only the forked kernel promises.
 
-TEST_CASE("100 MB of text, a 10 MB cell and a 50 MB image pass", "[kernel]") {
+TEST_CASE("Q8 M2 100 MB of text, a 10 MB cell and a 50 MB image pass", "[kernel]") {
     kernel_box<> box;
     auto const text = box->execute("print('y' * 100_000_000)");
     REQUIRE(text);

@@ -197,7 +197,7 @@ TEST_CASE("the victim of the case above", "[.victim]") {
         "open('ready', 'w').close()\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass");
 }
 
-TEST_CASE("bubblewrap keeps the kernel in", "[kernel]") {
+TEST_CASE("W18 W19 M15 bubblewrap keeps the kernel in", "[kernel]") {
     scratch_dir dir;
     auto const options = options_in(dir.path());
     dir.write("outside.txt", "outside");

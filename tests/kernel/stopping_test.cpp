@@ -84,7 +84,7 @@ TEMPLATE_TEST_CASE("cancel ends the running code from another thread", "[kernel]
     }
 }
 
-TEMPLATE_TEST_CASE("cancel right behind another execution is obeyed", "[kernel][compat]", socketpair_transport,
+TEMPLATE_TEST_CASE("M4 cancel right behind another execution is obeyed", "[kernel][compat]", socketpair_transport,
                    zmq_transport) {
     kernel_box<TestType> box(be_patient); // M4: the original ignores it
     for (int i = 0; i < 5; ++i) {
@@ -136,7 +136,7 @@ TEST_CASE("cancel reaches waiting executions too", "[kernel]") {
     CHECK(box.run("1") == "1");
 }
 
-TEST_CASE("code that swallows KeyboardInterrupt loses its kernel to a fresh one", "[kernel]") {
+TEST_CASE("Q6 M6 code that swallows KeyboardInterrupt loses its kernel to a fresh one", "[kernel]") {
     kernel_box<> box([](executor_options& o) { o.interrupt_grace = 400ms; });
     REQUIRE(box.run("kept = 7") == "");
     auto const stubborn = "import time\nprint('stubborn')\nwhile True:\n    try:\n        time.sleep(60)\n    except "
@@ -267,7 +267,7 @@ TEST_CASE("the destructor ends what runs and does not wait for the code", "[kern
     CHECK_FALSE(stubborn.next());
 }
 
-TEST_CASE("executions made at once are done in their order", "[kernel]") {
+TEST_CASE("Q9 executions made at once are done in their order", "[kernel]") {
     kernel_box<> box;
     std::vector<execution_stream> streams;
     for (int i = 0; i < 20; ++i)

@@ -45,7 +45,7 @@ done)sh";
 
 } // namespace
 
-TEST_CASE_METHOD(mcp_host, "lifecycle: started and stopped 200 times, nothing is left") {
+TEST_CASE_METHOD(mcp_host, "Q13 lifecycle: started and stopped 200 times, nothing is left") {
     use(tiny());
     CHECK(text("t") == "hi");
     stop();
