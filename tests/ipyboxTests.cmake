@@ -93,9 +93,21 @@ function(ipybox_add_compile_failures folder)
   endforeach()
 endfunction()
 
-# Every header compiles alone. The preset header-only builds the target before, then there is nothing left to do.
+# Every header compiles alone, twice in a row. Without their bodies, or each would compile half the library again; bodies are the
+# unit tests' matter. The preset header-only builds the target before, then there is nothing left to do.
 function(ipybox_add_headers_alone)
+  set(sources)
+  foreach(header IN LISTS ipybox_headers)
+    cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/include)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/headers_alone/${header}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include <@header@>\n#include <@header@>\n" @ONLY)
+    list(APPEND sources ${source})
+  endforeach()
+  add_library(headers_alone OBJECT EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(headers_alone PRIVATE ipybox ipybox_options)
+  target_compile_definitions(headers_alone PRIVATE IPYBOX_SEPARATE_COMPILATION)
+  add_dependencies(unit_tests headers_alone)
   add_test(NAME headers_alone
-    COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target all_verify_interface_header_sets)
+    COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target headers_alone)
   set_tests_properties(headers_alone PROPERTIES LABELS fast RUN_SERIAL TRUE TIMEOUT 900)
 endfunction()
