@@ -35,6 +35,8 @@ function(ipybox_add_test_program name)
     $<IF:$<TARGET_EXISTS:Catch2::Catch2WithMain>,Catch2::Catch2WithMain,Catch2::Catch2>)
   # What is tested is optimised where the preset says so; the tests themselves are read by compilers alone.
   target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  # In a unity build the sources are included, and GCC takes their frames of coroutines for those of a header.
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   if(IPYBOX_SANITIZE STREQUAL "thread")
     set(spec TEST_SPEC "[tsan]")
   endif()
@@ -106,6 +108,7 @@ function(ipybox_add_headers_alone)
   add_library(headers_alone OBJECT EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(headers_alone PRIVATE ipybox ipybox_options)
   target_compile_definitions(headers_alone PRIVATE IPYBOX_SEPARATE_COMPILATION)
+  set_target_properties(headers_alone PROPERTIES UNITY_BUILD OFF)
   add_dependencies(unit_tests headers_alone)
   add_test(NAME headers_alone
     COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target headers_alone)

@@ -46,16 +46,16 @@ class basic_executor : public executor_base {
 
   public:
     /// Works on a thread of its own.
-    explicit basic_executor(executor_options options = {}, ApprovalPolicy approval = {}, SandboxPolicy sandbox = {},
-                            Transport transport = {})
+    explicit basic_executor(executor_options options = {}, ApprovalPolicy approval = ApprovalPolicy(),
+                            SandboxPolicy sandbox = SandboxPolicy(), Transport transport = Transport())
         : basic_executor(std::optional<asio::any_io_executor>(), std::move(options), std::move(approval),
                          std::move(sandbox), std::move(transport)) {}
 
     /// Works on the application's own I/O context, which must be run by the application.
     template <class IoExecutor>
         requires std::convertible_to<IoExecutor, asio::any_io_executor>
-    explicit basic_executor(IoExecutor io, executor_options options = {}, ApprovalPolicy approval = {},
-                            SandboxPolicy sandbox = {}, Transport transport = {})
+    explicit basic_executor(IoExecutor io, executor_options options = {}, ApprovalPolicy approval = ApprovalPolicy(),
+                            SandboxPolicy sandbox = SandboxPolicy(), Transport transport = Transport())
         : basic_executor(std::optional<asio::any_io_executor>(std::move(io)), std::move(options), std::move(approval),
                          std::move(sandbox), std::move(transport)) {}
 

@@ -24,8 +24,6 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 
-any_sandbox const nowhere = no_sandbox{};
-
 /// Remembers what it was asked, and decides as it is told.
 struct witness {
     std::mutex mutex;
@@ -60,7 +58,7 @@ executor_options asking(std::filesystem::path const& dir) {
 
 /// An executor with the tools of `tool_server`.
 struct tool_box {
-    tool_box() : box(asking(dir.path()), seen.policy(), nowhere) {
+    tool_box() : box(asking(dir.path()), seen.policy(), unsandboxed) {
         REQUIRE(box.register_mcp_server("tools", tool_server()));
         auto const made = box.generate_mcp_sources("tools", dir.path() / "mcptools");
         REQUIRE(made);
@@ -114,7 +112,7 @@ TEST_CASE("Q12 tools: a picture arrives and shows itself", "[kernel]") {
 
 TEST_CASE("W4 W20 tools: without a policy nothing is accepted", "[kernel]") {
     scratch_dir dir;
-    executor box{asking(dir.path()), {}, nowhere};
+    executor box{asking(dir.path()), {}, unsandboxed};
     REQUIRE(box.register_mcp_server("tools", tool_server()));
     REQUIRE(box.generate_mcp_sources("tools", dir.path() / "mcptools"));
     auto const rejected = box.execute("from mcptools.tools import echo\necho.run(echo.Params(text='hi'))");
@@ -124,7 +122,7 @@ TEST_CASE("W4 W20 tools: without a policy nothing is accepted", "[kernel]") {
 
 TEST_CASE("tools: a stream's reader decides where there is no policy", "[kernel]") {
     scratch_dir dir;
-    executor box{asking(dir.path()), {}, nowhere};
+    executor box{asking(dir.path()), {}, unsandboxed};
     auto stream = box.stream("!echo asked", {.timeout = 60s});
     int requests = 0;
     std::string text;
@@ -225,7 +223,7 @@ TEST_CASE("W12 M14 shell: guards survive the death of a kernel", "[kernel]") {
     auto options = asking(dir.path());
     options.require_shell_escape = true;
     options.restart_dead_kernel = true;
-    executor box{options, seen.policy(), nowhere};
+    executor box{options, seen.policy(), unsandboxed};
     for (int round = 0; round < 2; ++round) {
         CHECK_FALSE(box.execute("!touch here"));
         CHECK_FALSE(box.execute("import subprocess; subprocess.run(['touch', 'here'])"));
@@ -243,7 +241,7 @@ TEST_CASE("Q16 actions: the audit log tells all", "[kernel]") {
     auto log = audit_log::open({.file = logs.path() / "audit.jsonl"});
     REQUIRE(log);
     options.audit = *log;
-    executor box{options, seen.policy(), nowhere};
+    executor box{options, seen.policy(), unsandboxed};
     REQUIRE(box.execute("!exit 3"));
     std::ifstream file(logs.path() / "audit.jsonl");
     std::string line;
@@ -312,7 +310,7 @@ TEST_CASE("W17 Q14 actions: nothing listens on a port", "[kernel]") {
 
 TEST_CASE("Q1 tools: a reader may leave while a request waits", "[kernel]") {
     scratch_dir dir;
-    executor box{asking(dir.path()), {}, nowhere};
+    executor box{asking(dir.path()), {}, unsandboxed};
     std::optional<approval_request> kept;
     {
         auto stream = box.stream("!touch here");

@@ -21,13 +21,11 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 
-any_sandbox const nowhere = no_sandbox{};
-
 } // namespace
 
 TEST_CASE("completion tokens: future, callback, coroutine", "[kernel]") {
     scratch_dir dir;
-    executor box{options_in(dir.path()), {}, nowhere};
+    executor box{options_in(dir.path()), {}, unsandboxed};
 
     CHECK(text_of(box.async_execute("1 + 1", {}, asio::use_future).get()) == "2");
 
@@ -56,7 +54,7 @@ TEST_CASE("completion tokens: future, callback, coroutine", "[kernel]") {
 
 TEST_CASE("a cancellation slot cancels its own call only", "[kernel]") {
     scratch_dir dir;
-    executor box{options_in(dir.path()), {}, nowhere};
+    executor box{options_in(dir.path()), {}, unsandboxed};
     asio::io_context context;
     asio::cancellation_signal signal;
     std::string first;
@@ -88,7 +86,7 @@ TEST_CASE("an executor works on the application's own context", "[kernel]") {
     asio::io_context context;
     std::string text;
     {
-        executor box{context.get_executor(), options_in(dir.path()), {}, nowhere};
+        executor box{context.get_executor(), options_in(dir.path()), {}, unsandboxed};
         auto const work = [&]() -> asio::awaitable<void> {
             for (int i = 0; i < 3; ++i) {
                 auto const r = co_await box.async_execute("print(" + std::to_string(i) + ")");
@@ -110,7 +108,7 @@ TEST_CASE("an application's context that nobody runs any more keeps no process a
     asio::io_context context;
     int kernel = 0;
     {
-        executor box{context.get_executor(), options_in(dir.path()), {}, nowhere};
+        executor box{context.get_executor(), options_in(dir.path()), {}, unsandboxed};
         auto answer = box.async_execute("import os\nprint(os.getpid())", {}, asio::use_future);
         while (answer.wait_for(0s) != std::future_status::ready) context.run_one();
         kernel = std::stoi(text_of(answer.get()));
@@ -153,7 +151,7 @@ TEST_CASE("a runtime that cannot start tells every executor why", "[kernel]") {
 
 TEST_CASE("an executor may be destroyed by one of its own handlers", "[kernel]") {
     scratch_dir dir;
-    auto box = std::make_unique<executor>(options_in(dir.path()), any_approval{}, nowhere);
+    auto box = std::make_unique<executor>(options_in(dir.path()), any_approval{}, unsandboxed);
     std::promise<void> destroyed;
     box->async_execute("1", {}, [&](result<execution_result> const&) {
         box.reset();

@@ -34,7 +34,7 @@ std::future<result<execution_result>> begin(Box& box, std::string code) {
 }
 
 /// Code that waits in the ways that code waits.
-char const* const waiting[] = {
+char const* const waiting_code[] = {
     "import time\nprint('partial')\ntime.sleep(60)",
     "print('partial')\nwhile True: pass",
     "import asyncio\nprint('partial')\nawait asyncio.sleep(60)",
@@ -50,7 +50,7 @@ TEMPLATE_TEST_CASE("a timeout keeps what was printed and the state", "[kernel][c
                    zmq_transport) {
     kernel_box<TestType> box(be_patient);
     REQUIRE(box.run("kept = 7") == "");
-    for (auto const* code : waiting) {
+    for (auto const* code : waiting_code) {
         INFO(code);
         auto const before = clock_type::now();
         auto const r = box->execute(code, {.timeout = 300ms});
@@ -71,7 +71,7 @@ TEMPLATE_TEST_CASE("cancel ends the running code from another thread", "[kernel]
                    zmq_transport) {
     kernel_box<TestType> box(be_patient);
     REQUIRE(box.run("kept = 7") == "");
-    for (auto const* code : waiting) {
+    for (auto const* code : waiting_code) {
         INFO(code);
         auto call = begin(box, code);
         box->cancel();

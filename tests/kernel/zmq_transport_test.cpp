@@ -29,7 +29,7 @@ environment kernel_env(std::filesystem::path const& home) {
     return {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", home.string()}, {"LANG", "C.UTF-8"}};
 }
 
-supervisor_options options_in(std::filesystem::path const& dir) {
+supervisor_options supervised_in(std::filesystem::path const& dir) {
     supervisor_options options;
     options.python = test::python();
     options.env = kernel_env(dir);
@@ -41,7 +41,7 @@ supervisor_options options_in(std::filesystem::path const& dir) {
 
 /// A transport without a sandbox in a directory of its own.
 struct box {
-    explicit box(zmq_options options = {}) : driver(zmq_transport(std::move(options)), options_in(dir.path())) {}
+    explicit box(zmq_options options = {}) : driver(zmq_transport(std::move(options)), supervised_in(dir.path())) {}
 
     [[nodiscard]] kernel_launch launch() const {
         kernel_launch l;
@@ -510,7 +510,7 @@ TEST_CASE("zmq_transport refuses TCP where the sandbox has a network of its own"
     zmq_options options;
     options.protocol = jupyter::socket_protocol::tcp;
     scratch_dir dir;
-    auto host = options_in(dir.path());
+    auto host = supervised_in(dir.path());
     host.wrap = [](launch_spec spec) {
         std::vector<std::string> argv = {"/usr/bin/unshare", "--user", "--map-root-user", "--net"};
         argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());

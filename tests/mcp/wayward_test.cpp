@@ -37,8 +37,8 @@ std::string first_line(error const& e) { return e.text().substr(0, e.text().find
 } // namespace
 
 TEST_CASE_METHOD(mcp_host, "wayward: both eras, and every version") {
-    for (auto const* const version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
-        use(wayward({"--version", version}));
+    for (auto const* const revision : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
+        use(wayward({"--version", revision}));
         CHECK(text("echo", {{"text", "größe\n\u2028"}}) == "größe\n\u2028");
     }
     for (auto const* const era : {"stateless", "both"}) {

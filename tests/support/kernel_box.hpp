@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "support/files.hpp"
 #include "support/python.hpp"
 #include "support/scratch_dir.hpp"
 
@@ -24,11 +23,6 @@ inline std::string text_of(result<execution_result> const& r) {
     return r ? r->text : "<" + r.error().code().message() + ": " + r.error().text() + ">";
 }
 
-inline std::string read_file(std::filesystem::path const& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 /// Options for a kernel of the test's interpreter that works in `dir`.
 inline executor_options options_in(std::filesystem::path const& dir) {
     executor_options o;
@@ -39,6 +33,9 @@ inline executor_options options_in(std::filesystem::path const& dir) {
     o.python = python();
     return o;
 }
+
+/// For `executor`, which is in bubblewrap unless told otherwise.
+inline any_sandbox const unsandboxed = no_sandbox{};
 
 /// An executor over a transport, without a sandbox unless one is given.
 template <class Transport = socketpair_transport, class Sandbox = no_sandbox>

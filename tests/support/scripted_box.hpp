@@ -40,6 +40,9 @@ inline std::string said(result<execution_result> const& r) {
 }
 inline std::string said(result<void> const& r) { return r ? "ok" : "<" + r.error().code().message() + ">"; }
 
+inline std::string const not_running = "<the executor has been stopped>";
+inline std::string const cancelled = "<the call was cancelled>";
+
 class scripted_box {
   public:
     using executor_type = basic_executor<scripted_transport, no_sandbox, deny_approval>;

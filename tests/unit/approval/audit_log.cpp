@@ -3,6 +3,7 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -31,6 +33,7 @@ using ipybox::decided_by;
 using ipybox::decision;
 using ipybox::errc;
 using ipybox::test::contains;
+using ipybox::test::json_lines;
 using nlohmann::json;
 
 std::shared_ptr<audit_log> opened(audit_options options) {
@@ -39,14 +42,7 @@ std::shared_ptr<audit_log> opened(audit_options options) {
     return *log;
 }
 
-std::vector<json> records(std::filesystem::path const& file) {
-    std::vector<json> all;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) all.push_back(json::parse(line));
-    return all;
-}
-
-approval_subject call() {
+approval_subject search_call() {
     return {.id = 7,
             .server = "github",
             .tool = "search",
@@ -63,12 +59,12 @@ TEST_CASE("audit_log: request, decision and outcome of a tool call") {
     auto const noon = std::chrono::sys_days(std::chrono::year(2024) / 2 / 29) + 12h + 3min + 4s + 56ms + 999us;
     auto const log = opened({.file = file, .clock = [noon] { return noon; }});
 
-    CHECK(log->request(call()));
+    CHECK(log->request(search_call()));
     auto const edited = decision::accept(json{{"q", "y"}}).and_grant(ipybox::grant::tool("github.*").at_most(2));
     CHECK(log->decision(7, {edited, decided_by::policy, "", 3, 1500us}));
     CHECK(log->outcome(7, {.duration = 20ms, .result_size = 42}));
 
-    auto const all = records(file);
+    auto const all = json_lines(file);
     REQUIRE(all.size() == 3);
     auto const run = all[0]["run"].get<std::string>();
     CHECK(run.size() == 16);
@@ -109,7 +105,7 @@ TEST_CASE("audit_log: a command, rejected or run") {
     CHECK(log->request(shell));
     CHECK(log->decision(8, {decision::reject("no\xfe"), decided_by::rule, "deny[2]"}));
     CHECK(log->outcome(8, {.failure = ipybox::make_error_code(errc::timed_out), .status = ipybox::exit_status{3, {}}}));
-    auto const all = records(file);
+    auto const all = json_lines(file);
     REQUIRE(all.size() == 3);
     CHECK(all[0]["kind"] == "shell_magic");
     CHECK(all[0]["argv"] == json::parse(R"(["bash","-e",{"base64":"/w=="}])")); // nothing is lost of what is no UTF-8
@@ -130,12 +126,12 @@ TEST_CASE("audit_log: the code of a cell is recorded once") {
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";
     auto const log = opened({.file = file});
-    auto subject = call();
+    auto subject = search_call();
     CHECK(log->request(subject));
     CHECK(log->request(subject));
     subject.code += " ";
     CHECK(log->request(subject));
-    auto const all = records(file);
+    auto const all = json_lines(file);
     REQUIRE(all.size() == 3);
     CHECK(all[0].contains("code"));
     CHECK_FALSE(all[1].contains("code"));
@@ -148,14 +144,14 @@ TEST_CASE("audit_log: what is long is recorded as its length and digest") {
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";
     auto const log = opened({.file = file, .longest_value = 20});
-    auto subject = call();
+    auto subject = search_call();
     subject.arguments = std::make_shared<json const>(json{{"text", "12345678"}}); // {"text":"12345678"}: 19 bytes
     CHECK(log->request(subject));
     subject.arguments = std::make_shared<json const>(json{{"text", "1234567890"}});
     subject.input = "abc" + std::string(30, 'd');
     CHECK(log->request(subject));
     CHECK(log->decision(7, {decision::accept(*subject.arguments), decided_by::policy}));
-    auto const all = records(file);
+    auto const all = json_lines(file);
     REQUIRE(all.size() == 3);
     CHECK(all[0]["arguments"] == json{{"text", "12345678"}});
     CHECK_FALSE(all[1].contains("arguments"));
@@ -177,7 +173,7 @@ TEST_CASE("audit_log: is made for its owner alone, and appended to") {
     CHECK(log->outcome(1, {}));
     log = opened({.file = file});
     CHECK(log->outcome(1, {}));
-    auto const all = records(file);
+    auto const all = json_lines(file);
     REQUIRE(all.size() == 2);
     CHECK(all[0]["run"] != all[1]["run"]); // ids are unique within a run
 }
@@ -193,8 +189,8 @@ TEST_CASE("audit_log: a log that cannot be opened is an error") {
 
 TEST_CASE("audit_log: a full disk is an error, or somebody is told") {
     auto const log = opened({.file = "/dev/full"});
-    for (auto const& written :
-         {log->request(call()), log->decision(7, {decision::accept(), decided_by::policy}), log->outcome(7, {})}) {
+    for (auto const& written : {log->request(search_call()), log->decision(7, {decision::accept(), decided_by::policy}),
+                                log->outcome(7, {})}) {
         REQUIRE_FALSE(written);
         CHECK(written.error() == errc::audit_failed);
         CHECK(contains(written.error().text(), "writing the audit log /dev/full: No space left on device"));
@@ -202,7 +198,7 @@ TEST_CASE("audit_log: a full disk is an error, or somebody is told") {
     std::vector<std::string> told;
     auto const telling =
         opened({.file = "/dev/full", .on_failure = [&told](ipybox::error const& e) { told.push_back(e.text()); }});
-    CHECK(telling->request(call()));
+    CHECK(telling->request(search_call()));
     CHECK(telling->outcome(7, {}));
     CHECK(told.size() == 2);
 }
@@ -246,7 +242,7 @@ TEST_CASE("audit_log: several threads and logs share a file, line by line", "[ts
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";
     auto const shared = opened({.file = file});
-    auto subject = call();
+    auto subject = search_call();
     subject.arguments = std::make_shared<json const>(json{{"text", std::string(20'000, 'x')}});
     constexpr int each = 50;
     std::vector<std::thread> threads;
@@ -262,6 +258,6 @@ TEST_CASE("audit_log: several threads and logs share a file, line by line", "[ts
         });
     }
     for (auto& thread : threads) thread.join();
-    auto const all = records(file); // each line is whole
+    auto const all = json_lines(file); // each line is whole
     CHECK(all.size() == 4 * 2 * each);
 }

@@ -77,7 +77,7 @@ struct veto {
     }
 };
 
-struct foreign {
+struct foreign_bool {
     bool yes;
 };
 
@@ -88,8 +88,8 @@ decision free_function(approval_request request) {
 } // namespace
 
 template <>
-struct ipybox::approval_traits<foreign> {
-    static decision decide(foreign& f, approval_request const&) {
+struct ipybox::approval_traits<foreign_bool> {
+    static decision decide(foreign_bool& f, approval_request const&) {
         return f.yes ? decision::accept() : decision::reject("foreign");
     }
 };
@@ -117,8 +117,8 @@ TEST_CASE("decide: without a policy everything is rejected") {
 TEST_CASE("decide: policies, callbacks in three shapes, foreign types") {
     CHECK(decide_any(switched{true}).accepted());
     CHECK(decide_any(switched{false}).reason() == "off");
-    CHECK(decide_any(foreign{true}).accepted());
-    CHECK(decide_any(foreign{false}).reason() == "foreign");
+    CHECK(decide_any(foreign_bool{true}).accepted());
+    CHECK(decide_any(foreign_bool{false}).reason() == "foreign");
     CHECK(decide_any(free_function).accepted());
 
     CHECK(decide_any([](approval_request const&) { return decision::accept(); }).accepted());

@@ -4,7 +4,9 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
+#include <support/subjects.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -18,7 +20,6 @@
 
 #include <chrono>
 #include <exception>
-#include <fstream>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -44,18 +45,15 @@ using ipybox::decision;
 using ipybox::grant;
 using ipybox::ruling;
 using ipybox::test::contains;
+using ipybox::test::json_lines;
+using ipybox::test::shell_subject;
+using ipybox::test::tool_subject;
 using nlohmann::json;
 
-approval_subject call(std::string tool = "t", json arguments = {{"a", 1}}, std::string cell = "c1") {
-    return {.server = "s",
-            .tool = std::move(tool),
-            .arguments = std::make_shared<json const>(std::move(arguments)),
-            .code = "t(a=1)",
-            .cell_id = std::move(cell)};
-}
-
-approval_subject shell(std::string line) {
-    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/", .cell_id = "c1"};
+approval_subject some_call(std::string tool = "t", json arguments = {{"a", 1}}, std::string cell = "c1") {
+    auto subject = tool_subject("s", std::move(tool), std::move(arguments), std::move(cell));
+    subject.code = "t(a=1)";
+    return subject;
 }
 
 /// A funnel, where it runs, and what it said.
@@ -112,24 +110,17 @@ struct keeper {
     }
 };
 
-std::vector<json> records(std::filesystem::path const& file) {
-    std::vector<json> all;
-    std::ifstream in(file);
-    for (std::string line; std::getline(in, line);) all.push_back(json::parse(line));
-    return all;
-}
-
 } // namespace
 
 TEST_CASE("funnel: a policy decides, in each of its shapes") {
     desk d;
-    CHECK(d.decide(call(), ipybox::auto_approval{}).accepted());
-    auto const denied = d.decide(call("u"), ipybox::deny_approval{});
+    CHECK(d.decide(some_call(), ipybox::auto_approval{}).accepted());
+    auto const denied = d.decide(some_call("u"), ipybox::deny_approval{});
     CHECK_FALSE(denied.accepted());
     CHECK(denied.by == decided_by::policy);
     CHECK(denied.made.reason() == "this application approves nothing");
-    CHECK(d.decide(call(), [](approval_request r) { r.accept(); }).accepted());
-    auto const edited = d.decide(call(), [](approval_request const& r) -> awaitable<decision> {
+    CHECK(d.decide(some_call(), [](approval_request r) { r.accept(); }).accepted());
+    auto const edited = d.decide(some_call(), [](approval_request const& r) -> awaitable<decision> {
         auto const here = co_await asio::this_coro::executor;
         co_await asio::post(here, asio::use_awaitable);
         auto arguments = r.arguments();
@@ -143,7 +134,7 @@ TEST_CASE("funnel: a policy decides, in each of its shapes") {
 
 TEST_CASE("W20: without a policy, everything is rejected") {
     desk d;
-    auto const said = d.decide(call());
+    auto const said = d.decide(some_call());
     CHECK_FALSE(said.accepted());
     CHECK(said.made.reason() == "this application has no approval policy");
     for (auto const kind :
@@ -158,26 +149,26 @@ TEST_CASE("W20: code that asks again and again is asked about once") {
         ++asked;
         return decision::reject("no");
     });
-    for (int i = 0; i < 5; ++i) CHECK_FALSE(d.decide(call(), policy).accepted());
+    for (int i = 0; i < 5; ++i) CHECK_FALSE(d.decide(some_call(), policy).accepted());
     CHECK(asked == 1);
-    CHECK(d.decide(call(), policy).by == decided_by::repetition);
-    CHECK_FALSE(d.decide(call("t", {{"a", 2}}), policy).accepted());
+    CHECK(d.decide(some_call(), policy).by == decided_by::repetition);
+    CHECK_FALSE(d.decide(some_call("t", {{"a", 2}}), policy).accepted());
     CHECK(asked == 2);
-    CHECK_FALSE(d.decide(call("t", {{"a", 1}}, "c2"), policy).accepted());
+    CHECK_FALSE(d.decide(some_call("t", {{"a", 1}}, "c2"), policy).accepted());
     CHECK(asked == 3);
 }
 
 TEST_CASE("funnel: exceptions, dropped requests and edited arguments of what has none reject") {
     desk d;
-    CHECK(d.decide(call("a"), [](approval_request) -> decision {
+    CHECK(d.decide(some_call("a"), [](approval_request) -> decision {
                throw std::runtime_error("no dialog");
            }).made.reason() == "the approval policy failed: no dialog");
-    CHECK(d.decide(call("b"), [](approval_request) {}).made.reason() == "nobody answered the approval request");
-    CHECK(contains(d.decide(shell("ls"), [](approval_request r) { r.accept(json::object()); }).made.reason(),
+    CHECK(d.decide(some_call("b"), [](approval_request) {}).made.reason() == "nobody answered the approval request");
+    CHECK(contains(d.decide(shell_subject("ls"), [](approval_request r) { r.accept(json::object()); }).made.reason(),
                    "a shell command has none"));
     // A stream that is left drops what it has not read.
     keeper stream;
-    auto const index = d.begin(call("c"), stream.policy());
+    auto const index = d.begin(some_call("c"), stream.policy());
     d.run(1ms);
     REQUIRE(stream.kept.size() == 1);
     stream.kept.clear();
@@ -188,8 +179,8 @@ TEST_CASE("funnel: exceptions, dropped requests and edited arguments of what has
 TEST_CASE("W5: no decision is left open for somebody else, and a request knows only its own answer") {
     desk d;
     keeper stream;
-    auto const first = d.begin(call("mine", {{"a", 1}}), stream.policy());
-    auto const second = d.begin(call("other", {{"a", 1}}), stream.policy());
+    auto const first = d.begin(some_call("mine", {{"a", 1}}), stream.policy());
+    auto const second = d.begin(some_call("other", {{"a", 1}}), stream.policy());
     d.run(1ms);
     REQUIRE(stream.kept.size() == 2);
     CHECK(stream.kept[0].accept());
@@ -207,7 +198,7 @@ TEST_CASE("W5: no decision is left open for somebody else, and a request knows o
 TEST_CASE("Q16: the policy is shown all there is to know") {
     desk d({.approval_timeout = 1h});
     std::optional<approval_request> seen;
-    auto subject = shell("ls");
+    auto subject = shell_subject("ls");
     subject.env = {{"A", "1"}};
     subject.input = "in";
     subject.code = "!ls";
@@ -219,7 +210,7 @@ TEST_CASE("Q16: the policy is shown all there is to know") {
     CHECK(seen->id() != 0);
     CHECK(seen->kind() == approval_kind::shell);
     CHECK(seen->argv() == subject.argv);
-    CHECK(seen->cwd() == "/");
+    CHECK(seen->cwd() == "/work");
     CHECK(seen->env() == subject.env);
     CHECK(seen->input() == "in");
     CHECK(seen->code() == "!ls");
@@ -227,7 +218,7 @@ TEST_CASE("Q16: the policy is shown all there is to know") {
     REQUIRE(seen->deadline());
     CHECK(*seen->deadline() > std::chrono::steady_clock::now() + 59min);
     auto const last = seen->id();
-    (void)d.decide(call(), [&seen](approval_request const& r) {
+    (void)d.decide(some_call(), [&seen](approval_request const& r) {
         seen = r;
         return decision::accept();
     });
@@ -238,7 +229,7 @@ TEST_CASE("funnel: nobody decides in time") {
     desk d({.approval_timeout = 20ms});
     keeper stream;
     auto const began = std::chrono::steady_clock::now();
-    auto const said = d.decide(call(), stream.policy());
+    auto const said = d.decide(some_call(), stream.policy());
     CHECK(said.by == decided_by::timeout);
     CHECK(said.made.reason() == "nobody decided within 0.02 s");
     CHECK(said.refusal() == ipybox::errc::approval_timed_out);
@@ -251,12 +242,12 @@ TEST_CASE("funnel: nobody decides in time") {
 TEST_CASE("Q10: each request has its own clock") {
     desk d({.approval_timeout = 300ms});
     keeper stream;
-    auto const first = d.begin(call("first"), stream.policy());
+    auto const first = d.begin(some_call("first"), stream.policy());
     d.run(200ms);
-    auto const second = d.begin(call("second"), stream.policy());
+    auto const second = d.begin(some_call("second"), stream.policy());
     d.run(1ms);
     REQUIRE(stream.kept.size() == 2);
-    auto const answered = d.begin(call("third"), [](approval_request const&) { return decision::accept(); });
+    auto const answered = d.begin(some_call("third"), [](approval_request const&) { return decision::accept(); });
     d.run(1ms);
     CHECK(d.said[answered]); // a decision for one moves no deadline of another
     CHECK(*stream.kept[1].deadline() - *stream.kept[0].deadline() >= 199ms);
@@ -271,7 +262,7 @@ TEST_CASE("funnel: a policy that never comes back holds up nobody") {
     desk d({.approval_timeout = 20ms});
     asio::steady_timer never(d.context, 1h);
     bool cancelled = false;
-    auto const polite = d.decide(call("a"), [&](approval_request) -> awaitable<decision> {
+    auto const polite = d.decide(some_call("a"), [&](approval_request) -> awaitable<decision> {
         try {
             co_await never.async_wait(asio::use_awaitable);
         } catch (std::exception const&) {
@@ -285,7 +276,7 @@ TEST_CASE("funnel: a policy that never comes back holds up nobody") {
 
     // One that does not listen to cancellation, and accepts when it is too late.
     std::optional<bool> first;
-    auto const deaf = d.begin(call("b"), [&](approval_request request) -> awaitable<decision> {
+    auto const deaf = d.begin(some_call("b"), [&](approval_request request) -> awaitable<decision> {
         co_await asio::this_coro::reset_cancellation_state([](auto) { return asio::cancellation_type::none; });
         asio::steady_timer slow(d.context, 60ms);
         co_await slow.async_wait(asio::use_awaitable);
@@ -302,7 +293,7 @@ TEST_CASE("funnel: a policy that never comes back holds up nobody") {
 TEST_CASE("funnel: an answer that was first counts, also when its time is over as it arrives") {
     desk d({.approval_timeout = 10ms});
     keeper stream;
-    auto const index = d.begin(call(), stream.policy());
+    auto const index = d.begin(some_call(), stream.policy());
     d.run(1ms);
     REQUIRE(stream.kept.size() == 1);
     CHECK(stream.kept[0].accept());
@@ -314,9 +305,9 @@ TEST_CASE("funnel: an answer that was first counts, also when its time is over a
 TEST_CASE("funnel: the number of those that wait is told when it changes") {
     desk d({.approve_tool_calls = false});
     keeper stream;
-    (void)d.decide(call(), stream.policy());
+    (void)d.decide(some_call(), stream.policy());
     CHECK(d.counts.empty()); // nobody was asked
-    for (auto const* const line : {"a", "b", "c"}) d.begin(shell(line), stream.policy());
+    for (auto const* const line : {"a", "b", "c"}) d.begin(shell_subject(line), stream.policy());
     d.run(1ms);
     CHECK(d.counts == std::vector<std::size_t>{1, 2, 3});
     CHECK(d.funnel->waiting() == 3);
@@ -331,8 +322,8 @@ TEST_CASE("funnel: the number of those that wait is told when it changes") {
 TEST_CASE("funnel: the end of a cell rejects what it waits for, and what it asks for later") {
     desk d;
     keeper stream;
-    auto const mine = d.begin(call("a"), stream.policy());
-    auto const other = d.begin(call("a", {{"a", 1}}, "c2"), stream.policy());
+    auto const mine = d.begin(some_call("a"), stream.policy());
+    auto const other = d.begin(some_call("a", {{"a", 1}}, "c2"), stream.policy());
     d.run(1ms);
     d.funnel->cancel_cell("c1");
     d.run(1ms);
@@ -340,7 +331,7 @@ TEST_CASE("funnel: the end of a cell rejects what it waits for, and what it asks
     CHECK(d.said[mine]->by == decided_by::cancellation);
     CHECK_FALSE(d.said[other]);
     CHECK_FALSE(stream.kept[0].accept());
-    CHECK(d.decide(call("b"), ipybox::auto_approval{}).by == decided_by::cancellation);
+    CHECK(d.decide(some_call("b"), ipybox::auto_approval{}).by == decided_by::cancellation);
     stream.kept[1].accept();
     d.run();
     CHECK(d.said[other]->accepted());
@@ -350,7 +341,7 @@ TEST_CASE("funnel: cancelling a decision that waits rejects it") {
     desk d;
     keeper stream;
     asio::cancellation_signal signal;
-    auto const waiting = d.begin(call(), stream.policy(), signal.slot());
+    auto const waiting = d.begin(some_call(), stream.policy(), signal.slot());
     d.run(1ms);
     signal.emit(asio::cancellation_type::terminal);
     d.run();
@@ -362,7 +353,7 @@ TEST_CASE("funnel: cancelling a decision that waits rejects it") {
 TEST_CASE("funnel: may go while requests wait") {
     desk d;
     keeper stream;
-    auto const index = d.begin(call(), stream.policy());
+    auto const index = d.begin(some_call(), stream.policy());
     d.run(1ms);
     d.counts.clear();
     d.funnel.reset();
@@ -379,15 +370,15 @@ TEST_CASE("funnel: a request may grant what comes next") {
         ++asked;
         r.accept_and_grant(grant::this_tool(*r.subject()).at_most(3));
     });
-    for (int i = 0; i < 3; ++i) CHECK(d.decide(call("t", {{"a", i}}), policy).accepted());
+    for (int i = 0; i < 3; ++i) CHECK(d.decide(some_call("t", {{"a", i}}), policy).accepted());
     CHECK(asked == 1);
-    CHECK(d.decide(call("t", {{"a", 9}}), policy).granted == 2u);
+    CHECK(d.decide(some_call("t", {{"a", 9}}), policy).granted == 2u);
     CHECK(asked == 2);
     CHECK(d.funnel->revoke(2));
     CHECK_FALSE(d.funnel->revoke(2));
-    auto const number = d.funnel->give(grant::exactly(shell("ls")));
-    CHECK(d.decide(shell("ls")).detail == "grant " + std::to_string(number));
-    CHECK_FALSE(d.decide(shell("ls -l")).accepted());
+    auto const number = d.funnel->give(grant::exactly(shell_subject("ls")));
+    CHECK(d.decide(shell_subject("ls")).detail == "grant " + std::to_string(number));
+    CHECK_FALSE(d.decide(shell_subject("ls -l")).accepted());
 }
 
 TEST_CASE("funnel: arguments beyond reading are not asked, nor written down") {
@@ -395,10 +386,10 @@ TEST_CASE("funnel: arguments beyond reading are not asked, nor written down") {
     auto const file = scratch.path() / "audit.jsonl";
     desk d({.approve_tool_calls = false, .audit = audit_log::open({.file = file}).value()});
     auto abyss = json::parse(std::string(200'000, '[') + std::string(200'000, ']'));
-    auto subject = call();
+    auto subject = some_call();
     subject.arguments = std::make_shared<json const>(std::move(abyss));
     CHECK(d.decide(subject, ipybox::auto_approval{}).by == decided_by::limit);
-    auto const all = records(file);
+    auto const all = json_lines(file);
     REQUIRE(all.size() == 2);
     CHECK_FALSE(all[0].contains("arguments"));
     CHECK(all[1]["by"] == "limit");
@@ -411,13 +402,13 @@ TEST_CASE("Q16: requests, decisions and outcomes are on record") {
     settings.audit = audit_log::open({.file = file}).value();
     settings.rules = ipybox::approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
     desk d(settings);
-    (void)d.decide(shell("ls"));
-    (void)d.decide(shell("rm x"));
-    (void)d.decide(call("a"), [](approval_request const&) { return decision::reject("no"); });
-    (void)d.decide(call("a"));
-    (void)d.decide(call("b"), ipybox::auto_approval{});
-    (void)d.decide(call("b"), ipybox::auto_approval{});
-    auto all = records(file);
+    (void)d.decide(shell_subject("ls"));
+    (void)d.decide(shell_subject("rm x"));
+    (void)d.decide(some_call("a"), [](approval_request const&) { return decision::reject("no"); });
+    (void)d.decide(some_call("a"));
+    (void)d.decide(some_call("b"), ipybox::auto_approval{});
+    (void)d.decide(some_call("b"), ipybox::auto_approval{});
+    auto all = json_lines(file);
     REQUIRE(all.size() == 12);
     std::vector<std::string> by;
     for (std::size_t i = 0; i < all.size(); i += 2) {
@@ -430,7 +421,7 @@ TEST_CASE("Q16: requests, decisions and outcomes are on record") {
                                          "accept policy", "reject budget"});
     auto const id = all[0]["id"].get<std::uint64_t>();
     CHECK(d.funnel->finished(id, {.status = ipybox::exit_status{0, {}}}));
-    all = records(file);
+    all = json_lines(file);
     CHECK(all.back()["record"] == "outcome");
     CHECK(all.back()["id"] == id);
 }
@@ -442,7 +433,7 @@ TEST_CASE("funnel: what cannot be recorded is rejected, and grants nothing") {
         ++asked;
         r.accept_and_grant(grant::tool("*"));
     });
-    auto const said = d.decide(call(), policy);
+    auto const said = d.decide(some_call(), policy);
     CHECK(said.by == decided_by::audit);
     CHECK_FALSE(said.accepted());
     CHECK(contains(said.made.reason(), "No space left"));
@@ -450,13 +441,14 @@ TEST_CASE("funnel: what cannot be recorded is rejected, and grants nothing") {
     CHECK_FALSE(d.funnel->finished(1, {}));
 
     desk off({.approve_tool_calls = false, .audit = audit_log::open({.file = "/dev/full"}).value()});
-    CHECK(off.decide(call()).by == decided_by::audit); // an action that nobody was asked about is no less an action
+    CHECK(off.decide(some_call()).by ==
+          decided_by::audit); // an action that nobody was asked about is no less an action
 
     int told = 0;
     desk lenient(
         {.audit =
              audit_log::open({.file = "/dev/full", .on_failure = [&told](ipybox::error const&) { ++told; }}).value()});
-    CHECK(lenient.decide(call(), policy).accepted());
+    CHECK(lenient.decide(some_call(), policy).accepted());
     CHECK(told == 2);
 }
 
@@ -471,7 +463,7 @@ TEST_CASE("funnel: many at once, answered by several threads", "[tsan]") {
         waiting.push_back(std::move(request));
     });
     constexpr int requests = 120;
-    for (int i = 0; i < requests; ++i) d.begin(call("t", {{"a", i}}), policy);
+    for (int i = 0; i < requests; ++i) d.begin(some_call("t", {{"a", i}}), policy);
     std::vector<std::thread> answering;
     for (int t = 0; t < 3; ++t) {
         answering.emplace_back([&, t] {
@@ -501,7 +493,7 @@ TEST_CASE("funnel: many at once, answered by several threads", "[tsan]") {
     }
     CHECK(accepted == requests / 3 * 2);
     CHECK(d.funnel->waiting() == 0);
-    CHECK(records(file).size() == 2 * requests);
+    CHECK(json_lines(file).size() == 2 * requests);
 }
 
 TEST_CASE("funnel: the clock and other threads answer at the same time, and agree", "[tsan]") {
@@ -509,7 +501,7 @@ TEST_CASE("funnel: the clock and other threads answer at the same time, and agre
         desk d({.approval_timeout = 2ms});
         std::thread answering;
         std::optional<bool> first;
-        auto const index = d.begin(call(), [&](approval_request request) {
+        auto const index = d.begin(some_call(), [&](approval_request request) {
             answering = std::thread([&first, request = std::move(request)] {
                 std::this_thread::sleep_until(*request.deadline());
                 first = request.accept();

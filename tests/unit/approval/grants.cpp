@@ -4,11 +4,11 @@
 #include <ipybox/approval/grants.hpp>
 
 #include <support/catch.hpp>
+#include <support/subjects.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <chrono>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -17,30 +17,20 @@ namespace {
 using namespace std::chrono_literals;
 using ipybox::approval_kind;
 using ipybox::approval_request;
-using ipybox::approval_subject;
 using ipybox::comparison;
 using ipybox::decision_from_json;
 using ipybox::grant;
 using ipybox::grants;
+using ipybox::test::shell_subject;
+using ipybox::test::tool_subject;
 using nlohmann::json;
-
-approval_subject call(std::string server, std::string tool, json arguments = json::object(), std::string cell = "c1") {
-    return {.server = std::move(server),
-            .tool = std::move(tool),
-            .arguments = std::make_shared<json const>(std::move(arguments)),
-            .cell_id = std::move(cell)};
-}
-
-approval_subject shell(std::string line, std::string cwd = "/work") {
-    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = std::move(cwd)};
-}
 
 grants::clock::time_point const start{};
 
 } // namespace
 
 TEST_CASE("grant: as an application writes them") {
-    auto const subject = call("github", "search");
+    auto const subject = tool_subject("github", "search");
     approval_request const request(subject);
     //! [grants]
     // this tool for ten minutes
@@ -56,32 +46,32 @@ TEST_CASE("grant: as an application writes them") {
 
 TEST_CASE("grant: this tool for ten minutes") {
     grants given;
-    CHECK(given.add(grant::this_tool(call("github", "search")).lasting(10min), start) == 1);
-    CHECK(given.use(call("github", "search", {{"q", "x"}}), start) == 1u);
-    CHECK(given.use(call("github", "search", {{"q", "y"}}), start + 10min - 1ms) == 1u);
-    CHECK_FALSE(given.use(call("github", "delete"), start));
-    CHECK_FALSE(given.use(call("github", "search"), start + 10min));
+    CHECK(given.add(grant::this_tool(tool_subject("github", "search")).lasting(10min), start) == 1);
+    CHECK(given.use(tool_subject("github", "search", {{"q", "x"}}), start) == 1u);
+    CHECK(given.use(tool_subject("github", "search", {{"q", "y"}}), start + 10min - 1ms) == 1u);
+    CHECK_FALSE(given.use(tool_subject("github", "delete"), start));
+    CHECK_FALSE(given.use(tool_subject("github", "search"), start + 10min));
     CHECK(given.size(start) == 1);
     CHECK(given.size(start + 10min) == 0);
 }
 
 TEST_CASE("grant: this exact command for this session") {
     grants given;
-    given.add(grant::exactly(shell("ls -l")), start);
-    CHECK(given.use(shell("ls -l"), start + 1000h));
-    CHECK_FALSE(given.use(shell("ls -l "), start));
-    CHECK_FALSE(given.use(shell("ls -l; rm x"), start));
-    CHECK_FALSE(given.use(shell("ls -l", "/etc"), start));
-    auto other = shell("ls -l");
+    given.add(grant::exactly(shell_subject("ls -l")), start);
+    CHECK(given.use(shell_subject("ls -l"), start + 1000h));
+    CHECK_FALSE(given.use(shell_subject("ls -l "), start));
+    CHECK_FALSE(given.use(shell_subject("ls -l; rm x"), start));
+    CHECK_FALSE(given.use(shell_subject("ls -l", "/etc"), start));
+    auto other = shell_subject("ls -l");
     other.env["LD_PRELOAD"] = "/work/evil.so";
     CHECK_FALSE(given.use(other, start));
-    other = shell("ls -l");
+    other = shell_subject("ls -l");
     other.input = "x";
     CHECK_FALSE(given.use(other, start));
-    other = shell("ls -l");
+    other = shell_subject("ls -l");
     other.kind = approval_kind::shell_magic;
     CHECK_FALSE(given.use(other, start));
-    other = shell("ls -l");
+    other = shell_subject("ls -l");
     other.cell_id = "another";
     other.code = "another";
     other.id = 99;
@@ -90,24 +80,24 @@ TEST_CASE("grant: this exact command for this session") {
 
 TEST_CASE("grant: an exact call has exactly these arguments") {
     grants given;
-    given.add(grant::exactly(call("pay", "send", {{"amount", 5}})), start);
-    CHECK(given.use(call("pay", "send", {{"amount", 5}}), start));
-    CHECK(given.use(call("pay", "send", {{"amount", 5.0}}), start));
-    CHECK_FALSE(given.use(call("pay", "send", {{"amount", "5"}}), start));
-    CHECK_FALSE(given.use(call("pay", "send", {{"amount", 5}, {"to", "eve"}}), start));
+    given.add(grant::exactly(tool_subject("pay", "send", {{"amount", 5}})), start);
+    CHECK(given.use(tool_subject("pay", "send", {{"amount", 5}}), start));
+    CHECK(given.use(tool_subject("pay", "send", {{"amount", 5.0}}), start));
+    CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", "5"}}), start));
+    CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", 5}, {"to", "eve"}}), start));
     CHECK_FALSE(given.use({.server = "pay", .tool = "send"}, start));
 }
 
 TEST_CASE("grant: small payments, at most twice") {
     grants given;
     given.add(grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2), start);
-    CHECK_FALSE(given.use(call("pay", "send", {{"amount", 101}}), start));
-    CHECK_FALSE(given.use(call("pay", "send", {{"amount", "5"}}), start));
-    CHECK_FALSE(given.use(call("pay", "send", {{"amount", true}}), start));
-    CHECK_FALSE(given.use(call("pay", "send"), start));
-    CHECK(given.use(call("pay", "send", {{"amount", 100}}), start));
-    CHECK(given.use(call("pay", "refund", {{"amount", -5}}), start));
-    CHECK_FALSE(given.use(call("pay", "send", {{"amount", 1}}), start));
+    CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", 101}}), start));
+    CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", "5"}}), start));
+    CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", true}}), start));
+    CHECK_FALSE(given.use(tool_subject("pay", "send"), start));
+    CHECK(given.use(tool_subject("pay", "send", {{"amount", 100}}), start));
+    CHECK(given.use(tool_subject("pay", "refund", {{"amount", -5}}), start));
+    CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", 1}}), start));
     CHECK(given.size(start) == 0);
 }
 
@@ -115,27 +105,27 @@ TEST_CASE("grant: one for a cell covers that cell alone") {
     grants given;
     given.add(grant::tool("a.*").in_this_cell(), start, "c1");
     given.add(grant::tool("b.*").in_this_cell(), start);
-    CHECK(given.use(call("a", "t"), start));
-    CHECK_FALSE(given.use(call("a", "t", json::object(), "c2"), start));
-    CHECK_FALSE(given.use(call("b", "t"), start));
-    CHECK_FALSE(given.use(call("b", "t", json::object(), ""), start)); // no cell is no cell's name
+    CHECK(given.use(tool_subject("a", "t"), start));
+    CHECK_FALSE(given.use(tool_subject("a", "t", json::object(), "c2"), start));
+    CHECK_FALSE(given.use(tool_subject("b", "t"), start));
+    CHECK_FALSE(given.use(tool_subject("b", "t", json::object(), ""), start)); // no cell is no cell's name
     given.end_cell("c1");
-    CHECK_FALSE(given.use(call("a", "t"), start));
+    CHECK_FALSE(given.use(tool_subject("a", "t"), start));
 }
 
 TEST_CASE("grants: one without a count is used before one with a count; each can be taken back") {
     grants given;
     auto const counted = given.add(grant::tool("a.*").at_most(1), start);
     auto const free = given.add(grant::tool("a.*"), start);
-    CHECK(given.use(call("a", "t"), start) == free);
+    CHECK(given.use(tool_subject("a", "t"), start) == free);
     CHECK(given.revoke(free));
     CHECK_FALSE(given.revoke(free));
-    CHECK(given.use(call("a", "t"), start) == counted);
-    CHECK_FALSE(given.use(call("a", "t"), start));
+    CHECK(given.use(tool_subject("a", "t"), start) == counted);
+    CHECK_FALSE(given.use(tool_subject("a", "t"), start));
     given.add(grant::tool("a.*"), start);
     given.clear();
-    CHECK_FALSE(given.use(call("a", "t"), start));
-    CHECK_FALSE(given.use(call("a", "t"), start));
+    CHECK_FALSE(given.use(tool_subject("a", "t"), start));
+    CHECK_FALSE(given.use(tool_subject("a", "t"), start));
 }
 
 TEST_CASE("grants: no time and no uses cover nothing") {
@@ -143,26 +133,27 @@ TEST_CASE("grants: no time and no uses cover nothing") {
     given.add(grant::tool("a.*").lasting(0ms), start);
     given.add(grant::tool("a.*").lasting(-1h), start);
     given.add(grant::tool("a.*").at_most(0), start);
-    CHECK_FALSE(given.use(call("a", "t"), start));
+    CHECK_FALSE(given.use(tool_subject("a", "t"), start));
     given.add(grant::tool("a.*").lasting(std::chrono::milliseconds::max()), start); // does not overflow
-    CHECK(given.use(call("a", "t"), start + 24h));
+    CHECK(given.use(tool_subject("a", "t"), start + 24h));
 }
 
 TEST_CASE("grant: to JSON and back") {
-    auto odd = shell("ls \xff");
+    auto odd = shell_subject("ls \xff");
     odd.env = {{"A", "1"}, {"B", std::nullopt}, {"base64:C", "\xfe"}};
     odd.input = "in";
     for (auto const& given :
          {grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2).lasting(1500ms).in_this_cell(),
-          grant::this_tool(call("a.b", "c*d")), grant::exactly(call("pay", "send", {{"amount", 5}})),
-          grant::exactly(shell("ls")), grant::exactly(odd)}) {
+          grant::this_tool(tool_subject("a.b", "c*d")), grant::exactly(tool_subject("pay", "send", {{"amount", 5}})),
+          grant::exactly(shell_subject("ls")), grant::exactly(odd)}) {
         auto const text = given.to_json().dump();
         CAPTURE(text);
         auto const back = grant::from_json(json::parse(text));
         REQUIRE(back);
         CHECK(back->to_json().dump() == text);
-        for (auto const& subject : {call("pay", "send", {{"amount", 5}}), call("pay", "x", {{"amount", 200}}),
-                                    call("a.b", "c*d"), call("a", "b.c*d"), call("a.b", "cxd"), shell("ls"), odd})
+        for (auto const& subject : {tool_subject("pay", "send", {{"amount", 5}}),
+                                    tool_subject("pay", "x", {{"amount", 200}}), tool_subject("a.b", "c*d"),
+                                    tool_subject("a", "b.c*d"), tool_subject("a.b", "cxd"), shell_subject("ls"), odd})
             CHECK(back->covers(subject) == given.covers(subject));
         CHECK(back->uses() == given.uses());
         CHECK(back->lifetime() == given.lifetime());

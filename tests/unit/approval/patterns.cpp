@@ -4,24 +4,25 @@
 #include <ipybox/approval/wildcard.hpp>
 
 #include <support/catch.hpp>
+#include <support/subjects.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <random>
 #include <string>
+#include <utility>
 
 namespace {
 
-using ipybox::approval_subject;
 using ipybox::argument_constraint;
 using ipybox::comparison;
 using ipybox::match;
 using ipybox::tool_pattern;
 using ipybox::wildcard;
+using ipybox::test::tool_subject;
 using nlohmann::json;
 
 /// The definition, step by step.
@@ -35,12 +36,6 @@ bool matches_slowly(std::string const& pattern, std::string const& text, std::si
 
 match holds(char const* path, comparison op, json value, json const& arguments) {
     return argument_constraint{path, op, std::move(value)}.covers(arguments);
-}
-
-approval_subject call(std::string server, std::string tool, json arguments = json::object()) {
-    return {.server = std::move(server),
-            .tool = std::move(tool),
-            .arguments = std::make_shared<json const>(std::move(arguments))};
 }
 
 } // namespace
@@ -210,16 +205,16 @@ TEST_CASE("argument_constraint: is read strictly") {
 }
 
 TEST_CASE("tool_pattern: names server and tool") {
-    CHECK(tool_pattern::named("pay.*").covers(call("pay", "send")) == match::yes);
-    CHECK(tool_pattern::named("pay.*").covers(call("payroll", "send")) == match::no);
-    CHECK(tool_pattern::named("pay*.*").covers(call("payroll", "send")) == match::yes);
-    CHECK(tool_pattern::named("pay").covers(call("pay", "send")) == match::yes);
-    CHECK(tool_pattern::named("pay.send").covers(call("pay", "send.all")) == match::no);
-    CHECK(tool_pattern::named("*.send").covers(call("pay", "send")) == match::yes);
+    CHECK(tool_pattern::named("pay.*").covers(tool_subject("pay", "send")) == match::yes);
+    CHECK(tool_pattern::named("pay.*").covers(tool_subject("payroll", "send")) == match::no);
+    CHECK(tool_pattern::named("pay*.*").covers(tool_subject("payroll", "send")) == match::yes);
+    CHECK(tool_pattern::named("pay").covers(tool_subject("pay", "send")) == match::yes);
+    CHECK(tool_pattern::named("pay.send").covers(tool_subject("pay", "send.all")) == match::no);
+    CHECK(tool_pattern::named("*.send").covers(tool_subject("pay", "send")) == match::yes);
     // Only one dot parts: no server can pass for another one by its tools, or the other way round.
-    CHECK(tool_pattern::named("a.b.c").covers(call("a", "b.c")) == match::yes);
-    CHECK(tool_pattern::named("a.b.c").covers(call("a.b", "c")) == match::no);
-    auto shell = call("pay", "send");
+    CHECK(tool_pattern::named("a.b.c").covers(tool_subject("a", "b.c")) == match::yes);
+    CHECK(tool_pattern::named("a.b.c").covers(tool_subject("a.b", "c")) == match::no);
+    auto shell = tool_subject("pay", "send");
     shell.kind = ipybox::approval_kind::shell;
     CHECK(tool_pattern::named("*").covers(shell) == match::no);
 }
@@ -227,10 +222,10 @@ TEST_CASE("tool_pattern: names server and tool") {
 TEST_CASE("tool_pattern: all conditions have to hold") {
     auto pattern = tool_pattern::named("pay.*");
     pattern.where = {{"amount", comparison::at_most, 100}, {"to", comparison::equal, "bob"}};
-    CHECK(pattern.covers(call("pay", "send", {{"amount", 5}, {"to", "bob"}})) == match::yes);
-    CHECK(pattern.covers(call("pay", "send", {{"amount", 500}, {"to", "bob"}})) == match::no);
-    CHECK(pattern.covers(call("pay", "send", {{"amount", 5}})) == match::unsure);
-    CHECK(pattern.covers(call("pay", "send", {{"amount", 500}})) == match::no);
-    CHECK(pattern.covers(call("say", "send", {{"amount", 5}})) == match::no);
+    CHECK(pattern.covers(tool_subject("pay", "send", {{"amount", 5}, {"to", "bob"}})) == match::yes);
+    CHECK(pattern.covers(tool_subject("pay", "send", {{"amount", 500}, {"to", "bob"}})) == match::no);
+    CHECK(pattern.covers(tool_subject("pay", "send", {{"amount", 5}})) == match::unsure);
+    CHECK(pattern.covers(tool_subject("pay", "send", {{"amount", 500}})) == match::no);
+    CHECK(pattern.covers(tool_subject("say", "send", {{"amount", 5}})) == match::no);
     CHECK(pattern.covers({.server = "pay", .tool = "send"}) == match::unsure); // no arguments at all
 }

@@ -3,12 +3,13 @@
 #include <support/catch.hpp>
 #include <support/contains.hpp>
 #include <support/scratch_dir.hpp>
+#include <support/subjects.hpp>
 
 #include <nlohmann/json.hpp>
 
-#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace {
 
@@ -17,22 +18,14 @@ using ipybox::approval_rules;
 using ipybox::approval_subject;
 using ipybox::rule_effect;
 using ipybox::test::contains;
+using ipybox::test::shell_subject;
+using ipybox::test::tool_subject;
 using nlohmann::json;
 
 approval_rules rules_of(std::string_view text) {
     auto read = approval_rules::parse(text);
     if (!read) FAIL(read.error().text());
     return *read;
-}
-
-approval_subject call(std::string server, std::string tool, json arguments = json::object()) {
-    return {.server = std::move(server),
-            .tool = std::move(tool),
-            .arguments = std::make_shared<json const>(std::move(arguments))};
-}
-
-approval_subject shell(std::string line) {
-    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/work"};
 }
 
 std::string effect(approval_rules const& rules, approval_subject const& subject) {
@@ -44,13 +37,15 @@ std::string effect(approval_rules const& rules, approval_subject const& subject)
     return "?";
 }
 
-std::string effect(approval_rules const& rules, std::string line) { return effect(rules, shell(std::move(line))); }
+std::string effect(approval_rules const& rules, std::string line) {
+    return effect(rules, shell_subject(std::move(line)));
+}
 
 } // namespace
 
 TEST_CASE("rules: none ask") {
-    CHECK(effect(approval_rules(), call("a", "b")) == "ask");
-    CHECK(effect(rules_of("{}"), call("a", "b")) == "ask");
+    CHECK(effect(approval_rules(), tool_subject("a", "b")) == "ask");
+    CHECK(effect(rules_of("{}"), tool_subject("a", "b")) == "ask");
     CHECK(effect(rules_of(R"({"allow":[],"ask":[],"deny":[]})"), "ls") == "ask");
 }
 
@@ -60,19 +55,19 @@ TEST_CASE("rules: deny beats ask beats allow, for tools") {
         "ask": [{"tool": "github.create_*"}],
         "deny": [{"tool": "*.delete_*", "reason": "nothing is deleted here"}]
     })");
-    CHECK(effect(rules, call("github", "search")) == "allow");
-    CHECK(effect(rules, call("github", "create_issue")) == "ask");
-    CHECK(effect(rules, call("github", "delete_repo")) == "deny");
-    CHECK(effect(rules, call("other", "search")) == "ask");
-    CHECK(effect(rules, call("pay", "send", {{"amount", 100}})) == "allow");
-    CHECK(effect(rules, call("pay", "send", {{"amount", 101}})) == "ask");
-    CHECK(effect(rules, call("pay", "send", {{"amount", "1"}})) == "ask");
-    CHECK(effect(rules, call("pay", "send")) == "ask");
+    CHECK(effect(rules, tool_subject("github", "search")) == "allow");
+    CHECK(effect(rules, tool_subject("github", "create_issue")) == "ask");
+    CHECK(effect(rules, tool_subject("github", "delete_repo")) == "deny");
+    CHECK(effect(rules, tool_subject("other", "search")) == "ask");
+    CHECK(effect(rules, tool_subject("pay", "send", {{"amount", 100}})) == "allow");
+    CHECK(effect(rules, tool_subject("pay", "send", {{"amount", 101}})) == "ask");
+    CHECK(effect(rules, tool_subject("pay", "send", {{"amount", "1"}})) == "ask");
+    CHECK(effect(rules, tool_subject("pay", "send")) == "ask");
 
-    auto const denied = rules.judge(call("github", "delete_repo"));
+    auto const denied = rules.judge(tool_subject("github", "delete_repo"));
     CHECK(denied.rule == "deny[0]");
     CHECK(denied.reason == "nothing is deleted here");
-    CHECK(rules.judge(call("pay", "send", {{"amount", 1}})).rule == "allow[1]");
+    CHECK(rules.judge(tool_subject("pay", "send", {{"amount", 1}})).rule == "allow[1]");
 }
 
 TEST_CASE("rules: what may be denied is not allowed") {
@@ -80,10 +75,11 @@ TEST_CASE("rules: what may be denied is not allowed") {
         "allow": [{"tool": "pay.*"}],
         "deny": [{"tool": "pay.*", "where": [{"path": "amount", "op": ">", "value": 100}]}]
     })");
-    CHECK(effect(rules, call("pay", "send", {{"amount", 101}})) == "deny");
-    CHECK(effect(rules, call("pay", "send", {{"amount", 100}})) == "allow");
-    CHECK(effect(rules, call("pay", "send", {{"amount", "101"}})) == "ask"); // a server may take it for a number
-    CHECK(effect(rules, call("pay", "send")) == "ask");
+    CHECK(effect(rules, tool_subject("pay", "send", {{"amount", 101}})) == "deny");
+    CHECK(effect(rules, tool_subject("pay", "send", {{"amount", 100}})) == "allow");
+    CHECK(effect(rules, tool_subject("pay", "send", {{"amount", "101"}})) ==
+          "ask"); // a server may take it for a number
+    CHECK(effect(rules, tool_subject("pay", "send")) == "ask");
 }
 
 TEST_CASE("rules: servers and packages have rules of their own") {
@@ -99,7 +95,7 @@ TEST_CASE("rules: servers and packages have rules of their own") {
     CHECK(effect(rules, package("numpy; rm")) == "ask"); // one word, as no shell reads it
     CHECK(effect(rules, {.kind = approval_kind::server, .server = "fetch"}) == "allow");
     CHECK(effect(rules, {.kind = approval_kind::server, .server = "evil2"}) == "deny");
-    CHECK(effect(rules, call("fetch", "fetch")) == "ask");
+    CHECK(effect(rules, tool_subject("fetch", "fetch")) == "ask");
     CHECK(effect(rules_of(R"({"deny":[{"kind":"package"}]})"), package("numpy")) == "deny");
     CHECK(effect(rules_of(R"({"allow":[{"kind":"package"}]})"), package("numpy")) == "allow");
 }
@@ -198,9 +194,9 @@ TEST_CASE("rules: each part of a shell line has to be allowed, one that is denie
         CAPTURE(line);
         CHECK(effect(rules, line) == "deny");
     }
-    CHECK(rules.judge(shell("ls; rm x")).reason == "nothing is removed");
-    CHECK(rules.judge(shell("ls | git status")).rule == "allow[0], allow[1]");
-    CHECK(contains(rules.judge(shell("if ls; then ls; fi")).reason, "reserved word if"));
+    CHECK(rules.judge(shell_subject("ls; rm x")).reason == "nothing is removed");
+    CHECK(rules.judge(shell_subject("ls | git status")).rule == "allow[0], allow[1]");
+    CHECK(contains(rules.judge(shell_subject("if ls; then ls; fi")).reason, "reserved word if"));
 }
 
 TEST_CASE("rules: a word that a shell computes may be what is denied") {
@@ -247,15 +243,15 @@ TEST_CASE("rules: variables have to be named") {
     CHECK(effect(rules, "LC_ALL=$(git) ls") == "allow");
     CHECK(effect(rules, "LC_ALL=$(cat) ls") == "ask");
     CHECK(effect(rules, "LC_ALL=C") == "ask"); // for all that follows
-    auto with = shell("ls");
+    auto with = shell_subject("ls");
     with.env["TZ"] = "UTC";
     CHECK(effect(rules, with) == "allow");
     with.env["PATH"] = "/work/evil";
     CHECK(effect(rules, with) == "ask");
-    with = shell("ls");
+    with = shell_subject("ls");
     with.env["LD_LIBRARY_PATH"] = std::nullopt; // removing is changing
     CHECK(effect(rules, with) == "ask");
-    with = shell("git");
+    with = shell_subject("git");
     with.env["TZ"] = "UTC";
     CHECK(effect(rules, with) == "ask");
 }
@@ -264,7 +260,7 @@ TEST_CASE("rules: directories") {
     auto const rules = rules_of(
         R"({"allow":[{"argv":["make"],"cwd":"/work/*"},{"argv":["cd","**"]}],"deny":[{"argv":["rm","**"],"cwd":"/work/keep"}]})");
     auto const in = [&rules](std::string cwd, std::string line) {
-        auto subject = shell(std::move(line));
+        auto subject = shell_subject(std::move(line));
         subject.cwd = std::move(cwd);
         return effect(rules, subject);
     };

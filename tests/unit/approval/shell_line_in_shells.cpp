@@ -4,6 +4,7 @@
 #include <ipybox/approval/shell_line.hpp>
 
 #include <support/catch.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 #include <string_view>
@@ -163,8 +163,7 @@ std::size_t check_in_shell(std::string const& shell, std::vector<tried_line> con
         "cd " + empty.native() + " && env -i LC_ALL=C.UTF-8 timeout 100 " + shell + " " + driver.native();
     CHECK(std::system(command.c_str()) == 0);
 
-    std::ifstream in(record, std::ios::binary);
-    std::string const recorded((std::istreambuf_iterator<char>(in)), {});
+    auto const recorded = ipybox::test::read_file(record);
     auto const of_lines = cut(recorded, line_end);
     CHECK(of_lines.size() == lines.size());
     std::size_t calls = 0;

@@ -10,12 +10,12 @@
 
 namespace {
 
-struct texts {
+struct printed {
     std::string out;
     std::string err;
 };
 
-texts written_by(std::function<void(ipybox::cli::cell_output&)> const& events) {
+printed written_by(std::function<void(ipybox::cli::cell_output&)> const& events) {
     ipybox::test::captured_output out;
     ipybox::test::captured_output err;
     auto out_file = out.file();

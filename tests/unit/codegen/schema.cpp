@@ -6,7 +6,7 @@
 #include "support/catch.hpp"
 
 using namespace ipybox::codegen;
-using names = std::vector<std::string_view>;
+using names = std::vector<std::string>;
 
 namespace {
 
@@ -14,11 +14,10 @@ ordered_json json(char const* text) { return ordered_json::parse(text); }
 
 /// The keywords that say something, in draft 2020-12.
 names said(char const* text, dialect version = dialect::draft_2020_12) {
-    static std::vector<std::string> kept;
     auto const schema = json(text);
-    kept.clear();
-    for (auto const name : schema_keywords(schema, version).names()) kept.emplace_back(name);
-    return {kept.begin(), kept.end()};
+    names all;
+    for (auto const name : schema_keywords(schema, version).names()) all.emplace_back(name);
+    return all;
 }
 
 } // namespace

@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "support/catch.hpp"
 #include "support/contains.hpp"
+#include "support/files.hpp"
 #include "support/scratch_dir.hpp"
 
 using namespace ipybox;
@@ -38,11 +37,6 @@ generated_package package_of(std::vector<std::string> const& names, std::string 
     return *generate_package(server, tools);
 }
 
-std::string content(fs::path const& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// What is in a directory but for locks.
 std::vector<std::string> entries(fs::path const& directory) {
     std::vector<std::string> names;
@@ -61,9 +55,9 @@ TEST_CASE("write_package: a new one") {
     REQUIRE(written);
     CHECK(written->directory == dir.path() / "deep" / "tools" / "server");
     CHECK(written->modules == std::vector<std::string>{"b", "a"});
-    for (auto const& [name, text] : package.files) CHECK(content(written->directory / name) == text);
+    for (auto const& [name, text] : package.files) CHECK(test::read_file(written->directory / name) == text);
     CHECK(entries(dir.path() / "deep" / "tools") == std::vector<std::string>{"__init__.py", "server"});
-    CHECK(contains(content(dir.path() / "deep" / "tools" / "__init__.py"), "def search("));
+    CHECK(contains(test::read_file(dir.path() / "deep" / "tools" / "__init__.py"), "def search("));
 }
 
 TEST_CASE("write_package: in place of the old one") {
@@ -101,7 +95,8 @@ TEST_CASE("write_package: nothing that is not ours is replaced (W13)") {
     CHECK(contains(refused.error().text(), "server"));
     CHECK(entries(dir.path()) == before);
     if (fs::exists(dir.path() / "elsewhere")) CHECK(fs::exists(dir.path() / "elsewhere/server/a.py"));
-    if (fs::exists(dir.path() / "server/precious.txt")) CHECK(content(dir.path() / "server/precious.txt") == "x");
+    if (fs::exists(dir.path() / "server/precious.txt"))
+        CHECK(test::read_file(dir.path() / "server/precious.txt") == "x");
 }
 
 TEST_CASE("write_package: names that lead out of the root (W13)") {
@@ -194,18 +189,18 @@ TEST_CASE("write_package: the index of the root") {
         dir.write("__init__.py", "\"\"\"Tools of MCP servers: a package for each server, a module for each tool. "
                                  "Written by ipybox.\"\"\"\nold = 1\n");
         REQUIRE(write_package(dir.path(), package_of({"a"})));
-        CHECK(contains(content(index), "def describe("));
+        CHECK(contains(test::read_file(index), "def describe("));
     }
     SECTION("one of somebody else is kept") {
         dir.write("__init__.py", "mine = 1\n");
         REQUIRE(write_package(dir.path(), package_of({"a"})));
-        CHECK(content(index) == "mine = 1\n");
+        CHECK(test::read_file(index) == "mine = 1\n");
     }
     SECTION("a link is kept, and not followed") {
         dir.write("elsewhere.py", "");
         fs::create_symlink("elsewhere.py", index);
         REQUIRE(write_package(dir.path(), package_of({"a"})));
-        CHECK(content(dir.path() / "elsewhere.py") == "");
+        CHECK(test::read_file(dir.path() / "elsewhere.py") == "");
     }
 }
 

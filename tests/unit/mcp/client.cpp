@@ -66,15 +66,15 @@ lines good_stateless(json const& message) {
     return good(message);
 }
 
-struct fixture {
+struct one_server {
     std::shared_ptr<scripted_server> server = std::make_shared<scripted_server>();
     asio::io_context context{1};
     server_params params;
     client_environment surroundings{test::channels_to(server), {}, {}};
     std::optional<mcp::client> made;
 
-    fixture() { server->answer = good; }
-    ~fixture() {
+    one_server() { server->answer = good; }
+    ~one_server() {
         if (made) run(context, made->stop());
         made.reset();
         context.restart();
@@ -129,7 +129,7 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "client: starts the server with the first request, and once") {
+TEST_CASE_METHOD(one_server, "client: starts the server with the first request, and once") {
     (void)client();
     context.run();
     CHECK(server->lives == 0);
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(fixture, "client: starts the server with the first request, and
     CHECK(client().name() == "srv");
 }
 
-TEST_CASE_METHOD(fixture, "client: several requests wait for one start, and get their own answers in any order") {
+TEST_CASE_METHOD(one_server, "client: several requests wait for one start, and get their own answers in any order") {
     std::vector<json> held;
     server->answer = [&](json const& message) -> lines {
         if (message.value("method", "") != "tools/call") return good(message);
@@ -164,7 +164,7 @@ TEST_CASE_METHOD(fixture, "client: several requests wait for one start, and get 
     CHECK(server->lives == 1);
 }
 
-TEST_CASE_METHOD(fixture, "client: a server of the stateless era") {
+TEST_CASE_METHOD(one_server, "client: a server of the stateless era") {
     server->answer = good_stateless;
     CHECK(echo("a") == "a");
     CHECK(server->methods() == lines{"initialize", "server/discover", "tools/call"});
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(fixture, "client: a server of the stateless era") {
     CHECK(server->methods() == lines{"server/discover", "tools/call"});
 }
 
-TEST_CASE_METHOD(fixture, "client: asks for subscriptions where somebody wants to know of changes") {
+TEST_CASE_METHOD(one_server, "client: asks for subscriptions where somebody wants to know of changes") {
     server->answer = good_stateless;
     int changes = 0;
     surroundings.on_tools_changed = [&] { ++changes; };
@@ -191,7 +191,7 @@ TEST_CASE_METHOD(fixture, "client: asks for subscriptions where somebody wants t
     CHECK(until([&] { return changes == 1; }));
 }
 
-TEST_CASE_METHOD(fixture, "client: lists tools, all pages") {
+TEST_CASE_METHOD(one_server, "client: lists tools, all pages") {
     server->answer = [](json const& message) -> lines {
         if (message.value("method", "") != "tools/list") return good(message);
         auto const cursor = message["params"].value("cursor", "none");
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(fixture, "client: lists tools, all pages") {
     CHECK((*tools)[1].name == "b");
 }
 
-TEST_CASE_METHOD(fixture,
+TEST_CASE_METHOD(one_server,
                  "client: errors name the server; what the host alone should see stands behind the first line") {
     server->answer = [](json const& message) -> lines {
         if (message.value("method", "") == "tools/call")
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(fixture,
     CHECK(absent.text().substr(0, absent.text().find('\n')) == "the MCP server 'srv' cannot be started");
 }
 
-TEST_CASE_METHOD(fixture, "client: a server that dies fails its calls, and is started anew by the next") {
+TEST_CASE_METHOD(one_server, "client: a server that dies fails its calls, and is started anew by the next") {
     server->answer = [&](json const& message) -> lines {
         auto const text = message["params"].value("arguments", json::object()).value("text", "");
         if (text == "die") server->die();
@@ -242,7 +242,7 @@ TEST_CASE_METHOD(fixture, "client: a server that dies fails its calls, and is st
     CHECK(server->closed == 1);
 }
 
-TEST_CASE_METHOD(fixture, "client: one that dies between calls is noticed") {
+TEST_CASE_METHOD(one_server, "client: one that dies between calls is noticed") {
     CHECK(echo("a") == "a");
     server->die();
     REQUIRE(until([&] { return server->closed == 1; }));
@@ -251,7 +251,7 @@ TEST_CASE_METHOD(fixture, "client: one that dies between calls is noticed") {
     CHECK(server->lives == 2);
 }
 
-TEST_CASE_METHOD(fixture, "client: who calls at the very moment of the end gets a new server") {
+TEST_CASE_METHOD(one_server, "client: who calls at the very moment of the end gets a new server") {
     CHECK(echo("a") == "a");
     bool stopped = false;
     asio::co_spawn(context, client().stop(), [&](std::exception_ptr) { stopped = true; });
@@ -261,7 +261,7 @@ TEST_CASE_METHOD(fixture, "client: who calls at the very moment of the end gets 
     CHECK(server->lives == 2);
 }
 
-TEST_CASE_METHOD(fixture, "client: one that dies while it starts") {
+TEST_CASE_METHOD(one_server, "client: one that dies while it starts") {
     server->answer = [&](json const&) -> lines {
         server->die();
         return {};
@@ -272,7 +272,7 @@ TEST_CASE_METHOD(fixture, "client: one that dies while it starts") {
     CHECK(why.status().code == 7);
 }
 
-TEST_CASE_METHOD(fixture, "client: upon a probe it may die, stay silent or refuse") {
+TEST_CASE_METHOD(one_server, "client: upon a probe it may die, stay silent or refuse") {
     params.versions = negotiation::discover_first;
     bool dies = true;
     server->answer = [&](json const& message) -> lines {
@@ -296,7 +296,7 @@ TEST_CASE_METHOD(fixture, "client: upon a probe it may die, stay silent or refus
     }
 }
 
-TEST_CASE_METHOD(fixture, "client: a server that never begins to talk") {
+TEST_CASE_METHOD(one_server, "client: a server that never begins to talk") {
     params.connect_timeout = 30ms;
     server->answer = [](json const&) { return lines(); };
     auto const why = failure_of();
@@ -307,7 +307,7 @@ TEST_CASE_METHOD(fixture, "client: a server that never begins to talk") {
     CHECK(server->closed == 1);
 }
 
-TEST_CASE_METHOD(fixture, "client: the budget of a call, while it starts and while it works") {
+TEST_CASE_METHOD(one_server, "client: the budget of a call, while it starts and while it works") {
     bool starts = false;
     server->answer = [&](json const& message) -> lines {
         if (!starts || message.value("method", "") == "tools/call") return {};
@@ -325,7 +325,7 @@ TEST_CASE_METHOD(fixture, "client: the budget of a call, while it starts and whi
     CHECK(server->heard[3]["params"]["requestId"] == server->heard[2]["id"]);
 }
 
-TEST_CASE_METHOD(fixture, "client: the server's own bound counts where a call names none") {
+TEST_CASE_METHOD(one_server, "client: the server's own bound counts where a call names none") {
     params.call_timeout = 20ms;
     server->answer = [](json const& message) {
         return message.value("method", "") == "tools/call" ? lines() : good(message);
@@ -333,7 +333,7 @@ TEST_CASE_METHOD(fixture, "client: the server's own bound counts where a call na
     CHECK(failure_of() == errc::timed_out);
 }
 
-TEST_CASE_METHOD(fixture, "client: deadlines in any order, and one that is not reached") {
+TEST_CASE_METHOD(one_server, "client: deadlines in any order, and one that is not reached") {
     server->answer = [&](json const& message) -> lines {
         auto const text = message["params"].value("arguments", json::object()).value("text", "");
         return text == "never" ? lines() : good(message);
@@ -348,7 +348,7 @@ TEST_CASE_METHOD(fixture, "client: deadlines in any order, and one that is not r
     CHECK(late->outcome->error() == errc::timed_out);
 }
 
-TEST_CASE_METHOD(fixture, "client: cancelled before the server is ready") {
+TEST_CASE_METHOD(one_server, "client: cancelled before the server is ready") {
     server->answer = [](json const&) { return lines(); };
     auto const p = begin("a");
     REQUIRE(until([&] { return server->heard.size() == 1; }));
@@ -358,7 +358,7 @@ TEST_CASE_METHOD(fixture, "client: cancelled before the server is ready") {
     CHECK(server->methods() == lines{"initialize"});
 }
 
-TEST_CASE_METHOD(fixture, "client: cancelled while the server works; its late answer is dropped") {
+TEST_CASE_METHOD(one_server, "client: cancelled while the server works; its late answer is dropped") {
     server->answer = [](json const& message) {
         return message.value("method", "") == "tools/call" ? lines() : good(message);
     };
@@ -377,7 +377,7 @@ TEST_CASE_METHOD(fixture, "client: cancelled while the server works; its late an
     CHECK(echo("c") == "c");
 }
 
-TEST_CASE_METHOD(fixture, "client: progress comes before the result, and only where it is wanted") {
+TEST_CASE_METHOD(one_server, "client: progress comes before the result, and only where it is wanted") {
     server->answer = [](json const& message) -> lines {
         if (message.value("method", "") != "tools/call") return good(message);
         auto const token = message["params"].value("_meta", json::object()).value("progressToken", json(999));
@@ -395,7 +395,7 @@ TEST_CASE_METHOD(fixture, "client: progress comes before the result, and only wh
     CHECK(seen == std::vector<double>{0.5});
 }
 
-TEST_CASE_METHOD(fixture, "client: answers and refuses what the server asks; passes noise over") {
+TEST_CASE_METHOD(one_server, "client: answers and refuses what the server asks; passes noise over") {
     CHECK(echo("a") == "a");
     for (auto const* const noise : {"Listening on stdio", "{}", "", "[1", R"({"level":"info","id":3,"result":1})"})
         server->say(noise);
@@ -409,7 +409,7 @@ TEST_CASE_METHOD(fixture, "client: answers and refuses what the server asks; pas
     CHECK(echo("b") == "b");
 }
 
-TEST_CASE_METHOD(fixture, "client: more rounds where the server hands its state over") {
+TEST_CASE_METHOD(one_server, "client: more rounds where the server hands its state over") {
     server->answer = [](json const& message) -> lines {
         if (message.value("method", "") != "tools/call") return good_stateless(message);
         auto const state = message["params"].value("requestState", "");
@@ -421,7 +421,7 @@ TEST_CASE_METHOD(fixture, "client: more rounds where the server hands its state 
     CHECK(server->heard[2]["id"] != server->heard[3]["id"]);
 }
 
-TEST_CASE_METHOD(fixture, "client: stop ends what is under way, and the next call starts anew") {
+TEST_CASE_METHOD(one_server, "client: stop ends what is under way, and the next call starts anew") {
     server->answer = [](json const& message) {
         return message.value("method", "") == "tools/call" ? lines() : good(message);
     };
@@ -437,7 +437,7 @@ TEST_CASE_METHOD(fixture, "client: stop ends what is under way, and the next cal
     CHECK(server->lives == 2);
 }
 
-TEST_CASE_METHOD(fixture, "client: stop while it starts; who comes afterwards gets a new server") {
+TEST_CASE_METHOD(one_server, "client: stop while it starts; who comes afterwards gets a new server") {
     server->answer = [&](json const& message) { return server->lives == 1 ? lines() : good(message); };
     auto const early = begin("a");
     REQUIRE(until([&] { return server->heard.size() == 1; }));
@@ -450,7 +450,7 @@ TEST_CASE_METHOD(fixture, "client: stop while it starts; who comes afterwards ge
     CHECK(server->lives == 2);
 }
 
-TEST_CASE_METHOD(fixture, "client: destroyed with calls under way, it completes them") {
+TEST_CASE_METHOD(one_server, "client: destroyed with calls under way, it completes them") {
     server->answer = [](json const& message) {
         return message.value("method", "") == "tools/call" ? lines() : good(message);
     };
@@ -467,9 +467,9 @@ TEST_CASE_METHOD(fixture, "client: destroyed with calls under way, it completes 
 TEST_CASE("client: wherever the channel fails, every call completes once and the client works again") {
     for (std::size_t n = 0; n < 14; ++n) {
         CAPTURE(n);
-        fixture f;
+        one_server f;
         f.server->fails_at = n;
-        std::vector<std::shared_ptr<fixture::pending>> calls;
+        std::vector<std::shared_ptr<one_server::pending>> calls;
         for (int i = 0; i < 3; ++i) calls.push_back(f.begin("text", {.timeout = 5s}));
         REQUIRE(f.until([&] {
             return std::all_of(calls.begin(), calls.end(), [](auto const& c) { return c->outcome.has_value(); });
@@ -488,7 +488,7 @@ TEST_CASE("client: wherever the channel fails, every call completes once and the
     }
 }
 
-TEST_CASE_METHOD(fixture, "client: what is no object cannot be an argument") {
+TEST_CASE_METHOD(one_server, "client: what is no object cannot be an argument") {
     auto const r = run(context, client().call("echo", json::array()));
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::invalid_argument);

@@ -23,7 +23,7 @@ T get(step s) {
 
 std::string asked(step s) { return std::string(get<handshake_machine::ask>(std::move(s)).method); }
 
-std::string initialized(std::string const& version) {
+std::string initialize_result(std::string const& version) {
     return json{{"protocolVersion", version},
                 {"capabilities", {{"tools", {{"listChanged", true}}}}},
                 {"serverInfo", {{"name", "s"}, {"version", "9"}}},
@@ -58,7 +58,7 @@ TEST_CASE("handshake_machine: initialize, with every version that is known") {
         CHECK(first.params[1].value == "{}"); // the client offers nothing
         CHECK(json::parse(first.params[2].value)["name"] == "ipybox");
 
-        auto const end = get<handshake_machine::agreed>(m.on_result(initialized(std::string(known))));
+        auto const end = get<handshake_machine::agreed>(m.on_result(initialize_result(std::string(known))));
         CHECK(end.confirm);
         CHECK(end.with.era == era::handshake);
         CHECK(end.with.version == known);
@@ -73,7 +73,7 @@ TEST_CASE("handshake_machine: a version that nobody knows") {
     for (auto const* const unknown : {"2026-07-28", "2030-01-01", "x"}) {
         handshake_machine m;
         (void)m.begin();
-        auto const why = get<error>(m.on_result(initialized(unknown)));
+        auto const why = get<error>(m.on_result(initialize_result(unknown)));
         CHECK(why == errc::mcp_version_unsupported);
         CHECK(test::contains(why.text(), unknown));
     }
@@ -147,7 +147,8 @@ TEST_CASE("handshake_machine: discover first, with every way back") {
 
     auto refused = begun();
     CHECK(asked(refused.on_refusal(refusal())) == "initialize");
-    CHECK(get<handshake_machine::agreed>(refused.on_result(initialized("2024-11-05"))).with.version == "2024-11-05");
+    CHECK(get<handshake_machine::agreed>(refused.on_result(initialize_result("2024-11-05"))).with.version ==
+          "2024-11-05");
 
     auto silent = begun();
     CHECK(asked(silent.on_silence()) == "initialize");

@@ -13,7 +13,7 @@ using namespace ipybox;
 using namespace ipybox::mcp;
 using nlohmann::json;
 
-json nested(int levels) {
+json nested_value(int levels) {
     json value = 1;
     for (int level = 0; level < levels; ++level)
         value = level % 2 == 0 ? json::array({std::move(value)}) : json::object({{"a", std::move(value)}});
@@ -56,12 +56,12 @@ TEST_CASE("json_writer: what is not UTF-8, as a value or as a name") {
 }
 
 TEST_CASE("json_writer: as deep as it is read, and no deeper") {
-    auto const deep = nested(json_cursor::deepest);
+    auto const deep = nested_value(json_cursor::deepest);
     auto const written = write_json(deep);
     REQUIRE(written);
     CHECK(read_json(*written) == deep);
-    CHECK(write_json(nested(json_cursor::deepest + 1)).error().text() == "is nested too deeply");
-    CHECK_FALSE(write_json(nested(100'000)));
-    auto const wide = json::array({nested(json_cursor::deepest - 1), nested(json_cursor::deepest - 1)});
+    CHECK(write_json(nested_value(json_cursor::deepest + 1)).error().text() == "is nested too deeply");
+    CHECK_FALSE(write_json(nested_value(100'000)));
+    auto const wide = json::array({nested_value(json_cursor::deepest - 1), nested_value(json_cursor::deepest - 1)});
     CHECK(write_json(wide) == wide.dump());
 }

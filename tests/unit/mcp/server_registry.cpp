@@ -35,12 +35,12 @@ std::shared_ptr<scripted_server> named(std::string name) {
     return server;
 }
 
-struct fixture {
+struct two_servers {
     asio::io_context context{1};
     std::map<std::string, std::shared_ptr<scripted_server>> servers{{"one", named("one")}, {"two", named("two")}};
     std::unique_ptr<server_registry> registry;
 
-    fixture() {
+    two_servers() {
         registry_options options;
         options.variables = [](std::string const& name) -> std::optional<std::string> {
             return name == "WHICH" ? std::optional<std::string>("two") : std::nullopt;
@@ -50,7 +50,7 @@ struct fixture {
         };
         registry = std::make_unique<server_registry>(context.get_executor(), std::move(options));
     }
-    ~fixture() {
+    ~two_servers() {
         run(context, registry->stop());
         registry.reset();
         context.restart();
@@ -71,7 +71,7 @@ struct fixture {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "server_registry: a name stands for its parameters until the host replaces them") {
+TEST_CASE_METHOD(two_servers, "server_registry: a name stands for its parameters until the host replaces them") {
     REQUIRE(registry->add("github", running("one")));
     auto const again = registry->add("github", running("two"));
     REQUIRE_FALSE(again);
@@ -88,7 +88,7 @@ TEST_CASE_METHOD(fixture, "server_registry: a name stands for its parameters unt
     CHECK(call("github") == "one");
 }
 
-TEST_CASE_METHOD(fixture, "server_registry: names are such that Python can import them") {
+TEST_CASE_METHOD(two_servers, "server_registry: names are such that Python can import them") {
     for (auto const* const name : {"", "a-b", "../x", "2fa", "a b"}) {
         auto const added = registry->add(name, running("one"));
         REQUIRE_FALSE(added);
@@ -99,7 +99,8 @@ TEST_CASE_METHOD(fixture, "server_registry: names are such that Python can impor
     CHECK(registry->names().empty());
 }
 
-TEST_CASE_METHOD(fixture, "server_registry: nothing starts before it is needed; stop ends all and leaves them usable") {
+TEST_CASE_METHOD(two_servers,
+                 "server_registry: nothing starts before it is needed; stop ends all and leaves them usable") {
     REQUIRE(registry->add("a", running("one")));
     REQUIRE(registry->add("b", running("two")));
     run(context, registry->stop());
@@ -114,7 +115,7 @@ TEST_CASE_METHOD(fixture, "server_registry: nothing starts before it is needed; 
     CHECK(servers["one"]->lives == 2);
 }
 
-TEST_CASE_METHOD(fixture, "server_registry: variables are put in when the server starts, and shown to nobody") {
+TEST_CASE_METHOD(two_servers, "server_registry: variables are put in when the server starts, and shown to nobody") {
     REQUIRE(registry->add("a", running("${WHICH}")));
     CHECK(call("a") == "two");
     CHECK(std::get<stdio_server>(registry->params("a")->server).command == "${WHICH}");
@@ -126,7 +127,7 @@ TEST_CASE_METHOD(fixture, "server_registry: variables are put in when the server
     CHECK(contains(r.error().text(), "the MCP server 'b' needs a variable that is not set: NOT_SET"));
 }
 
-TEST_CASE_METHOD(fixture, "server_registry: servers of a file, all or none") {
+TEST_CASE_METHOD(two_servers, "server_registry: servers of a file, all or none") {
     test::scratch_dir const dir;
     auto const file = dir.write("mcp.json", R"({"mcpServers":{"b":{"command":"two"},"a":{"command":"one"}}})");
     auto const added = registry->add_file(file);
@@ -140,7 +141,7 @@ TEST_CASE_METHOD(fixture, "server_registry: servers of a file, all or none") {
     CHECK(registry->names() == std::vector<std::string>{"a", "b"});
 }
 
-TEST_CASE_METHOD(fixture, "server_registry: tells which server's tools changed") {
+TEST_CASE_METHOD(two_servers, "server_registry: tells which server's tools changed") {
     std::vector<std::string> changed;
     registry_options options;
     options.make_channel = test::channels_to(servers["one"]);

@@ -2,14 +2,13 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 
@@ -19,11 +18,6 @@ using namespace ipybox;
 using namespace ipybox::os;
 using test::contains;
 using test::scratch_dir;
-
-std::string content(std::filesystem::path const& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 } // namespace
 
@@ -42,7 +36,7 @@ TEST_CASE("new_file: is made with its directories, for the owner alone") {
     REQUIRE(write_all(*file, "one "));
     REQUIRE(write_all(*file, ""));
     REQUIRE(write_all(*file, std::string("t\0o", 3)));
-    CHECK(content(file->path) == std::string("one t\0o", 7));
+    CHECK(test::read_file(file->path) == std::string("one t\0o", 7));
 }
 
 TEST_CASE("new_file: never one that is there") {

@@ -27,9 +27,6 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 
-std::string const not_running = "<the executor has been stopped>";
-std::string const cancelled = "<the call was cancelled>";
-
 /// Makes an executor on a context that the test runs.
 struct on_context : scripted_box {
     asio::io_context context;

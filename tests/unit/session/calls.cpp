@@ -18,8 +18,6 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 
-std::string const not_running = "<the executor has been stopped>";
-std::string const cancelled = "<the call was cancelled>";
 std::string const died = "<the kernel process ended>";
 
 } // namespace

@@ -17,12 +17,12 @@ using namespace ipybox;
 using detail::completion;
 using detail::event_queue;
 
-struct fixture {
+struct read_queue {
     asio::io_context context;
     event_queue queue{context.get_executor(), [] { return false; }};
     std::string told;
 
-    fixture() {
+    read_queue() {
         queue.on_reader([this] { told += "room "; }, [this] { told += "left "; });
     }
 
@@ -67,7 +67,7 @@ execution_result done(std::string text = "") {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "event_queue: in order, the result last, then none for ever") {
+TEST_CASE_METHOD(read_queue, "event_queue: in order, the result last, then none for ever") {
     CHECK(next() == "(waits)");
     print("a");
     queue.push(shown("d"));
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(fixture, "event_queue: in order, the result last, then none for
     CHECK(next() == "(none)");
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: chunks of one stream are joined") {
+TEST_CASE_METHOD(read_queue, "event_queue: chunks of one stream are joined") {
     print("a");
     print("b");
     print("err", output_stream::stderr_);
@@ -98,14 +98,14 @@ TEST_CASE_METHOD(fixture, "event_queue: chunks of one stream are joined") {
     CHECK(next() == "ef");
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: what is joined has a bound") {
+TEST_CASE_METHOD(read_queue, "event_queue: what is joined has a bound") {
     std::string const part(700 * 1024, 'x');
     for (int i = 0; i < 4; ++i) print(part);
     CHECK(next().size() == 2 * part.size());
     CHECK(next().size() == 2 * part.size());
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: a reader that waits gets the next event, not inline") {
+TEST_CASE_METHOD(read_queue, "event_queue: a reader that waits gets the next event, not inline") {
     std::string got;
     queue.next(reader(got));
     print("a");
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(fixture, "event_queue: a reader that waits gets the next event,
     CHECK(got == "a(result )(none)");
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: full by bytes, with room again when it has been read") {
+TEST_CASE_METHOD(read_queue, "event_queue: full by bytes, with room again when it has been read") {
     CHECK_FALSE(queue.full());
     std::string const part(std::size_t(1) << 20, 'x');
     for (int i = 0; i < 3; ++i) {
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(fixture, "event_queue: full by bytes, with room again when it h
     CHECK(told == "room "); // once
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: full by number") {
+TEST_CASE_METHOD(read_queue, "event_queue: full by number") {
     for (int i = 0; i < 1024; ++i) queue.push(shown(""));
     CHECK_FALSE(queue.full());
     queue.push(shown(""));
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(fixture, "event_queue: full by number") {
     CHECK(told == "room ");
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: a reader that waits no longer") {
+TEST_CASE_METHOD(read_queue, "event_queue: a reader that waits no longer") {
     std::string got;
     queue.cancel_next(); // nobody waits
     queue.next(reader(got));
@@ -168,7 +168,7 @@ TEST_CASE_METHOD(fixture, "event_queue: a reader that waits no longer") {
     CHECK(next() == "is still there");
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: a reader that leaves is told once, what it left is dropped") {
+TEST_CASE_METHOD(read_queue, "event_queue: a reader that leaves is told once, what it left is dropped") {
     print("a");
     queue.leave();
     queue.leave();
@@ -177,14 +177,14 @@ TEST_CASE_METHOD(fixture, "event_queue: a reader that leaves is told once, what 
     CHECK(next() == "(waits)");
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: leaving behind the end tells nobody") {
+TEST_CASE_METHOD(read_queue, "event_queue: leaving behind the end tells nobody") {
     print("a");
     queue.finish(done());
     queue.leave();
     CHECK(told.empty());
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: asked when all has been read and the reader waits") {
+TEST_CASE_METHOD(read_queue, "event_queue: asked when all has been read and the reader waits") {
     std::string got;
     print("before");
     queue.when_read([&] { told += "read "; });
@@ -204,7 +204,7 @@ TEST_CASE_METHOD(fixture, "event_queue: asked when all has been read and the rea
     CHECK(told == "read at once ");
 }
 
-TEST_CASE_METHOD(fixture, "event_queue: behind the end handlers run where nobody has to run a context") {
+TEST_CASE_METHOD(read_queue, "event_queue: behind the end handlers run where nobody has to run a context") {
     CHECK(queue.executor() == asio::any_io_executor(context.get_executor()));
     queue.finish(done());
     CHECK(queue.executor() != asio::any_io_executor(context.get_executor()));

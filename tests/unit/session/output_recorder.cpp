@@ -1,6 +1,7 @@
 #include <ipybox/session/output_recorder.hpp>
 
 #include <support/catch.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <nlohmann/json.hpp>
@@ -19,7 +20,7 @@ using namespace ipybox;
 using detail::output_recorder;
 using encoding = mime_bundle::encoding;
 
-struct fixture {
+struct scratch_recorder {
     test::scratch_dir dir;
     std::filesystem::path images = dir.path() / "images";
     std::filesystem::path spill = dir.path() / "spill";
@@ -28,11 +29,6 @@ struct fixture {
         return output_recorder({images, spill, bound});
     }
 };
-
-std::string content(std::filesystem::path const& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 display of(std::string type, std::string value, encoding kind = encoding::text, std::string id = "") {
     display d;
@@ -75,7 +71,7 @@ class full_disk {
 
 } // namespace
 
-TEST_CASE_METHOD(fixture, "output_recorder: text and the plain text of displays, in order") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: text and the plain text of displays, in order") {
     auto r = make();
     r.write("one\n");
     auto d = of("text/plain", "shown");
@@ -92,7 +88,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: text and the plain text of displays,
     CHECK_FALSE(std::filesystem::exists(images));
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: images become files") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: images become files") {
     auto r = make();
     auto first = of("image/png", "\x89PNG 1", encoding::bytes);
     auto second = of("image/png", "\x89PNG 2", encoding::bytes);
@@ -102,13 +98,13 @@ TEST_CASE_METHOD(fixture, "output_recorder: images become files") {
     REQUIRE(result.images.size() == 2);
     CHECK(result.images[0] == first.image);
     CHECK(result.displays[1].image == second.image);
-    CHECK(content(result.images[0]) == "\x89PNG 1");
-    CHECK(content(result.images[1]) == "\x89PNG 2");
+    CHECK(test::read_file(result.images[0]) == "\x89PNG 1");
+    CHECK(test::read_file(result.images[1]) == "\x89PNG 2");
     CHECK(result.images[0].parent_path() == images);
     CHECK(result.images[0].extension() == ".png");
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: an image that cannot be saved is told") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: an image that cannot be saved is told") {
     std::ofstream(images) << "in the way";
     auto r = make();
     auto d = of("image/png", "x", encoding::bytes);
@@ -123,7 +119,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: an image that cannot be saved is tol
     CHECK(result.text == "goes on");
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: half an image is none") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: half an image is none") {
     std::filesystem::create_directories(images);
     auto r = make();
     auto d = of("image/png", std::string(1000, 'x'), encoding::bytes);
@@ -137,14 +133,14 @@ TEST_CASE_METHOD(fixture, "output_recorder: half an image is none") {
     CHECK(files_in(images) == 0);
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: the names of types take memory too") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: the names of types take memory too") {
     auto r = make(100);
     auto d = of(std::string(1000, 'x'), "");
     r.show(d);
     CHECK_FALSE(r.finish().displays[0].spill_file.empty());
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: an update replaces the content, not the kind") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: an update replaces the content, not the kind") {
     auto r = make();
     auto a = of("text/plain", "a0", encoding::text, "a");
     auto b = of("text/plain", "b0", encoding::text, "b");
@@ -165,7 +161,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: an update replaces the content, not 
     CHECK(result.text == "a0b0a1"); // what has been printed stays
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: updates of nothing") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: updates of nothing") {
     auto r = make(20);
     auto nameless = of("text/plain", "x");
     r.show(nameless);
@@ -179,7 +175,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: updates of nothing") {
     CHECK(files_in(spill) == 0); // nobody would know of them
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: displays beyond the bound go to files of their own") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: displays beyond the bound go to files of their own") {
     auto r = make(110);
     auto small = of("text/html", std::string(60, 's'));
     auto large = of("application/json", "[" + std::string(60, '1') + "]", encoding::json);
@@ -193,12 +189,12 @@ TEST_CASE_METHOD(fixture, "output_recorder: displays beyond the bound go to file
     CHECK(result.displays[0].spill_file.empty());
     CHECK(result.displays[1].data.empty());
     REQUIRE_FALSE(result.displays[1].spill_file.empty());
-    CHECK(nlohmann::json::parse(content(result.displays[1].spill_file))["data"]["image/jpeg"] == "/9g=");
+    CHECK(nlohmann::json::parse(test::read_file(result.displays[1].spill_file))["data"]["image/jpeg"] == "/9g=");
     CHECK(result.displays[2].spill_file.empty()); // still fits
     CHECK_FALSE(r.failure());
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: a display that is updated often takes its room once") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: a display that is updated often takes its room once") {
     auto r = make(1000);
     auto d = of("text/html", std::string(300, '0'), encoding::text, "bar");
     r.show(d);
@@ -212,7 +208,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: a display that is updated often take
     CHECK(*result.displays[0].data.find("text/html") == std::string(300, '0'));
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: a spill file that cannot be made is told") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: a spill file that cannot be made is told") {
     std::ofstream(spill) << "in the way";
     auto r = make(10);
     auto d = of("text/html", std::string(100, 'x'));
@@ -222,7 +218,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: a spill file that cannot be made is 
     CHECK(r.finish().displays[0].data.empty()); // bounded all the same
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: the number of displays is bounded") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: the number of displays is bounded") {
     auto r = make();
     for (int i = 0; i <= 10'000; ++i) {
         auto d = of("text/html", "x");
@@ -233,15 +229,15 @@ TEST_CASE_METHOD(fixture, "output_recorder: the number of displays is bounded") 
     CHECK(r.finish().displays.size() == 10'000);
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: displays whose text is no UTF-8 are spilled too") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: displays whose text is no UTF-8 are spilled too") {
     auto r = make(1);
     auto d = of("text/html", "\xff\xfe");
     r.show(d);
     CHECK_FALSE(r.failure());
-    CHECK(nlohmann::json::accept(content(r.finish().displays[0].spill_file)));
+    CHECK(nlohmann::json::accept(test::read_file(r.finish().displays[0].spill_file)));
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: clearing takes all back, images too") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: clearing takes all back, images too") {
     auto r = make();
     r.write("gone");
     auto d = of("image/png", "x", encoding::bytes);
@@ -256,7 +252,7 @@ TEST_CASE_METHOD(fixture, "output_recorder: clearing takes all back, images too"
     CHECK_FALSE(std::filesystem::exists(d.image));
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: clearing may wait for the next output") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: clearing may wait for the next output") {
     auto waits = make();
     waits.write("stays");
     waits.clear(true);
@@ -273,10 +269,10 @@ TEST_CASE_METHOD(fixture, "output_recorder: clearing may wait for the next outpu
     CHECK(result.displays.size() == 1);
 }
 
-TEST_CASE_METHOD(fixture, "output_recorder: long text has a file") {
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: long text has a file") {
     auto r = make(100);
     r.write(std::string(1000, 'x'));
     auto const result = r.finish();
-    CHECK(content(result.spill_file) == std::string(1000, 'x'));
+    CHECK(test::read_file(result.spill_file) == std::string(1000, 'x'));
     CHECK(result.text.size() < 400);
 }

@@ -2,11 +2,10 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 
@@ -15,11 +14,6 @@ namespace {
 using ipybox::detail::output_text;
 using ipybox::test::contains;
 using ipybox::test::scratch_dir;
-
-std::string content(std::filesystem::path const& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
 
 bool is_utf8(std::string_view text) {
     while (!text.empty()) {
@@ -77,7 +71,7 @@ TEST_CASE("output_text: beyond it head and tail stay, and the whole is in a file
         REQUIRE_FALSE(out.spill_file().empty());
         auto const file = out.spill_file();
         auto const text = out.take();
-        CHECK(content(file) == whole);
+        CHECK(test::read_file(file) == whole);
         CHECK(file.parent_path() == dir.path());
         CHECK(text.starts_with(whole.substr(0, 50) + "\n[… "));
         CHECK(text.ends_with("…]\n" + whole.substr(whole.size() - 50)));
@@ -93,7 +87,7 @@ TEST_CASE("output_text: one byte beyond") {
     out.append("0123456789");
     CHECK(out.spill_file().empty());
     out.append("x");
-    CHECK(content(out.spill_file()) == "0123456789x");
+    CHECK(test::read_file(out.spill_file()) == "0123456789x");
     auto const text = out.take();
     CHECK(text.starts_with("01234"));
     CHECK(text.ends_with("6789x"));
@@ -118,7 +112,7 @@ TEST_CASE("output_text: is cut between characters") {
             auto const text = out.take();
             CAPTURE(character, bound, text);
             REQUIRE(is_utf8(text));
-            REQUIRE(content(file) == whole);
+            REQUIRE(test::read_file(file) == whole);
         }
     }
 }
@@ -140,7 +134,7 @@ TEST_CASE("output_text: bytes that are no text are bounded too") {
         mixed.append(piece);
         whole += piece;
     }
-    CHECK((content(mixed.spill_file()) == whole));
+    CHECK((test::read_file(mixed.spill_file()) == whole));
     CHECK(mixed.take().size() < 64 + 300);
 }
 
@@ -170,6 +164,6 @@ TEST_CASE("output_text: cleared, it begins anew") {
     large.append(repeated("gone ", 100));
     large.clear();
     large.append("there");
-    CHECK(contains(content(large.spill_file()), "there")); // the file goes on
+    CHECK(contains(test::read_file(large.spill_file()), "there")); // the file goes on
     CHECK(large.take() == "there");
 }

@@ -16,9 +16,6 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 
-std::string const not_running = "<the executor has been stopped>";
-std::string const cancelled = "<the call was cancelled>";
-
 std::string words(execution_stream::event const& e) {
     if (!e) return "none";
     if (auto const* chunk = std::get_if<output_chunk>(&*e)) return chunk->text;
@@ -82,7 +79,7 @@ TEST_CASE_METHOD(scripted_box, "stream: one that is dropped ends its code, or ne
     script().expect("next").prints("fine").replies();
     {
         auto const loop = (*this)->stream("loop");
-        auto const never = (*this)->stream("never");
+        auto const unread = (*this)->stream("never");
         REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
     }
     CHECK(run("next") == "fine");

@@ -14,9 +14,6 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 
-std::string const not_running = "<the executor has been stopped>";
-std::string const cancelled = "<the call was cancelled>";
-
 } // namespace
 
 TEST_CASE_METHOD(scripted_box, "session: eight threads on one executor", "[tsan]") {

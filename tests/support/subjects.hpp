@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ipybox/approval/approval_subject.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace ipybox::test {
+
+inline approval_subject tool_subject(std::string server, std::string tool,
+                                     nlohmann::json arguments = nlohmann::json::object(), std::string cell = "c1") {
+    return {.server = std::move(server),
+            .tool = std::move(tool),
+            .arguments = std::make_shared<nlohmann::json const>(std::move(arguments)),
+            .cell_id = std::move(cell)};
+}
+
+inline approval_subject shell_subject(std::string line, std::string cwd = "/work") {
+    return {.kind = approval_kind::shell,
+            .argv = {"/bin/sh", "-c", std::move(line)},
+            .cwd = std::move(cwd),
+            .cell_id = "c1"};
+}
+
+} // namespace ipybox::test
