@@ -80,5 +80,8 @@ TEST_CASE("action requests: what is none says why, and whose it was") {
           "env has to be an object of names and strings or nulls");
     CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","env":{"A":1})") ==
           "env has to be an object of names and strings or nulls");
+    for (auto const* no_object : {"null", "1", R"("A=1")", "[]", R"(["A"])"})
+        CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","env":)" + std::string(no_object)) ==
+              "env has to be an object of names and strings or nulls");
     CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","merge":1)") == "merge has to be true or false");
 }

@@ -48,20 +48,23 @@ class action_head {
     }
 
     [[nodiscard]] environment_difference env() {
+        static constexpr auto wanted = "an object of names and strings or nulls";
         environment_difference difference;
         auto const found = head_.find("env");
         if (found == head_.end()) return difference;
-        bool good = found->is_object();
-        for (auto const& [name, value] : good ? found->items() : nlohmann::json::object().items()) {
+        if (!found->is_object()) {
+            complain("env", wanted);
+            return difference;
+        }
+        for (auto const& [name, value] : found->items()) {
             bool const usable = !name.empty() && name.find('=') == std::string::npos && !holds_nul(name);
             if (usable && value.is_null())
                 difference[name] = std::nullopt;
             else if (usable && value.is_string() && !holds_nul(value.get_ref<std::string const&>()))
                 difference[name] = value.get<std::string>();
             else
-                good = false;
+                complain("env", wanted);
         }
-        if (!good) complain("env", "an object of names and strings or nulls");
         return difference;
     }
 
