@@ -1,3 +1,5 @@
+#include <ipybox/core/json_text.hpp>
+
 #include <cli/json_output.hpp>
 #include <nlohmann/json.hpp>
 
@@ -11,9 +13,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-void write_line(output_file& out, json const& event) {
-    out.write(event.dump(-1, ' ', false, json::error_handler_t::replace) + '\n');
-}
+void write_line(output_file& out, json const& event) { out.write(json_text(event) + '\n'); }
 
 json path_or_null(std::filesystem::path const& path) { return path.empty() ? json() : json(path.string()); }
 

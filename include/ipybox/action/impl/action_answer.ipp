@@ -2,6 +2,7 @@
 
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/core/base64.hpp>
+#include <ipybox/core/json_text.hpp>
 
 #include <system_error>
 #include <utility>
@@ -9,17 +10,12 @@
 
 namespace ipybox::detail {
 
-/// JSON in UTF-8 whatever is in it.
-inline std::string to_text(nlohmann::json const& value) {
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 inline action_frame error_frame(std::optional<action_id> id, std::string_view kind, std::string_view text,
                                 std::error_code cause = {}) {
     nlohmann::json head = {{"op", "error"}, {"id", nullptr}, {"kind", kind}, {"text", text}};
     if (id) head["id"] = *id;
     if (cause) head["errno"] = cause.value();
-    return {to_text(head)};
+    return {json_text(head)};
 }
 
 /// What the kernel is told of an error's code.
@@ -69,7 +65,7 @@ inline std::string readable_text(mcp::call_result const& returned) {
         if (auto const* resource = std::get_if<mcp::embedded_resource>(&block); resource && resource->text)
             add(*resource->text);
         if (auto const* link = std::get_if<mcp::resource_link>(&block)) add(link->uri);
-        if (auto const* unknown = std::get_if<mcp::unknown_content>(&block)) add(to_text(unknown->value));
+        if (auto const* unknown = std::get_if<mcp::unknown_content>(&block)) add(json_text(unknown->value));
     }
     return text;
 }
@@ -81,22 +77,23 @@ IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result const& ret
     for (auto const& block : returned.content) parts.add(block);
     bool const is_text = !returned.structured_content;
     nlohmann::json const head = {{"op", "result"}, {"id", id}, {"text", is_text}, {"parts", parts.parts()}};
-    auto body = is_text ? std::move(text) : to_text(*returned.structured_content);
+    auto body = is_text ? std::move(text) : json_text(*returned.structured_content);
     body += parts.bytes();
     if (body.size() > largest_action_frame / 2)
         return error_frame(id, "server", "the result of the tool is larger than 128 MiB");
-    return {to_text(head), std::move(body)};
+    return {json_text(head), std::move(body)};
 }
 
 IPYBOX_DECL action_frame started_answer(action_id id, std::size_t descriptors) {
-    return {to_text({{"op", "started"}, {"id", id}, {"descriptors", descriptors}})};
+    nlohmann::json const head = {{"op", "started"}, {"id", id}, {"descriptors", descriptors}};
+    return {json_text(head)};
 }
 
 IPYBOX_DECL action_frame exited_answer(action_id id, exit_status status) {
     nlohmann::json head = {{"op", "exited"}, {"id", id}, {"code", nullptr}, {"signal", nullptr}};
     if (status.code) head["code"] = *status.code;
     if (status.signal) head["signal"] = *status.signal;
-    return {to_text(head)};
+    return {json_text(head)};
 }
 
 IPYBOX_DECL action_frame error_answer(action_id id, error const& why) {

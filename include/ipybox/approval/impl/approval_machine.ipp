@@ -2,6 +2,7 @@
 
 #include <ipybox/approval/approval_machine.hpp>
 #include <ipybox/approval/subject_json.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/core/sha256.hpp>
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace ipybox::detail {
 
 IPYBOX_DECL std::string digest_of(approval_subject const& subject) {
-    return sha256_hex(subject_to_json(subject).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return sha256_hex(json_text(subject_to_json(subject)));
 }
 
 IPYBOX_DECL approval_machine::approval_machine(approval_settings const& settings, clock::time_point now)

@@ -2,6 +2,7 @@
 
 #include <ipybox/approval/approval_request.hpp>
 #include <ipybox/approval/grant.hpp>
+#include <ipybox/core/json_text.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -157,7 +158,7 @@ IPYBOX_DECL std::ostream& operator<<(std::ostream& out, approval_request const& 
     }
     if (subject.arguments) {
         out << ' ';
-        detail::write_visibly(out, subject.arguments->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+        detail::write_visibly(out, json_text(*subject.arguments));
     }
     for (auto const& word : subject.argv) {
         out << ' ';

@@ -3,6 +3,7 @@
 #include <ipybox/approval/audit_log.hpp>
 #include <ipybox/approval/grant.hpp>
 #include <ipybox/approval/subject_json.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/core/sha256.hpp>
 
 #include <fcntl.h>
@@ -69,7 +70,7 @@ IPYBOX_DECL void audit_log::bound(nlohmann::json& record, char const* name) cons
     auto const member = record.find(name);
     if (member == record.end()) return;
     std::string dumped;
-    if (!member->is_string()) dumped = member->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    if (!member->is_string()) dumped = json_text(*member);
     auto const& text = member->is_string() ? member->get_ref<std::string const&>() : dumped;
     if (text.size() <= options_.longest_value) return;
     nlohmann::json const digest = {{"sha256", sha256_hex(text)}, {"bytes", text.size()}};
@@ -136,7 +137,7 @@ IPYBOX_DECL result<void> audit_log::outcome(std::uint64_t id, action_outcome con
 }
 
 IPYBOX_DECL result<void> audit_log::write(nlohmann::json const& record) {
-    auto const failed = append(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+    auto const failed = append(json_text(record) + '\n');
     if (!failed) return {};
     if (!options_.on_failure) return failure(*failed);
     options_.on_failure(*failed);

@@ -6,6 +6,7 @@
 #include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/version.hpp>
 
 #include <algorithm>
@@ -62,10 +63,6 @@ inline std::size_t depth_of(mcp::tool const& tool) {
     return deepest;
 }
 
-inline std::string as_text(ordered_json const& value) {
-    return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
-}
-
 /// Tools that can have a module, in their order.
 inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, generate_options const& options,
                                            std::vector<generate_notice>& notices) {
@@ -93,8 +90,8 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
 }
 
 inline module_text module_of(mcp::tool const& tool, call_style style) {
-    if (as_text(tool.input_schema).size() > largest_schema ||
-        (tool.output_schema && as_text(*tool.output_schema).size() > largest_schema))
+    if (json_text(tool.input_schema).size() > largest_schema ||
+        (tool.output_schema && json_text(*tool.output_schema).size() > largest_schema))
         return open_tool_module(tool, style, "a schema of more than 1 MiB");
     if (!tool.input_schema.is_object()) return open_tool_module(tool, style, "its schema is no object");
     try {
@@ -114,7 +111,7 @@ IPYBOX_DECL std::string listed_tools(std::string_view server_name, std::vector<m
     for (std::size_t i = 0; i < tools.size(); ++i) by_module[modules[i]] = tools[i].name;
     auto& list = document["tools"] = ordered_json::array();
     for (auto const& tool : tools) list.push_back(detail::listed_tool(tool));
-    return detail::as_text(document) + "\n";
+    return json_text(document) + "\n";
 }
 
 IPYBOX_DECL result<generated_package>

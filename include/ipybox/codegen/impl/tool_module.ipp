@@ -5,6 +5,7 @@
 #include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema_to_pydantic.hpp>
 #include <ipybox/codegen/tool_module.hpp>
+#include <ipybox/core/json_text.hpp>
 
 #include <iterator>
 #include <optional>
@@ -121,7 +122,7 @@ IPYBOX_DECL module_text tool_module(mcp::tool const& tool, call_style style) {
 IPYBOX_DECL module_text open_tool_module(mcp::tool const& tool, call_style style, std::string const& reason) {
     static constexpr std::size_t longest = 2048;
     auto described = tool;
-    auto schema = tool.input_schema.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+    auto schema = json_text(tool.input_schema);
     if (schema.size() > longest) schema = valid_utf8(schema.substr(0, longest)) + "…";
     described.description = detail::about(tool) + "\n\nNot checked here (" + reason + "):\n" + schema;
     described.annotations.reset();

@@ -8,6 +8,7 @@
 #include <ipybox/codegen/impl/translator.hpp>
 #include <ipybox/codegen/python_literal.hpp>
 #include <ipybox/codegen/python_name.hpp>
+#include <ipybox/core/json_text.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -308,7 +309,7 @@ IPYBOX_DECL python_type translator::object_class(schema_node const& node, schema
     if (twin.is_object() && node.pointer != "#") {
         twin.erase("title");
         twin.erase("description");
-        text = twin.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+        text = json_text(twin);
         if (text.find("\"$") != std::string::npos) text.clear();
     }
     if (auto const known = alike_.find(text); !text.empty() && known != alike_.end())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/connection_info.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -131,7 +132,7 @@ IPYBOX_DECL std::string to_text(connection_info const& info) {
         object["curve_publickey"] = info.curve_publickey;
         object["curve_secretkey"] = info.curve_secretkey;
     }
-    return object.dump(2, ' ', false, json::error_handler_t::replace);
+    return json_text(object, 2);
 }
 
 IPYBOX_DECL result<connection_info> read_connection_file(std::filesystem::path const& file) {

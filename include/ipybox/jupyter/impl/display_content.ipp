@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/base64.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/display_content.hpp>
 
 #include <map>
@@ -52,7 +53,7 @@ inline bool is_json(std::string_view type) { return type == "application/json" |
 
 inline mime_bundle::entry to_entry(std::string const& type, json const& value) {
     auto text = is_json(type) ? std::nullopt : text_of(value);
-    if (!text) return {type, mime_bundle::encoding::json, value.dump(-1, ' ', false, json::error_handler_t::replace)};
+    if (!text) return {type, mime_bundle::encoding::json, json_text(value)};
     if (is_binary(type))
         if (auto decoded = base64_decode(*text)) return {type, mime_bundle::encoding::bytes, std::move(*decoded)};
     return {type, mime_bundle::encoding::text, std::move(*text)};

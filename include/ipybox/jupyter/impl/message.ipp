@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/message.hpp>
 
 #include <sys/random.h>
@@ -10,9 +11,6 @@
 
 namespace ipybox::jupyter {
 namespace detail {
-
-/// JSON text, with what is no UTF-8 replaced: user text must not make serialising throw.
-inline std::string dump(json const& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 /// Kernels nest a few levels deep. Writing JSON recurses, so somebody who nests a million must not get that far.
 inline constexpr int deepest = 512;
@@ -94,10 +92,10 @@ IPYBOX_DECL json_frames to_frames(message& m) {
     json const header = {
         {"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}, {"username", "ipybox"}, {"version", "5.3"}};
     json_frames frames;
-    frames.header = detail::dump(header);
-    frames.parent_header = m.parent_header.is_object() ? detail::dump(m.parent_header) : "{}";
-    frames.metadata = detail::dump(m.metadata);
-    frames.content = detail::dump(m.content);
+    frames.header = json_text(header);
+    frames.parent_header = m.parent_header.is_object() ? json_text(m.parent_header) : "{}";
+    frames.metadata = json_text(m.metadata);
+    frames.content = json_text(m.content);
     return frames;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
@@ -219,7 +220,7 @@ IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_f
     if (failure_) return answer(failure(*failure_));
     auto const id = ++last_id_;
     message["id"] = id;
-    auto bytes = message.dump(-1, ' ', false, json::error_handler_t::replace);
+    auto bytes = json_text(message);
     if (bytes.size() > largest_datagram)
         return answer(
             failure(error(errc::message_too_large, "the environment or the arguments of a process exceed 128 KiB")

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/mcp/json_cursor.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 
@@ -85,9 +86,7 @@ IPYBOX_DECL std::string to_string(rpc_error const& e) {
     return (e.message.empty() ? "no reason given" : e.message) + " (" + std::to_string(e.code) + ")";
 }
 
-IPYBOX_DECL std::string json_string(std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+IPYBOX_DECL std::string json_string(std::string_view text) { return json_text(nlohmann::json(text)); }
 
 IPYBOX_DECL std::string write_rpc_request(std::int64_t id, std::string_view method,
                                           std::vector<rpc_member> const& params) {

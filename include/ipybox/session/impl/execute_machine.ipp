@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/ansi.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/display_content.hpp>
 #include <ipybox/session/execute_machine.hpp>
 
@@ -71,7 +72,7 @@ IPYBOX_DECL execute_step execute_machine::on_output(jupyter::message& m) {
     else if (m.type != "display_data")
         return nothing_new();
     if (auto const meta = m.content.find("metadata"); meta != m.content.end() && meta->is_object())
-        shown.metadata = meta->dump(-1, ' ', false, jupyter::json::error_handler_t::replace);
+        shown.metadata = json_text(*meta);
     if (auto const transient = m.content.find("transient"); transient != m.content.end())
         shown.id = jupyter::field(*transient, "display_id");
     if (shown.id.size() > longest_display_id) shown.id.clear();

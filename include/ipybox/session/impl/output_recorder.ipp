@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/os/new_file.hpp>
 #include <ipybox/session/output_recorder.hpp>
 
@@ -78,7 +79,7 @@ IPYBOX_DECL display output_recorder::fitting(display const& d) {
     kept.metadata = "{}";
     nlohmann::json const whole = {{"data", d.data.to_json()},
                                   {"metadata", nlohmann::json::parse(d.metadata, nullptr, false)}};
-    auto const text = whole.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    auto const text = json_text(whole);
     auto const file = saved(os::make_file(places_.spill_dir, "ipybox-display-", ".json"), text);
     if (file)
         kept.spill_file = *file;
