@@ -57,6 +57,7 @@
 #include <ipybox/core/impl/base64.ipp>
 #include <ipybox/core/impl/error.ipp>
 #include <ipybox/core/impl/exit_status.ipp>
+#include <ipybox/core/impl/random_hex.ipp>
 #include <ipybox/core/impl/sha256.ipp>
 #include <ipybox/execution/impl/input_request.ipp>
 #include <ipybox/impl/execution_stream.ipp>

@@ -4,10 +4,10 @@
 #include <ipybox/approval/grant.hpp>
 #include <ipybox/approval/subject_json.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/random_hex.hpp>
 #include <ipybox/core/sha256.hpp>
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -37,14 +37,6 @@ IPYBOX_DECL double milliseconds_of(std::chrono::steady_clock::duration time) {
     return static_cast<double>(microseconds) / 1000;
 }
 
-IPYBOX_DECL std::string random_name() {
-    std::uint64_t number = 0;
-    if (::getrandom(&number, sizeof number, 0) != sizeof number) number = static_cast<std::uint64_t>(::getpid());
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(number));
-    return text;
-}
-
 } // namespace detail
 
 IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_options options) {
@@ -58,7 +50,7 @@ IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_options opt
 }
 
 IPYBOX_DECL audit_log::audit_log(audit_options options, os::unique_fd file)
-    : options_(std::move(options)), run_(detail::random_name()), file_(std::move(file)) {}
+    : options_(std::move(options)), run_(random_hex(8)), file_(std::move(file)) {}
 
 IPYBOX_DECL nlohmann::json audit_log::record(std::string_view what, std::uint64_t id) const {
     auto const now = options_.clock ? options_.clock() : std::chrono::system_clock::now();

@@ -5,14 +5,10 @@
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
 #include <ipybox/codegen/write_package.hpp>
-
-#include <sys/random.h>
+#include <ipybox/core/random_hex.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,15 +19,6 @@ namespace detail {
 
 inline constexpr char const* list_file = "_schemas.json";
 inline constexpr std::size_t largest_list = 512u << 20; ///< bytes of `_schemas.json`
-
-/// A word that is not there yet, for names beside the package.
-inline std::string random_word() {
-    std::uint64_t number = 0;
-    if (::getrandom(&number, sizeof number, 0) != sizeof number) number = reinterpret_cast<std::uintptr_t>(&number);
-    std::array<char, 17> word{};
-    std::snprintf(word.data(), word.size(), "%016llx", static_cast<unsigned long long>(number));
-    return word.data();
-}
 
 inline std::string beside(std::string const& server) { return "." + server + ".tmp-"; }
 
@@ -100,7 +87,7 @@ inline result<void> write_root_index(directory const& root) {
     if (!there) return tl::unexpected<error>(there.error());
     auto const first_line = root_index.substr(0, root_index.find(mark) + mark.size());
     if (*there && (!(*there)->starts_with(first_line) || **there == root_index)) return {};
-    auto const made = "." + file + ".tmp-" + random_word();
+    auto const made = "." + file + ".tmp-" + random_hex(8);
     auto done = root.write(made, root_index);
     if (done) done = root.flush_all();
     if (done) done = root.replace(made, file);
@@ -130,7 +117,7 @@ IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const&
     if (auto there = detail::is_there(*root, server); !there) return failure(there);
     detail::remove_leftovers(*root, server);
 
-    auto const made = detail::beside(server) + detail::random_word();
+    auto const made = detail::beside(server) + random_hex(8);
     auto done = detail::write_files(*root, made, package);
     if (done) done = detail::put_in_place(*root, made, server);
     if (!done) {

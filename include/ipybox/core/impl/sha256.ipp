@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/hex.hpp>
 #include <ipybox/core/sha256.hpp>
 
 #include <openssl/evp.h>
@@ -16,14 +17,7 @@ IPYBOX_DECL std::string sha256_hex(std::string_view bytes) {
     if (::EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, ::EVP_sha256(), nullptr) != 1 ||
         size != digest.size())
         std::abort();
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    text.reserve(2 * digest.size());
-    for (unsigned const byte : digest) {
-        text.push_back(digits[byte >> 4]);
-        text.push_back(digits[byte & 15]);
-    }
-    return text;
+    return to_hex(digest);
 }
 
 } // namespace ipybox

@@ -1,12 +1,9 @@
 #pragma once
 
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/random_hex.hpp>
 #include <ipybox/jupyter/message.hpp>
 
-#include <sys/random.h>
-
-#include <array>
-#include <cstdlib>
 #include <utility>
 
 namespace ipybox::jupyter {
@@ -73,19 +70,7 @@ IPYBOX_DECL std::string take_text(message& m, std::string_view name) {
     return field(m.content, name);
 }
 
-IPYBOX_DECL std::string new_message_id() {
-    std::array<unsigned char, 16> random{};
-    // Without randomness ids could collide or be guessed: nothing sensible can go on then. (OpenSSL's would cost every thread a state of its own.)
-    if (::getentropy(random.data(), random.size()) != 0) std::abort();
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string id;
-    id.reserve(2 * random.size());
-    for (unsigned const byte : random) {
-        id.push_back(digits[byte >> 4]);
-        id.push_back(digits[byte & 15]);
-    }
-    return id;
-}
+IPYBOX_DECL std::string new_message_id() { return random_hex(16); }
 
 IPYBOX_DECL json_frames to_frames(message& m) {
     if (m.id.empty()) m.id = new_message_id();

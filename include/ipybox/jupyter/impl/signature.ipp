@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/hex.hpp>
 #include <ipybox/jupyter/signature.hpp>
 
 #include <openssl/core_names.h>
@@ -50,15 +51,7 @@ IPYBOX_DECL std::string signer::sign(signed_frames const& frames) {
     std::size_t size = 0;
     if (!good || ::EVP_MAC_final(context, digest.data(), &size, digest.size()) != 1 || size != digest.size())
         std::abort();
-
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    text.reserve(2 * digest.size());
-    for (unsigned const byte : digest) {
-        text.push_back(digits[byte >> 4]);
-        text.push_back(digits[byte & 15]);
-    }
-    return text;
+    return to_hex(digest);
 }
 
 IPYBOX_DECL bool signer::verify(std::string_view signature, signed_frames const& frames) {

@@ -1,14 +1,12 @@
 #pragma once
 
+#include <ipybox/core/random_hex.hpp>
 #include <ipybox/os/new_file.hpp>
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
-#include <cstdio>
 #include <string>
 
 namespace ipybox::os {
@@ -19,11 +17,7 @@ IPYBOX_DECL result<new_file> make_file(std::filesystem::path const& directory, s
     std::filesystem::create_directories(directory, cannot);
     if (cannot) return failure(system_failure("making the directory " + directory.string(), cannot.value()));
     for (;;) {
-        std::uint32_t number = 0;
-        if (::getrandom(&number, sizeof number, 0) != sizeof number) return failure(system_failure("getrandom", errno));
-        char digits[9];
-        std::snprintf(digits, sizeof digits, "%08x", number);
-        auto path = directory / std::string(stem).append(digits).append(suffix);
+        auto path = directory / std::string(stem).append(random_hex(4)).append(suffix);
         unique_fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
         if (file) return new_file{std::move(path), std::move(file)};
         if (errno != EEXIST) return failure(system_failure("making the file " + path.string(), errno));

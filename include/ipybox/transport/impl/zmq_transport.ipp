@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/random_hex.hpp>
 #include <ipybox/jupyter/kernelspec.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/transport/impl/tcp_ports.ipp>
@@ -172,9 +173,9 @@ IPYBOX_DECL void zmq_kernel::remove_files() noexcept {
 IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
     info_ = jupyter::connection_info();
     info_.protocol = options_.protocol;
-    info_.key = jupyter::new_message_id() + jupyter::new_message_id();
+    info_.key = random_hex(32);
     info_.kernel_name = spec_.name;
-    auto const base = host.private_dir() / ("k" + jupyter::new_message_id().substr(0, 8));
+    auto const base = host.private_dir() / ("k" + random_hex(4));
     int* const ports[] = {&info_.shell_port, &info_.iopub_port, &info_.stdin_port, &info_.control_port, &info_.hb_port};
     if (options_.protocol == jupyter::socket_protocol::ipc) {
         info_.ip = base.string();
