@@ -1,3 +1,4 @@
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <cli/notebook.hpp>
@@ -40,32 +41,7 @@ std::string with_unix_lines(std::string text) {
     return text;
 }
 
-/// Bytes of the character that begins with this one; 0 when none does.
-std::size_t length_after(unsigned char lead) noexcept {
-    if (lead < 0x80) return 1;
-    if (lead < 0xC2 || lead > 0xF4) return 0;
-    return lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
 } // namespace
-
-std::size_t find_invalid_utf8(std::string_view text) noexcept {
-    auto const byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-    for (std::size_t at = 0; at < text.size();) {
-        auto const lead = byte(at);
-        auto const length = length_after(lead);
-        if (length == 0 || text.size() - at < length) return at;
-        for (auto i = at + 1; i < at + length; ++i)
-            if ((byte(i) & 0xC0) != 0x80) return at;
-        // Overlong forms, surrogates, and what lies above U+10FFFF.
-        auto const next = length > 1 ? byte(at + 1) : 0;
-        if ((lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) || (lead == 0xF0 && next < 0x90) ||
-            (lead == 0xF4 && next > 0x8F))
-            return at;
-        at += length;
-    }
-    return text.npos;
-}
 
 result<std::vector<cell>> read_cells(text_source const& source) {
     auto const name = source.file == "-" ? "standard input" : source.file.value_or("the code");

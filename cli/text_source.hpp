@@ -4,10 +4,8 @@
 
 #include <cli/cells.hpp>
 
-#include <cstddef>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ipybox::cli {
@@ -17,9 +15,6 @@ struct text_source {
     std::optional<std::string> file;
     std::string code;
 };
-
-/// The position of the first byte that is not part of valid UTF-8; `npos` when all is well.
-[[nodiscard]] std::size_t find_invalid_utf8(std::string_view text) noexcept;
 
 /**
  * \brief The cells of a Python file, a notebook (`*.ipynb`), standard input (`-`) or of the given code.

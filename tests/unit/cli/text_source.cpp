@@ -6,7 +6,6 @@
 #include <fstream>
 #include <string>
 
-using ipybox::cli::find_invalid_utf8;
 using ipybox::cli::read_cells;
 
 namespace {
@@ -56,20 +55,4 @@ TEST_CASE("What cannot be read is named") {
 
     temporary_file const book("bad.ipynb", "{}");
     CHECK(contains(read_cells({book.path(), {}}).error().text(), "bad.ipynb: JSON, but not a Jupyter notebook"));
-}
-
-TEST_CASE("UTF-8 is told from what is not") {
-    auto const all_well = std::string::npos;
-    CHECK(find_invalid_utf8("") == all_well);
-    CHECK(find_invalid_utf8("a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\x7F") == all_well);
-    CHECK(find_invalid_utf8("\xEF\xBF\xBF\xF4\x8F\xBF\xBF") == all_well);
-    CHECK(find_invalid_utf8("ab\x80") == 2);
-    CHECK(find_invalid_utf8("a\xC3") == 1);
-    CHECK(find_invalid_utf8("\xC3(") == 0);
-    CHECK(find_invalid_utf8("\xC0\xAF") == 0);         // overlong
-    CHECK(find_invalid_utf8("\xE0\x80\xAF") == 0);     // overlong
-    CHECK(find_invalid_utf8("\xF0\x80\x80\xAF") == 0); // overlong
-    CHECK(find_invalid_utf8("\xED\xA0\x80") == 0);     // surrogate
-    CHECK(find_invalid_utf8("\xF4\x90\x80\x80") == 0); // above U+10FFFF
-    CHECK(find_invalid_utf8("\xFF") == 0);
 }

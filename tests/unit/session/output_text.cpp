@@ -1,3 +1,4 @@
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/session/output_text.hpp>
 
 #include <support/catch.hpp>
@@ -14,18 +15,6 @@ namespace {
 using ipybox::detail::output_text;
 using ipybox::test::contains;
 using ipybox::test::scratch_dir;
-
-bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        auto const lead = static_cast<unsigned char>(text[0]);
-        std::size_t const size = lead < 0x80 ? 1 : lead < 0xc0 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-        if (size == 0 || size > text.size()) return false;
-        for (std::size_t i = 1; i < size; ++i)
-            if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return false;
-        text.remove_prefix(size);
-    }
-    return true;
-}
 
 std::string repeated(std::string_view part, std::size_t times) {
     std::string text;
@@ -111,7 +100,7 @@ TEST_CASE("output_text: is cut between characters") {
             auto const file = out.spill_file();
             auto const text = out.take();
             CAPTURE(character, bound, text);
-            REQUIRE(is_utf8(text));
+            REQUIRE(ipybox::is_utf8(text));
             REQUIRE(test::read_file(file) == whole);
         }
     }

@@ -3,6 +3,7 @@
 #include <ipybox/approval/approval_request.hpp>
 #include <ipybox/approval/grant.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/utf8.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -28,26 +29,6 @@ class approval_handle {
     std::shared_ptr<approval_answer> answer_;
 };
 
-/// The code point that `text` begins with and its length; {byte, 0} where it is no UTF-8.
-IPYBOX_DECL std::pair<char32_t, std::size_t> first_code_point(std::string_view text) {
-    auto const byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    auto const lead = byte(0);
-    if (lead < 0x80) return {lead, 1};
-    std::size_t const size = lead >= 0xF0 && lead < 0xF5   ? 4
-                             : lead >= 0xE0 && lead < 0xF0 ? 3
-                             : lead >= 0xC2 && lead < 0xE0 ? 2
-                                                           : 0;
-    if (size == 0 || size > text.size()) return {lead, 0};
-    char32_t point = lead & (0xFFu >> (size + 1));
-    for (std::size_t i = 1; i < size; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) return {lead, 0};
-        point = point << 6 | (byte(i) & 0x3Fu);
-    }
-    constexpr std::array<char32_t, 5> least{0, 0, 0x80, 0x800, 0x10000};
-    bool const valid = point >= least[size] && point <= 0x10FFFF && (point < 0xD800 || point > 0xDFFF);
-    return {valid ? point : lead, valid ? size : 0};
-}
-
 /// Characters that show nothing themselves but change what is seen around them.
 IPYBOX_DECL bool is_deceptive(char32_t c) {
     constexpr std::array<std::pair<char32_t, char32_t>, 9> ranges{{
@@ -72,21 +53,21 @@ IPYBOX_DECL void write_visibly(std::ostream& out, std::string_view text) {
         while (digits-- > 0) out << "0123456789abcdef"[value >> (4 * digits) & 0xF];
     };
     while (!text.empty()) {
-        auto const [point, size] = first_code_point(text);
-        if (size == 0) {
-            write_number('x', point, 2);
-        } else if (!is_deceptive(point)) {
-            out << text.substr(0, size);
-        } else if (point == '\n') {
+        auto const c = first_character(text);
+        if (!c.valid) {
+            for (char const byte : c.bytes) write_number('x', static_cast<unsigned char>(byte), 2);
+        } else if (!is_deceptive(c.code)) {
+            out << c.bytes;
+        } else if (c.code == '\n') {
             out << "\\n";
-        } else if (point < 0x100) {
-            write_number('x', point, 2);
-        } else if (point < 0x10000) {
-            write_number('u', point, 4);
+        } else if (c.code < 0x100) {
+            write_number('x', c.code, 2);
+        } else if (c.code < 0x10000) {
+            write_number('u', c.code, 4);
         } else {
-            write_number('U', point, 8);
+            write_number('U', c.code, 8);
         }
-        text.remove_prefix(std::max<std::size_t>(size, 1));
+        text.remove_prefix(c.bytes.size());
     }
 }
 

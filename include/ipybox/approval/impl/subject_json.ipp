@@ -3,20 +3,13 @@
 #include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/subject_json.hpp>
 #include <ipybox/core/base64.hpp>
+#include <ipybox/core/utf8.hpp>
 
 #include <memory>
 #include <optional>
 #include <utility>
 
 namespace ipybox::detail {
-
-IPYBOX_DECL bool is_utf8(std::string_view text) {
-    // The writer of the JSON library is what has to accept it.
-    try {
-        (void)nlohmann::json(text).dump();
-        return true;
-    } catch (nlohmann::json::type_error const&) { return false; }
-}
 
 IPYBOX_DECL nlohmann::json text_to_json(std::string_view text) {
     if (is_utf8(text)) return text;

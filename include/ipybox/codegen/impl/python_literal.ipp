@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/codegen/python_literal.hpp>
+#include <ipybox/core/utf8.hpp>
 
 #include <algorithm>
 #include <array>
@@ -15,47 +16,16 @@
 namespace ipybox::codegen {
 namespace detail {
 
-/// A character of a text: its code point and its bytes. Bytes that are no UTF-8 are U+FFFD.
-struct character {
-    char32_t code = 0xFFFD;
-    std::string_view bytes;
-};
-
-/// RFC 3629, section 4: no surrogates, nothing that could be shorter.
-inline character next_character(std::string_view text) {
-    auto const byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    auto const first = byte(0);
-    if (first < 0x80) return {first, text.substr(0, 1)};
-    std::size_t const length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-    if (first < 0xC2 || first > 0xF4) return {0xFFFD, text.substr(0, 1)};
-    char32_t code = first & (0xFFu >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) {
-        auto lowest = 0x80u, highest = 0xBFu;
-        if (i == 1 && first == 0xE0) lowest = 0xA0;
-        if (i == 1 && first == 0xED) highest = 0x9F;
-        if (i == 1 && first == 0xF0) lowest = 0x90;
-        if (i == 1 && first == 0xF4) highest = 0x8F;
-        if (i >= text.size() || byte(i) < lowest || byte(i) > highest) return {0xFFFD, text.substr(0, i)};
-        code = (code << 6) | (byte(i) & 0x3Fu);
-    }
-    return {code, text.substr(0, length)};
-}
-
 template <class Use>
 void for_each_character(std::string_view text, Use use) {
     while (!text.empty()) {
-        auto const c = next_character(text);
+        auto const c = first_character(text);
         use(c);
         text.remove_prefix(c.bytes.size());
     }
 }
 
-inline void append(std::string& out, character c) {
-    if (c.code == 0xFFFD)
-        out += "\xEF\xBF\xBD";
-    else
-        out += c.bytes;
-}
+inline void append(std::string& out, utf8_character c) { out += c.valid ? c.bytes : "\xEF\xBF\xBD"; }
 
 struct code_range {
     char32_t first, last;
@@ -154,7 +124,7 @@ inline std::vector<std::string> lines_of(std::string_view text) {
 inline std::string escaped_for_docstring(std::string_view line, bool ends) {
     std::string out;
     for (std::size_t i = 0; i < line.size();) {
-        auto const c = next_character(line.substr(i));
+        auto const c = first_character(line.substr(i));
         i += c.bytes.size();
         bool const quote = c.code == '"' && (i == line.size() ? ends : line[i] == '"');
         if (c.code == '\\' || quote) out += '\\';
@@ -171,13 +141,13 @@ inline std::string escaped_for_docstring(std::string_view line, bool ends) {
 IPYBOX_DECL std::string valid_utf8(std::string_view text) {
     std::string out;
     out.reserve(text.size());
-    detail::for_each_character(text, [&](detail::character c) { detail::append(out, c); });
+    detail::for_each_character(text, [&](utf8_character c) { detail::append(out, c); });
     return out;
 }
 
 IPYBOX_DECL std::string string_literal(std::string_view text) {
     std::string out = "\"";
-    detail::for_each_character(text, [&](detail::character c) {
+    detail::for_each_character(text, [&](utf8_character c) {
         if (c.code == '\n')
             out += "\\n";
         else if (c.code == '\t')

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -25,25 +24,6 @@ inline char const* end_of_run(char const* at, char const* end) noexcept {
     }
     while (at != end && !is_special(*at)) ++at;
     return at;
-}
-
-/// How long the UTF-8 sequence is that begins here (Unicode 15, table 3-7); 0 where it is none.
-inline std::size_t sequence_length(char const* at, char const* end) noexcept {
-    auto const byte = [&](int i) { return end - at > i ? static_cast<unsigned char>(at[i]) : 0U; };
-    auto const between = [&](int i, unsigned low, unsigned high) { return byte(i) >= low && byte(i) <= high; };
-    auto const lead = byte(0);
-    if (lead >= 0xc2 && lead <= 0xdf) return between(1, 0x80, 0xbf) ? 2 : 0;
-    if (lead >= 0xe0 && lead <= 0xef) {
-        auto const low = lead == 0xe0 ? 0xa0U : 0x80U;
-        auto const high = lead == 0xed ? 0x9fU : 0xbfU;
-        return between(1, low, high) && between(2, 0x80, 0xbf) ? 3 : 0;
-    }
-    if (lead >= 0xf0 && lead <= 0xf4) {
-        auto const low = lead == 0xf0 ? 0x90U : 0x80U;
-        auto const high = lead == 0xf4 ? 0x8fU : 0xbfU;
-        return between(1, low, high) && between(2, 0x80, 0xbf) && between(3, 0x80, 0xbf) ? 4 : 0;
-    }
-    return 0;
 }
 
 } // namespace ipybox::mcp::detail

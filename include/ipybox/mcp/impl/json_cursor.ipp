@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/impl/json_characters.hpp>
 #include <ipybox/mcp/json_cursor.hpp>
 
@@ -155,12 +156,12 @@ IPYBOX_DECL std::optional<std::string> json_cursor::string() {
 /// Copies characters that are not ASCII.
 IPYBOX_DECL bool json_cursor::sequence(std::string& to) {
     while (at_ != end_ && static_cast<signed char>(*at_) < 0) {
-        auto const length = detail::sequence_length(at_, end_);
-        if (length > 0)
-            to.append(at_, length);
+        auto const c = first_character({at_, static_cast<std::size_t>(end_ - at_)});
+        if (c.valid)
+            to.append(c.bytes);
         else
             detail::append_utf8(to, detail::replacement_character);
-        at_ += length > 0 ? length : 1;
+        at_ += c.valid ? c.bytes.size() : 1;
     }
     return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/impl/json_characters.hpp>
 #include <ipybox/mcp/json_cursor.hpp>
 #include <ipybox/mcp/json_writer.hpp>
@@ -64,9 +65,9 @@ class json_writer {
             at = end_of_run(at, end);
             if (at == end) break;
             if (static_cast<signed char>(*at) < 0) {
-                auto const length = sequence_length(at, end);
-                if (length == 0) return false;
-                at += length;
+                auto const c = first_character({at, static_cast<std::size_t>(end - at)});
+                if (!c.valid) return false;
+                at += c.bytes.size();
             } else {
                 text_.append(run, at);
                 write_escape(*at);

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+namespace ipybox {
+
+/// What a text begins with, where it is read as UTF-8.
+struct utf8_character {
+    std::string_view bytes; ///< where they are no character: as many as the beginning of one has, and at least one
+    char32_t code = 0xFFFD;
+    bool valid = false;
+};
+
+/// RFC 3629, section 4: no surrogates, nothing that could be shorter. The text must not be empty.
+[[nodiscard]] constexpr utf8_character first_character(std::string_view text) noexcept {
+    auto const byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    auto const lead = byte(0);
+    if (lead < 0x80) return {text.substr(0, 1), lead, true};
+    if (lead < 0xC2 || lead > 0xF4) return {text.substr(0, 1), 0xFFFD, false};
+    std::size_t const size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    unsigned lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    unsigned highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    char32_t code = lead & (0x7Fu >> size);
+    for (std::size_t i = 1; i < size; ++i) {
+        if (i == text.size() || byte(i) < lowest || byte(i) > highest) return {text.substr(0, i), 0xFFFD, false};
+        code = code << 6 | (byte(i) & 0x3Fu);
+        lowest = 0x80;
+        highest = 0xBF;
+    }
+    return {text.substr(0, size), code, true};
+}
+
+/// The position of the first byte that is not part of valid UTF-8; `npos` where all is well.
+[[nodiscard]] constexpr std::size_t find_invalid_utf8(std::string_view text) noexcept {
+    for (std::size_t at = 0; at < text.size();) {
+        auto const c = first_character(text.substr(at));
+        if (!c.valid) return at;
+        at += c.bytes.size();
+    }
+    return std::string_view::npos;
+}
+
+[[nodiscard]] constexpr bool is_utf8(std::string_view text) noexcept {
+    return find_invalid_utf8(text) == std::string_view::npos;
+}
+
+} // namespace ipybox
