@@ -17,12 +17,6 @@ namespace ipybox::detail {
 /// Equality by value: types agree, numbers as above.
 [[nodiscard]] bool same_json(nlohmann::json const& a, nlohmann::json const& b);
 
-/// Arrays and objects inside each other beyond this are nothing that anybody would understand, and recursion has its limits.
-inline constexpr int deepest_json = 128;
-
-/// True where `value` nests no deeper than `deepest_json`.
-[[nodiscard]] bool shallow_enough(nlohmann::json const& value);
-
 } // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY

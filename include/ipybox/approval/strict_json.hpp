@@ -13,6 +13,9 @@
 
 namespace ipybox::detail {
 
+/// Arrays and objects inside each other beyond this are nothing that anybody would understand, and recursion has its limits.
+inline constexpr int deepest_json = 128;
+
 /**
  * \brief Parses JSON that somebody's permission depends on: a member that stands twice is an error, and so is deep nesting.
  * \details Other parsers take the last of two members, or the first; nobody shall see one and mean the other.

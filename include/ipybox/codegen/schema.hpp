@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -129,21 +128,6 @@ class schema_document {
     ordered_json const& root_;
     dialect dialect_;
 };
-
-/// Levels of arrays and objects in a value of JSON.
-template <class Json>
-[[nodiscard]] std::size_t nesting_of(Json const& value) {
-    std::vector<std::pair<Json const*, std::size_t>> open = {{&value, 0}};
-    std::size_t deepest = 0;
-    while (!open.empty()) {
-        auto const [current, level] = open.back();
-        open.pop_back();
-        deepest = std::max(deepest, level);
-        if (current->is_structured())
-            for (auto const& member : *current) open.emplace_back(&member, level + 1);
-    }
-    return deepest;
-}
 
 } // namespace ipybox::codegen
 

@@ -117,14 +117,6 @@ TEST_CASE("compare_numbers: agrees with long double, which holds them all") {
     }
 }
 
-TEST_CASE("shallow_enough: deep nesting is found without recursion") {
-    auto deep = json::array();
-    for (int i = 0; i < 50; ++i) deep = json::array({deep});
-    CHECK(ipybox::detail::shallow_enough(json{{"a", deep}}));
-    auto const abyss = json::parse(std::string(300'000, '[') + std::string(300'000, ']'));
-    CHECK_FALSE(ipybox::detail::shallow_enough(abyss));
-}
-
 TEST_CASE("argument_constraint: compares by value") {
     json const arguments{{"amount", 100}, {"to", "bob"}, {"sure", true}, {"note", nullptr}, {"tags", {"a", "b"}}};
     CHECK(holds("amount", comparison::at_most, 100, arguments) == match::yes);

@@ -112,15 +112,3 @@ TEST_CASE("schema: what only the whole document explains") {
     CHECK_FALSE(document.leaves_resource("#/$defs/id"));
     CHECK_FALSE(document.leaves_resource("#/$defs/plain"));
 }
-
-TEST_CASE("schema: levels of a value") {
-    CHECK(nesting_of(json("1")) == 0);
-    CHECK(nesting_of(json(R"([[], {"a": [1]}])")) == 3);
-    auto deep = ordered_json::array();
-    for (int i = 0; i < 100'000; ++i) {
-        auto outer = ordered_json::array();
-        outer.push_back(std::move(deep));
-        deep = std::move(outer);
-    }
-    CHECK(nesting_of(deep) == 100'000);
-}

@@ -3,7 +3,8 @@
 #include <ipybox/approval/approval_funnel.hpp>
 #include <ipybox/approval/approval_machine.hpp>
 #include <ipybox/approval/impl/await_answer.hpp>
-#include <ipybox/approval/same_json.hpp>
+#include <ipybox/approval/strict_json.hpp>
+#include <ipybox/core/json_depth.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -113,7 +114,7 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> 
     auto const began = clock::now();
     if (subject.id == 0) subject.id = fresh_id();
     if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
-    bool const readable = !subject.arguments || detail::shallow_enough(*subject.arguments);
+    bool const readable = !subject.arguments || !nests_deeper_than(detail::deepest_json, *subject.arguments);
     if (!readable) subject.arguments = nullptr; // not even to be written down
     auto const shared = std::make_shared<approval_subject const>(std::move(subject));
 

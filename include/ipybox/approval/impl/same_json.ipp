@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 namespace ipybox::detail {
 namespace numbers {
@@ -64,23 +63,6 @@ IPYBOX_DECL bool same_json(nlohmann::json const& a, nlohmann::json const& b) {
     auto const& others = b.get_ref<nlohmann::json::object_t const&>();
     return std::equal(members.begin(), members.end(), others.begin(), others.end(),
                       [](auto const& x, auto const& y) { return x.first == y.first && same_json(x.second, y.second); });
-}
-
-IPYBOX_DECL bool shallow_enough(nlohmann::json const& value) {
-    // Level by level: what is too deep for recursion must not be found out by recursion.
-    std::vector<nlohmann::json const*> level{&value};
-    for (int depth = 0; !level.empty(); ++depth) {
-        std::vector<nlohmann::json const*> below;
-        for (auto const* container : level) {
-            if (!container->is_structured()) continue;
-            if (depth == deepest_json) return false;
-            for (auto const& element : *container) {
-                if (element.is_structured()) below.push_back(&element);
-            }
-        }
-        level = std::move(below);
-    }
-    return true;
 }
 
 } // namespace ipybox::detail

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ipybox/approval/same_json.hpp>
 #include <ipybox/approval/strict_json.hpp>
 
 #include <nlohmann/json.hpp>

@@ -6,10 +6,10 @@
 #include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
+#include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/version.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <set>
@@ -56,11 +56,10 @@ inline ordered_json listed_tool(mcp::tool const& tool) {
     return entry;
 }
 
-inline std::size_t depth_of(mcp::tool const& tool) {
-    auto deepest = nesting_of(tool.input_schema);
-    if (tool.output_schema) deepest = std::max(deepest, nesting_of(*tool.output_schema));
-    if (tool.annotations) deepest = std::max(deepest, nesting_of(*tool.annotations));
-    return deepest;
+inline bool too_deep(mcp::tool const& tool) {
+    return nests_deeper_than(deepest_json, tool.input_schema) ||
+           (tool.output_schema && nests_deeper_than(deepest_json, *tool.output_schema)) ||
+           (tool.annotations && nests_deeper_than(deepest_json, *tool.annotations));
 }
 
 /// Tools that can have a module, in their order.
@@ -79,7 +78,7 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
         }
         if (tool.name.size() > longest_name)
             leave_out(tool, "left out: its name has more than 1000 bytes");
-        else if (depth_of(tool) > deepest_json)
+        else if (too_deep(tool))
             leave_out(tool, "left out: its schemas are nested more than 400 levels deep");
         else if (auto valid = with_valid_texts(tool); !names.insert(valid.name).second)
             leave_out(tool, "left out: another tool has the same name");
