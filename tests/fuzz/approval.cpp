@@ -1,6 +1,6 @@
 // libFuzzer target: what a kernel could want done, and what rules files and deciding programs could say.
 //
-//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include tests/fuzz/approval.cpp -lcrypto -o fuzz_approval
+//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/approval.cpp -lcrypto -o fuzz_approval
 //     ./fuzz_approval --seed DIR && ./fuzz_approval -max_total_time=60 DIR
 //
 // The first byte chooses what the rest is.
@@ -10,26 +10,22 @@
 #include <ipybox/approval/grant.hpp>
 #include <ipybox/approval/shell_line.hpp>
 
+#include <fuzz/seeds.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
 using namespace ipybox;
+using fuzz::require;
 using nlohmann::json;
 
 enum input_kind : unsigned char { line, rules, decision_text, input_kinds };
-
-void require(bool good) {
-    if (!good) std::abort();
-}
 
 approval_subject shell(std::string_view text) {
     return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::string(text)}, .cwd = "/work"};
@@ -67,30 +63,22 @@ void fuzz_decision(std::string_view text) {
     }
 }
 
-void write_seed(std::filesystem::path const& file, input_kind kind, std::string_view text) {
-    std::ofstream(file, std::ios::binary).put(static_cast<char>(kind)) << text;
-}
-
-void write_seeds(std::filesystem::path const& dir) {
-    std::filesystem::create_directories(dir);
-    write_seed(dir / "line", line, "A=1 a 'b' \"$c\" `d` $(e) | (f; g) >/dev/null 2>&1 && env h -c 'i j' # k");
-    write_seed(
-        dir / "rules", rules,
-        R"({"allow":[{"tool":"s.*","where":[{"path":"/a/0","op":"<=","value":100}]}],"deny":[{"argv":["a","**"]}]})");
-    write_seed(dir / "decision", decision_text,
-               R"({"id":7,"decision":"accept","grant":{"tool":"pay.*","uses":2,"seconds":60,"scope":"cell"}})");
-    write_seed(dir / "exact", decision_text,
-               R"({"id":7,"decision":"accept","grant":{"action":{"kind":"shell","argv":["a"],"env":{"A":null}}}})");
+fuzz::seed seed_of(char const* name, input_kind kind, std::string const& text) {
+    return {name, static_cast<char>(kind) + text};
 }
 
 } // namespace
 
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-    if (*argc == 3 && std::string_view((*argv)[1]) == "--seed") {
-        write_seeds((*argv)[2]);
-        std::exit(0);
-    }
-    return 0;
+std::vector<fuzz::seed> ipybox::fuzz::seeds() {
+    return {
+        seed_of("line", line, "A=1 a 'b' \"$c\" `d` $(e) | (f; g) >/dev/null 2>&1 && env h -c 'i j' # k"),
+        seed_of(
+            "rules", rules,
+            R"({"allow":[{"tool":"s.*","where":[{"path":"/a/0","op":"<=","value":100}]}],"deny":[{"argv":["a","**"]}]})"),
+        seed_of("decision", decision_text,
+                R"({"id":7,"decision":"accept","grant":{"tool":"pay.*","uses":2,"seconds":60,"scope":"cell"}})"),
+        seed_of("exact", decision_text,
+                R"({"id":7,"decision":"accept","grant":{"action":{"kind":"shell","argv":["a"],"env":{"A":null}}}})")};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {

@@ -12,22 +12,19 @@
 #include <ipybox/mcp/tool_call_machine.hpp>
 #include <ipybox/mcp/tool_list_machine.hpp>
 
+#include <fuzz/seeds.hpp>
+
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
 using namespace ipybox;
+using fuzz::require;
 using namespace ipybox::mcp;
 using nlohmann::json;
-
-void require(bool good) {
-    if (!good) std::abort();
-}
 
 void read_as_json(std::string_view text) {
     auto const read = read_json(text);
@@ -66,28 +63,17 @@ void read_as_result(std::string_view text) {
     }
 }
 
-void write_seeds(std::filesystem::path const& dir) {
-    std::filesystem::create_directories(dir);
-    char const* const seeds[] = {
-        R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a\u00e9\ud83d\ude00"}],"structuredContent":{"x":[1,-2.5e3,null]}}})",
-        R"({"content":[{"type":"image","data":"AA==","mimeType":"image/png"},{"type":"resource","resource":{"uri":"u","blob":"AA=="}}],"isError":true})",
-        R"({"tools":[{"name":"n","inputSchema":{"type":"object"}}],"nextCursor":""})",
-        R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n"}})",
-        R"({"supportedVersions":["2026-07-28"],"_meta":{}})",
-        R"({"resultType":"input_required","inputRequests":{"k":{"method":"m"}},"requestState":"s"})",
-        R"([{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}},{"jsonrpc":"2.0","id":"a","method":"ping"}])"};
-    int number = 0;
-    for (auto const* const seed : seeds) std::ofstream(dir / std::to_string(number++), std::ios::binary) << seed;
-}
-
 } // namespace
 
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-    if (*argc == 3 && std::string_view((*argv)[1]) == "--seed") {
-        write_seeds((*argv)[2]);
-        std::exit(0);
-    }
-    return 0;
+std::vector<fuzz::seed> ipybox::fuzz::seeds() {
+    return numbered(
+        {R"({"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"a\u00e9\ud83d\ude00"}],"structuredContent":{"x":[1,-2.5e3,null]}}})",
+         R"({"content":[{"type":"image","data":"AA==","mimeType":"image/png"},{"type":"resource","resource":{"uri":"u","blob":"AA=="}}],"isError":true})",
+         R"({"tools":[{"name":"n","inputSchema":{"type":"object"}}],"nextCursor":""})",
+         R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"n"}})",
+         R"({"supportedVersions":["2026-07-28"],"_meta":{}})",
+         R"({"resultType":"input_required","inputRequests":{"k":{"method":"m"}},"requestState":"s"})",
+         R"([{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":1}},{"jsonrpc":"2.0","id":"a","method":"ping"}])"});
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {

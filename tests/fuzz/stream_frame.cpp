@@ -9,22 +9,19 @@
 
 #include <support/stream_bytes.hpp>
 
+#include <fuzz/seeds.hpp>
+
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace {
 
 using namespace ipybox;
+using fuzz::require;
 using namespace ipybox::jupyter;
 using namespace ipybox::test;
-
-void require(bool good) {
-    if (!good) std::abort();
-}
 
 void require_same(stream_reading const& a, stream_reading const& b) {
     require(a.messages.size() == b.messages.size());
@@ -48,34 +45,24 @@ void use(message& m) {
     (void)take_bundle(m).to_json();
 }
 
-void write_seed(std::filesystem::path const& file, message m) {
+fuzz::seed seed_of(char const* name, message m) {
     m.id = "1";
-    std::ofstream(file, std::ios::binary) << to_stream_frame(m);
-}
-
-void write_seeds(std::filesystem::path const& dir) {
-    std::filesystem::create_directories(dir);
-    message output(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
-    output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
-    output.buffers = {"hello"};
-    write_seed(dir / "output", output);
-    message shown(channel::iopub, "display_data",
-                  {{"data", {{"image/png", ""}, {"text/plain", "p"}}}, {"metadata", json::object()}});
-    shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
-    shown.buffers = {"\x89PNG"};
-    write_seed(dir / "display", shown);
-    write_seed(dir / "reply", {channel::shell, "execute_reply", {{"status", "ok"}}});
-    write_seed(dir / "question", {channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}}});
+    return {name, to_stream_frame(m)};
 }
 
 } // namespace
 
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-    if (*argc == 3 && std::string_view((*argv)[1]) == "--seed") {
-        write_seeds((*argv)[2]);
-        std::exit(0);
-    }
-    return 0;
+std::vector<fuzz::seed> ipybox::fuzz::seeds() {
+    message output(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
+    output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
+    output.buffers = {"hello"};
+    message shown(channel::iopub, "display_data",
+                  {{"data", {{"image/png", ""}, {"text/plain", "p"}}}, {"metadata", json::object()}});
+    shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
+    shown.buffers = {"\x89PNG"};
+    return {seed_of("output", output), seed_of("display", shown),
+            seed_of("reply", {channel::shell, "execute_reply", {{"status", "ok"}}}),
+            seed_of("question", {channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}}})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {

@@ -1,20 +1,18 @@
 // libFuzzer target: what an MCP server could list, as a tool of which a module is generated (docs/codegen.md).
 //
-//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include tests/fuzz/tool_schema.cpp -o fuzz_tool_schema
+//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/tool_schema.cpp -o fuzz_tool_schema
 //     ./fuzz_tool_schema --seed DIR && ./fuzz_tool_schema -max_total_time=60 DIR
 //
 // Whatever comes: no crash; the same bytes twice; between strings a module has nothing but words, numbers and punctuation, and it imports what modules import.
 
 #include <ipybox/codegen/generate.hpp>
 
+#include <fuzz/seeds.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +20,8 @@
 namespace {
 
 using namespace ipybox;
+using fuzz::require;
 using nlohmann::ordered_json;
-
-void require(bool good) {
-    if (!good) std::abort();
-}
 
 /// The code without what stands in strings. Every string is closed, and what is in one is printed on a screen as it is read by Python.
 std::string without_strings(std::string_view code) {
@@ -75,18 +70,6 @@ void generate(mcp::tool const& tool) {
     if (package->modules.empty()) require(!package->notices.empty());
 }
 
-void write_seeds(std::filesystem::path const& dir) {
-    std::filesystem::create_directories(dir);
-    char const* const seeds[] = {
-        R"({"name":"a-b","inputSchema":{"type":"object","properties":{"from":{"type":["string","null"],"default":null,"description":"\"\"\"\\"},"n":{"type":"integer","minimum":1}},"required":["from"]}})",
-        R"({"name":"t","inputSchema":{"$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}}}},"$ref":"#/$defs/node"}})",
-        R"({"name":"t","inputSchema":{"type":"object","properties":{"u":{"oneOf":[{"type":"object","properties":{"k":{"const":"x"}},"required":["k"]},{"enum":[1,"a",null]}]}},"additionalProperties":false}})",
-        R"({"name":"__init__","description":"a\nb","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"array","minItems":1}],"patternProperties":{"^a":{"not":{}}}},"outputSchema":{"type":"array","items":{"type":"object","properties":{"x":{"format":"email"}}}}})",
-        R"({"name":"t","inputSchema":{"allOf":[{"type":"object","properties":{"a":{"prefixItems":[true,false]}}},{"anyOf":[{"required":["a"]},{"if":true,"then":{"maxProperties":2}}]}],"unevaluatedProperties":false}})"};
-    int number = 0;
-    for (auto const* const seed : seeds) std::ofstream(dir / std::to_string(number++), std::ios::binary) << seed;
-}
-
 std::string text_of(ordered_json const& listed, char const* member) {
     auto const found = listed.find(member);
     return found != listed.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -94,12 +77,13 @@ std::string text_of(ordered_json const& listed, char const* member) {
 
 } // namespace
 
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-    if (*argc == 3 && std::string_view((*argv)[1]) == "--seed") {
-        write_seeds((*argv)[2]);
-        std::exit(0);
-    }
-    return 0;
+std::vector<fuzz::seed> ipybox::fuzz::seeds() {
+    return numbered(
+        {R"({"name":"a-b","inputSchema":{"type":"object","properties":{"from":{"type":["string","null"],"default":null,"description":"\"\"\"\\"},"n":{"type":"integer","minimum":1}},"required":["from"]}})",
+         R"({"name":"t","inputSchema":{"$defs":{"node":{"type":"object","properties":{"next":{"$ref":"#/$defs/node"}}}},"$ref":"#/$defs/node"}})",
+         R"({"name":"t","inputSchema":{"type":"object","properties":{"u":{"oneOf":[{"type":"object","properties":{"k":{"const":"x"}},"required":["k"]},{"enum":[1,"a",null]}]}},"additionalProperties":false}})",
+         R"({"name":"__init__","description":"a\nb","inputSchema":{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"array","minItems":1}],"patternProperties":{"^a":{"not":{}}}},"outputSchema":{"type":"array","items":{"type":"object","properties":{"x":{"format":"email"}}}}})",
+         R"({"name":"t","inputSchema":{"allOf":[{"type":"object","properties":{"a":{"prefixItems":[true,false]}}},{"anyOf":[{"required":["a"]},{"if":true,"then":{"maxProperties":2}}]}],"unevaluatedProperties":false}})"});
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {

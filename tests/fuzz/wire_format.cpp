@@ -1,6 +1,6 @@
 // libFuzzer target: what a kernel could send, over ZeroMQ and over the stream socket, and what a connection file or a kernel.json could hold.
 //
-//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include tests/fuzz/wire_format.cpp -lcrypto -o fuzz_wire_format
+//     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/wire_format.cpp -lcrypto -o fuzz_wire_format
 //     ./fuzz_wire_format --seed DIR && ./fuzz_wire_format -max_total_time=60 DIR
 //
 // The first byte chooses the parser, the second the channel; the rest is its input.
@@ -10,12 +10,11 @@
 #include <ipybox/jupyter/wire_format.hpp>
 #include <ipybox/transport/stream_frame.hpp>
 
+#include <fuzz/seeds.hpp>
+
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +22,7 @@
 namespace {
 
 using namespace ipybox;
+using fuzz::require;
 using namespace ipybox::jupyter;
 
 enum parser : unsigned char { signed_wire, unsigned_wire, stream, connection_file, kernel_json, parsers };
@@ -48,10 +48,6 @@ std::string joined(std::vector<std::string> const& frames) {
         out += frame;
     }
     return out;
-}
-
-void require(bool good) {
-    if (!good) std::abort();
 }
 
 /// What holds for every message, whoever sent it.
@@ -109,14 +105,13 @@ void fuzz_kernel_json(std::string_view input) {
     (void)kernel_environment(*spec, {{"HOME", "/h"}});
 }
 
-void write_seed(std::filesystem::path const& file, parser kind, channel on, std::string const& rest) {
-    std::ofstream out(file, std::ios::binary);
-    out.put(static_cast<char>(kind)).put(static_cast<char>(on));
-    out << rest;
+fuzz::seed seed_of(char const* name, parser kind, channel on, std::string const& rest) {
+    return {name, std::string{static_cast<char>(kind), static_cast<char>(on)} + rest};
 }
 
-void write_seeds(std::filesystem::path const& dir) {
-    std::filesystem::create_directories(dir);
+} // namespace
+
+std::vector<fuzz::seed> ipybox::fuzz::seeds() {
     auto const output = [] {
         message m(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
         m.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
@@ -127,29 +122,19 @@ void write_seeds(std::filesystem::path const& dir) {
     signer key("key");
     signer none("");
     auto a = output();
-    write_seed(dir / "signed", signed_wire, channel::iopub, joined(to_wire(a, key)));
     auto b = output();
-    write_seed(dir / "unsigned", unsigned_wire, channel::iopub, joined(to_wire(b, none)));
-    message request(channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}});
-    write_seed(dir / "stdin", unsigned_wire, channel::stdin_, joined(to_wire(request, none)));
     auto c = output();
     auto d = output();
-    write_seed(dir / "stream", stream, channel::iopub, to_stream_frame(c) + to_stream_frame(d));
+    message request(channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}});
     connection_info info;
     info.shell_port = info.iopub_port = info.stdin_port = info.control_port = info.hb_port = 5000;
-    write_seed(dir / "connection", connection_file, channel::shell, to_text(info));
-    write_seed(dir / "kernel", kernel_json, channel::shell,
-               R"({"argv":["python","{connection_file}"],"env":{"A":"${B}"},"interrupt_mode":"message"})");
-}
-
-} // namespace
-
-extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-    if (*argc == 3 && std::string_view((*argv)[1]) == "--seed") {
-        write_seeds((*argv)[2]);
-        std::exit(0);
-    }
-    return 0;
+    return {seed_of("signed", signed_wire, channel::iopub, joined(to_wire(a, key))),
+            seed_of("unsigned", unsigned_wire, channel::iopub, joined(to_wire(b, none))),
+            seed_of("stdin", unsigned_wire, channel::stdin_, joined(to_wire(request, none))),
+            seed_of("stream", stream, channel::iopub, to_stream_frame(c) + to_stream_frame(d)),
+            seed_of("connection", connection_file, channel::shell, to_text(info)),
+            seed_of("kernel", kernel_json, channel::shell,
+                    R"({"argv":["python","{connection_file}"],"env":{"A":"${B}"},"interrupt_mode":"message"})")};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
