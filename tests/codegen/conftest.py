@@ -8,6 +8,7 @@ import pytest
 from packages import Packages, install_runner
 
 install_runner()
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks" / "servers"))  # many_tools
 
 
 @pytest.fixture
