@@ -1,37 +1,21 @@
 #include <ipybox/core/utf8.hpp>
-#include <ipybox/os/unique_fd.hpp>
+#include <ipybox/os/read_file.hpp>
 
 #include <cli/notebook.hpp>
 #include <cli/text_source.hpp>
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <filesystem>
 #include <utility>
 
 namespace ipybox::cli {
 namespace {
 
-result<std::string> read_all(int descriptor, std::string const& name) {
-    std::string text;
-    std::array<char, 64 * 1024> buffer;
-    for (;;) {
-        auto const count = ::read(descriptor, buffer.data(), buffer.size());
-        if (count > 0) text.append(buffer.data(), static_cast<std::size_t>(count));
-        if (count == 0) return text;
-        if (count < 0 && errno != EINTR) return failure(system_failure(name, errno));
-    }
-}
-
-result<std::string> read_file(std::string const& file) {
-    if (file == "-") return read_all(STDIN_FILENO, "standard input");
-    os::unique_fd const descriptor(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
-    if (descriptor.get() < 0) return failure(system_failure(file, errno));
-    return read_all(descriptor.get(), file);
+result<std::string> read(std::string const& file) {
+    if (file == "-") return os::read_all(STDIN_FILENO, "standard input", os::no_limit);
+    return os::read_file(file, file, os::no_limit);
 }
 
 /// Files of other systems: without byte order mark, lines that end with LF.
@@ -45,7 +29,7 @@ std::string with_unix_lines(std::string text) {
 
 result<std::vector<cell>> read_cells(text_source const& source) {
     auto const name = source.file == "-" ? "standard input" : source.file.value_or("the code");
-    auto text = source.file ? read_file(*source.file) : result<std::string>(source.code);
+    auto text = source.file ? read(*source.file) : result<std::string>(source.code);
     if (!text) return failure(text);
 
     if (auto const bad = find_invalid_utf8(*text); bad != text->npos) {

@@ -97,6 +97,7 @@
 #include <ipybox/os/impl/datagram.ipp>
 #include <ipybox/os/impl/new_file.ipp>
 #include <ipybox/os/impl/process.ipp>
+#include <ipybox/os/impl/read_file.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_preflight.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_sandbox.ipp>
 #include <ipybox/session/impl/event_queue.ipp>

@@ -49,7 +49,7 @@ struct kernelspec {
  * \brief Finds a kernelspec by its name, in which upper and lower case are the same.
  * \details `python3` that is nowhere is the ipykernel of the interpreter.
  * \par Errors errc::kernelspec_not_found — with the names that exist and the directories that were searched; errc::invalid_argument — a name that
- * no kernelspec can have; errc::protocol_error — its kernel.json is not usable; errc::io_error — it cannot be read
+ * no kernelspec can have, or a kernel.json of more than 1 MiB; errc::protocol_error — its kernel.json is not usable; errc::io_error — it cannot be read
  */
 [[nodiscard]] result<kernelspec> find_kernelspec(std::string_view name, std::vector<std::filesystem::path> const& dirs);
 

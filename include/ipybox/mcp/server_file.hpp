@@ -23,7 +23,7 @@ struct named_server {
 
 /**
  * \brief Reads a configuration file with `mcpServers` (Claude, Cursor) or `servers` (VS Code). Comments are allowed, entries that are `disabled` left out.
- * \par Errors errc::io_error — the file cannot be read; errc::invalid_argument — what is wrong with which entry: not JSON, a name that occurs twice or is no name
+ * \par Errors errc::io_error — the file cannot be read; errc::invalid_argument — it has more than 16 MiB, or what is wrong with which entry: not JSON, a name that occurs twice or is no name
  */
 [[nodiscard]] result<std::vector<named_server>> read_server_file(std::filesystem::path const& file);
 

@@ -5,13 +5,12 @@
 #include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/subject_commands.hpp>
 #include <ipybox/approval/tool_pattern.hpp>
+#include <ipybox/os/read_file.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -108,15 +107,9 @@ IPYBOX_DECL result<approval_rules> approval_rules::parse(std::string_view text, 
 
 IPYBOX_DECL result<approval_rules> approval_rules::load(std::filesystem::path const& file) {
     constexpr std::size_t longest = std::size_t(1) << 20;
-    std::ifstream in(file, std::ios::binary);
-    std::string text(longest + 1, '\0');
-    if (!in) return failure(system_failure("opening the approval rules " + file.string(), errno));
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad()) return failure(errc::io_error, "the approval rules " + file.string() + " cannot be read");
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    if (text.size() > longest)
-        return failure(errc::invalid_argument, file.string() + ": a rules file has at most 1 MiB");
-    return parse(text, file.string());
+    auto const text = os::read_file(file, "the approval rules " + file.string(), longest);
+    if (!text) return failure(text.error());
+    return parse(*text, file.string());
 }
 
 IPYBOX_DECL rules_verdict approval_rules::judge(approval_subject const& subject) const {

@@ -2,11 +2,10 @@
 
 #include <ipybox/jupyter/kernelspec.hpp>
 #include <ipybox/jupyter/message.hpp>
+#include <ipybox/os/read_file.hpp>
 
 #include <algorithm>
 #include <cctype>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <system_error>
@@ -190,10 +189,10 @@ IPYBOX_DECL result<kernelspec> find_kernelspec(std::string_view name, std::vecto
                 names.insert(found);
                 continue;
             }
-            std::ifstream in(file, std::ios::binary);
-            std::string const text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
-            if (!in.good() && !in.eof()) return failure(errc::io_error, file.string() + " cannot be read");
-            auto spec = parse_kernelspec(text);
+            constexpr std::size_t longest = std::size_t(1) << 20;
+            auto const text = os::read_file(file, file.string(), longest);
+            if (!text) return failure(text.error());
+            auto spec = parse_kernelspec(*text);
             if (!spec) return failure(errc::protocol_error, file.string() + ": " + spec.error().text());
             spec->name = wanted;
             spec->resource_dir = it->path();

@@ -3,13 +3,11 @@
 #include <ipybox/mcp/impl/characters.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_file.hpp>
+#include <ipybox/os/read_file.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -58,13 +56,13 @@ IPYBOX_DECL result<void> check_server_name(std::string_view name) {
 }
 
 IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::path const& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) return failure(system_failure("reading " + file.string(), errno));
-    std::string const text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    constexpr std::size_t longest = std::size_t(16) << 20;
+    auto const text = os::read_file(file, "reading " + file.string(), longest);
+    if (!text) return failure(text.error());
     auto const wrong = [&file](std::string what) {
         return failure(errc::invalid_argument, file.string() + ": " + std::move(what));
     };
-    detail::json_with_unique_names const parsed(text);
+    detail::json_with_unique_names const parsed(*text);
     if (!parsed.value.is_object()) return wrong("this is not a JSON object");
     if (!parsed.twice.empty()) return wrong("the name \"" + parsed.twice + "\" occurs twice in one object");
 
