@@ -48,10 +48,14 @@ class action_router : public std::enable_shared_from_this<action_router> {
     refusal on(action_cancel const& wanted);
     refusal on(malformed_action malformed);
 
-    template <class Wanted, class Work>
-    refusal begin(Wanted wanted, Work work);
-    static asio::awaitable<action_frame> call(std::shared_ptr<action_router> self, tool_call wanted);
-    static asio::awaitable<action_frame> run(std::shared_ptr<action_router> self, program_run wanted);
+    template <class Wanted>
+    refusal begin(Wanted wanted);
+    template <class Wanted>
+    static asio::awaitable<action_frame> act(std::shared_ptr<action_router> self, Wanted wanted);
+    asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject, tool_call const& wanted,
+                                            decision const& made, action_outcome& how);
+    asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject,
+                                            program_run const& wanted, decision const& made, action_outcome& how);
     static asio::awaitable<void> stop(std::shared_ptr<running_program> program);
     void answer(action_frame frame);
 

@@ -69,7 +69,7 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
     [[nodiscard]] asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
-                                                                 nlohmann::json arguments) override;
+                                                                 nlohmann::json const& arguments) override;
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
 

@@ -66,6 +66,26 @@ inline result<program_pipes> make_pipes(program_run const& wanted) {
     return pipes;
 }
 
+/// What is asked about.
+inline approval_subject subject_of(tool_call const& wanted) {
+    approval_subject subject;
+    subject.kind = approval_kind::tool;
+    subject.server = wanted.server;
+    subject.tool = wanted.tool;
+    subject.arguments = wanted.arguments;
+    return subject;
+}
+
+inline approval_subject subject_of(program_run const& wanted) {
+    approval_subject subject;
+    subject.kind = wanted.kind;
+    subject.argv = wanted.argv;
+    subject.cwd = wanted.cwd;
+    subject.env = wanted.env;
+    subject.input = wanted.input;
+    return subject;
+}
+
 IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
                                          std::weak_ptr<action_host> host)
     : executor_(executor), channel_(executor, std::move(socket)), host_(std::move(host)) {}
@@ -92,9 +112,9 @@ IPYBOX_DECL asio::awaitable<void> action_router::serve(std::shared_ptr<action_ro
     self->close();
 }
 
-/// Lets a request be dealt with beside the others. `work` comes to an answer.
-template <class Wanted, class Work>
-action_router::refusal action_router::begin(Wanted wanted, Work work) {
+/// Lets a request be dealt with beside the others.
+template <class Wanted>
+action_router::refusal action_router::begin(Wanted wanted) {
     auto const id = wanted.id;
     if (pending_.contains(id)) return malformed_action{id, "this id is in use"};
     if (pending_.size() + unsent_ >= most_actions)
@@ -116,14 +136,14 @@ action_router::refusal action_router::begin(Wanted wanted, Work work) {
             frame = error_answer(id, error(errc::message_too_large, "the answer is larger than 256 MiB"));
         self->answer(std::move(frame));
     };
-    auto answered = work(shared_from_this(), std::move(wanted));
+    auto answered = act(shared_from_this(), std::move(wanted));
     asio::co_spawn(executor_, std::move(answered), asio::bind_cancellation_slot(waiting->cancel.slot(), finish));
     return std::nullopt;
 }
 
-IPYBOX_DECL action_router::refusal action_router::on(tool_call wanted) { return begin(std::move(wanted), call); }
+IPYBOX_DECL action_router::refusal action_router::on(tool_call wanted) { return begin(std::move(wanted)); }
 
-IPYBOX_DECL action_router::refusal action_router::on(program_run wanted) { return begin(std::move(wanted), run); }
+IPYBOX_DECL action_router::refusal action_router::on(program_run wanted) { return begin(std::move(wanted)); }
 
 IPYBOX_DECL action_router::refusal action_router::on(action_cancel const& wanted) {
     auto const found = pending_.find(wanted.id);
@@ -139,67 +159,59 @@ IPYBOX_DECL action_router::refusal action_router::on(action_cancel const& wanted
 
 IPYBOX_DECL action_router::refusal action_router::on(malformed_action malformed) { return malformed; }
 
-IPYBOX_DECL asio::awaitable<action_frame> action_router::call(std::shared_ptr<action_router> self, tool_call wanted) {
+/// Asks whether it may be, has it done, and says how it ended.
+template <class Wanted>
+asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> self, Wanted wanted) {
     co_await asio::this_coro::throw_if_cancelled(false);
     auto const host = self->host_.lock();
     if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
-    approval_subject subject;
-    subject.kind = approval_kind::tool;
-    subject.server = std::move(wanted.server);
-    subject.tool = std::move(wanted.tool);
-    subject.arguments = wanted.arguments;
+    auto subject = subject_of(wanted);
     auto const said = co_await host->approve(subject);
     if (!said.accepted()) co_return error_answer(wanted.id, said.refusal());
 
     auto const began = std::chrono::steady_clock::now();
-    auto const* edited = said.made.edited_arguments();
-    auto returned = co_await host->call(subject, edited ? *edited : *wanted.arguments);
     action_outcome how;
+    auto frame = co_await self->carry_out(*host, subject, wanted, said.made, how);
     how.duration = std::chrono::steady_clock::now() - began;
-    if (!returned) how.failure = returned.error().code();
-    auto frame = returned ? result_answer(wanted.id, *returned) : error_answer(wanted.id, returned.error());
-    if (returned) how.result_size = frame.body.size();
     host->ended(subject, how);
     co_return frame;
 }
 
-IPYBOX_DECL asio::awaitable<action_frame> action_router::run(std::shared_ptr<action_router> self, program_run wanted) {
-    co_await asio::this_coro::throw_if_cancelled(false);
-    auto const host = self->host_.lock();
-    if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
-    approval_subject subject;
-    subject.kind = wanted.kind;
-    subject.argv = wanted.argv;
-    subject.cwd = wanted.cwd;
-    subject.env = wanted.env;
-    subject.input = wanted.input;
-    auto const said = co_await host->approve(subject);
-    if (!said.accepted()) co_return error_answer(wanted.id, said.refusal());
+IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const& subject,
+                                                                   tool_call const& wanted, decision const& made,
+                                                                   action_outcome& how) {
+    auto const* edited = made.edited_arguments();
+    auto const returned = co_await host.call(subject, edited ? *edited : *wanted.arguments);
+    if (!returned) {
+        how.failure = returned.error().code();
+        co_return error_answer(wanted.id, returned.error());
+    }
+    auto frame = result_answer(wanted.id, *returned);
+    how.result_size = frame.body.size();
+    co_return frame;
+}
 
-    auto const began = std::chrono::steady_clock::now();
-    action_outcome how;
+IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const&,
+                                                                   program_run const& wanted, decision const&,
+                                                                   action_outcome& how) {
     auto const fail = [&](error const& why) {
         how.failure = why.code();
-        how.duration = std::chrono::steady_clock::now() - began;
-        host->ended(subject, how);
         return error_answer(wanted.id, why);
     };
     auto pipes = make_pipes(wanted);
     if (!pipes) co_return fail(pipes.error());
-    auto program = co_await host->run(wanted, std::move(pipes->theirs));
+    auto program = co_await host.run(wanted, std::move(pipes->theirs));
     if (!program) co_return fail(program.error());
 
-    auto const waiting = self->pending_.find(wanted.id);
-    if (waiting == self->pending_.end()) co_return fail(error(errc::cancelled, "nobody waits for it"));
+    auto const waiting = pending_.find(wanted.id);
+    if (waiting == pending_.end()) co_return fail(error(errc::cancelled, "nobody waits for it"));
     waiting->second->program = *program;
     if (waiting->second->cancelled) // while it was being started
-        asio::co_spawn(self->executor_, stop(*program), asio::detached);
+        asio::co_spawn(executor_, stop(*program), asio::detached);
     auto const descriptors = pipes->ours.size();
-    (void)co_await self->channel_.send(started_answer(wanted.id, descriptors), std::move(pipes->ours));
+    (void)co_await channel_.send(started_answer(wanted.id, descriptors), std::move(pipes->ours));
     auto const status = co_await (*program)->exited();
     how.status = status;
-    how.duration = std::chrono::steady_clock::now() - began;
-    host->ended(subject, how);
     co_return exited_answer(wanted.id, status);
 }
 

@@ -81,8 +81,8 @@ IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_o
 }
 
 IPYBOX_DECL asio::awaitable<result<mcp::call_result>> kernel_actions::call(approval_subject const& subject,
-                                                                           nlohmann::json arguments) {
-    return servers_->call(subject.server, subject.tool, std::move(arguments));
+                                                                           nlohmann::json const& arguments) {
+    return servers_->call(subject.server, subject.tool, arguments);
 }
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_actions::run(program_run const& wanted,
