@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,20 @@ namespace {
 using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
+
+/// A transport of an application that throws, the first time that it is to interrupt its kernel.
+class throwing_transport : public scripted_transport {
+  public:
+    using scripted_transport::scripted_transport;
+
+    asio::awaitable<result<void>> interrupt() {
+        if (!std::exchange(thrown_, true)) throw std::runtime_error("the transport");
+        return scripted_transport::interrupt();
+    }
+
+  private:
+    bool thrown_ = false;
+};
 
 /// The errors of the calls of a dialogue; every call has completed.
 class outcomes {
@@ -238,4 +253,23 @@ TEST_CASE_METHOD(scripted_box, "session: a request that cannot be sent, and one 
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error() == errc::protocol_error);
     CHECK((*this)->state() == kernel_state::dead);
+}
+
+TEST_CASE("session: what a transport throws is an error, not success") {
+    scratch_dir const dir;
+    executor_options options;
+    options.images_dir = dir.path() / "images";
+    options.spill_dir = dir.path() / "spill";
+    options.python = "/bin/true";
+    auto const script = std::make_shared<kernel_script>();
+    script->expect("loop").waits_for_interrupt().replies();
+    basic_executor<throwing_transport, no_sandbox, deny_approval> box(options, deny_approval(), no_sandbox(),
+                                                                      throwing_transport(script));
+    auto running = box.async_execute("loop", {}, asio::use_future);
+    REQUIRE(eventually([&] { return box.state() == kernel_state::busy; }));
+    auto const interrupted = box.interrupt();
+    CHECK(box.interrupt());
+    CHECK(got(std::move(running)));
+    REQUIRE_FALSE(interrupted);
+    CHECK(interrupted.error() == errc::io_error);
 }

@@ -9,6 +9,7 @@
 #include <asio/detached.hpp>
 #include <asio/post.hpp>
 
+#include <exception>
 #include <utility>
 
 namespace ipybox::detail {
@@ -40,6 +41,15 @@ inline approval_settings approval_settings_of(executor_options const& options) {
     if (options.rules) settings.rules = *options.rules;
     settings.audit = options.audit;
     return settings;
+}
+
+/// Delivers what a coroutine comes to. Where it throws there is no value to deliver, and the one that Asio makes up would look like success.
+template <class T>
+auto delivery_to(completion<result<T>> done) {
+    return [done = std::move(done)](std::exception_ptr bug, result<T> value) mutable {
+        if (bug) value = failure(errc::io_error, "the host could not do this");
+        done(std::move(value));
+    };
 }
 
 IPYBOX_DECL session::session(home where, session_parts parts)
@@ -128,9 +138,7 @@ IPYBOX_DECL void session::interrupt(completion<result<void>> done) {
         auto const forward = [link = self.link_]() -> asio::awaitable<result<void>> {
             co_return co_await link->interrupt();
         };
-        auto const shared = std::make_shared<completion<result<void>>>(std::move(done));
-        asio::co_spawn(self.home_.executor, forward,
-                       [shared](std::exception_ptr, result<void> sent) { (*shared)(std::move(sent)); });
+        asio::co_spawn(self.home_.executor, forward, delivery_to(std::move(done)));
     });
 }
 
@@ -138,10 +146,8 @@ IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return actions_-
 
 IPYBOX_DECL void session::list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done) {
     on_home([server = std::move(server), done = std::move(done)](session& self) mutable {
-        auto const shared = std::make_shared<completion<result<std::vector<mcp::tool>>>>(std::move(done));
-        asio::co_spawn(
-            self.home_.executor, self.actions_->servers().list_tools(std::move(server)),
-            [shared](std::exception_ptr, result<std::vector<mcp::tool>> tools) { (*shared)(std::move(tools)); });
+        asio::co_spawn(self.home_.executor, self.actions_->servers().list_tools(std::move(server)),
+                       delivery_to(std::move(done)));
     });
 }
 
