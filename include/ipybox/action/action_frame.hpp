@@ -36,7 +36,8 @@ class action_frame_reader {
     /// So many bytes were read.
     void commit(std::size_t count) noexcept { bytes_.commit(count); }
 
-    /// The next complete frame; none when more bytes are needed; errc::protocol_error or message_too_large, after which the stream is of no use.
+    /// The next complete frame, without a head where that would be longer than the frame; none when more bytes are needed; errc::message_too_large, after which the
+    /// stream is of no use: where the next frame begins is not known.
     [[nodiscard]] result<std::optional<action_frame>> next();
 
   private:

@@ -65,9 +65,22 @@ TEST_CASE("action frames: there and back, however they are cut") {
     CHECK(read(bytes.substr(0, 60), 1).size() == 2);
 }
 
-TEST_CASE("action frames: sizes that cannot be right") {
-    CHECK(refused(u32(3) + u32(0)) == errc::protocol_error);
-    CHECK(refused(u32(8) + u32(5)) == errc::protocol_error);
+TEST_CASE("W6 action frames: what has room for no head is skipped, and the next frame found") {
+    auto const good = to_bytes({"{}", "body"});
+    auto const wrong = {u32(0), u32(3) + "abc", u32(4) + u32(1), u32(8) + u32(5) + "abcd",
+                        u32(8) + u32(0xffffffff) + "abcd"};
+    for (auto const& bytes : wrong)
+        for (std::size_t const step : {1, 5, 4096}) {
+            auto const frames = read(bytes + good, step);
+            REQUIRE(frames.size() == 2);
+            CHECK(frames[0].head.empty());
+            CHECK(frames[0].body.empty());
+            CHECK(frames[1].head == "{}");
+            CHECK(frames[1].body == "body");
+        }
+}
+
+TEST_CASE("action frames: longer than any frame") {
     CHECK(refused(u32(std::size_t(largest_action_frame) + 1) + u32(0)) == errc::message_too_large);
     CHECK(refused(u32(0xffffffff) + u32(0xffffffff)) == errc::message_too_large);
 }

@@ -50,9 +50,9 @@ TEST_CASE("action requests: a run") {
 TEST_CASE("action requests: a cancel") { CHECK(read_as<action_cancel>(R"({"op":"cancel","id":3})").id == 3); }
 
 TEST_CASE("action requests: what is none says why, and whose it was") {
-    CHECK(wrong("").what == "its head is no JSON object");
-    CHECK(wrong("[1]").what == "its head is no JSON object");
-    CHECK(wrong("{\"id\":1").what == "its head is no JSON object");
+    CHECK(wrong("").what == "its head is no JSON object, or longer than the frame");
+    CHECK(wrong("[1]").what == "its head is no JSON object, or longer than the frame");
+    CHECK(wrong("{\"id\":1").what == "its head is no JSON object, or longer than the frame");
     CHECK(wrong(R"({"op":"call","id":"1"})").what == "id has to be an integer");
     CHECK_FALSE(wrong(R"({"op":"call","id":1.5})").id);
 

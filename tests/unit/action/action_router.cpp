@@ -222,6 +222,16 @@ TEST_CASE("W6 action router: what is malformed is answered, and does no harm") {
     CHECK(on.answer()["kind"] == "request");
     on.send(json::array());
     CHECK(on.answer()["id"] == nullptr);
+    std::string sizes; // of a frame that has room for no head, and of one whose head is longer than itself
+    append_u32(sizes, 0);
+    append_u32(sizes, 4);
+    append_u32(sizes, 1000);
+    REQUIRE(::send(on.raw, sizes.data(), sizes.size(), MSG_NOSIGNAL) == ssize_t(sizes.size()));
+    for (int i = 0; i < 2; ++i) {
+        auto const answer = on.answer();
+        CHECK(answer["id"] == nullptr);
+        CHECK(answer["kind"] == "request");
+    }
     on.call(5, "slow");
     on.call(5, "echo");
     auto const twice = on.answer();

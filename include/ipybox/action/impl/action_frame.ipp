@@ -23,16 +23,18 @@ IPYBOX_DECL std::span<char> action_frame_reader::prepare() {
 
 IPYBOX_DECL result<std::optional<action_frame>> action_frame_reader::next() {
     auto const begun = bytes_.unread();
-    if (begun.size() < 8) return std::nullopt;
+    if (begun.size() < 4) return std::nullopt;
     std::size_t const length = read_u32(begun);
-    std::size_t const head = read_u32(begun.substr(4));
     if (length > largest_action_frame)
         return failure(errc::message_too_large,
                        "an action of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");
-    if (length < 4 || head > length - 4)
-        return failure(errc::protocol_error, "an action of the kernel has wrong sizes");
-    if (begun.size() - 4 < length) return std::nullopt;
-    action_frame frame{std::string(begun.substr(8, head)), std::string(begun.substr(8 + head, length - 4 - head))};
+    auto const content = begun.substr(4, length);
+    if (content.size() < length) return std::nullopt;
+    action_frame frame;
+    if (std::size_t const head = length < 4 ? length : read_u32(content); head + 4 <= length) {
+        frame.head = content.substr(4, head);
+        frame.body = content.substr(4 + head);
+    }
     bytes_.consume(4 + length);
     return std::optional<action_frame>(std::move(frame));
 }

@@ -116,7 +116,8 @@ inline std::size_t memory_of(nlohmann::json const& value) {
 IPYBOX_DECL action_request parse_action(action_frame frame) {
     auto size = frame.head.size() + frame.body.size();
     auto parsed = nlohmann::json::parse(frame.head, nullptr, false);
-    if (!parsed.is_object()) return malformed_action{std::nullopt, "its head is no JSON object"};
+    if (!parsed.is_object())
+        return malformed_action{std::nullopt, "its head is no JSON object, or longer than the frame"};
     action_head head(std::move(parsed));
     auto const id = head.id();
     if (!id) return malformed_action{std::nullopt, "id has to be an integer"};
