@@ -15,9 +15,12 @@ __all__ = [
     "Audio",
     "Blob",
     "Content",
+    "Document",
     "Image",
+    "Link",
     "ToolRunner",
     "ToolRunnerError",
+    "Unreadable",
 ]
 
 
@@ -39,7 +42,7 @@ class ToolRunner:
     def run_sync(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
         """Calls a tool and returns its result: text, or what its structured result holds.
 
-        A result with images, audio or files is displayed with them, and has them as ``parts``.
+        A result with images, audio, files or links is displayed with them, and has them as ``parts``.
 
         Raises:
             ApprovalRejectedError: the call was rejected.
@@ -62,46 +65,98 @@ class ToolRunner:
 
 
 class Content:
-    """Something binary that a tool answered: ``data``, and its MIME type as ``mime``."""
+    """Something beside text that a tool answered: ``data``, its MIME type as ``mime``, and the ``uri`` of a file."""
 
-    def __init__(self, data: bytes, mime: str) -> None:
+    def __init__(self, data: bytes, mime: str, uri: str | None = None) -> None:
         self.data = data
         self.mime = mime
+        self.uri = uri
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.mime}, {len(self.data)} bytes>"
+        where = f" {self.uri}," if self.uri else ""
+        return f"<{type(self).__name__}{where} {self.mime}, {len(self.data)} bytes>"
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        return {"text/plain": repr(self)}
+
+
+class Shown(Content):
+    """What can be looked at or listened to."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {"text/plain": repr(self), self.mime: self.data}
 
 
-class Image(Content):
+class Image(Shown):
     """An image."""
 
 
-class Audio(Content):
+class Audio(Shown):
     """A recording."""
 
 
 class Blob(Content):
     """A file."""
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {"text/plain": repr(self)}  # there is nothing to look at
+
+class Document(Content):
+    """A file of text. The text of a result has it too."""
+
+    @property
+    def text(self) -> str:
+        return self.data.decode()
+
+
+class Unreadable(Content):
+    """What should be an image, a recording or a file, and is no base64: ``data`` is what came."""
+
+
+class Link:
+    """What can be read at the server under ``uri``. The text of a result has that too."""
+
+    def __init__(
+        self,
+        uri: str,
+        name: str,
+        title: str | None = None,
+        description: str | None = None,
+        mime: str | None = None,
+    ) -> None:
+        self.uri = uri
+        self.name = name
+        self.title = title
+        self.description = description
+        self.mime = mime
+
+    def __repr__(self) -> str:
+        about = "".join(f", {text}" for text in (self.title or self.name, self.description, self.mime) if text)
+        return f"<Link {self.uri}{about}>"
+
+
+Part = Content | Link
 
 
 class Mixed:
-    """What text and structured results are too if other content came with them."""
+    """What a result is too if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
 
-    parts: list[Content]
+    value: Any
+    parts: list[Part]
 
-    def _ipython_display_(self) -> None:
+    def carried_by(self, value: Any) -> Any:
+        """The same parts with what was made of the value."""
+        return with_parts(value, self.parts)
+
+    def show(self, value: Any) -> None:
+        """Displays what was made of the value, and the parts."""
         from IPython.display import display
 
-        if self:
-            display({"text/plain": repr(self)}, raw=True)
+        if value != "":
+            display({"text/plain": repr(value)}, raw=True)
         for part in self.parts:
             display(part)
+
+    def _ipython_display_(self) -> None:
+        self.show(self.value)
 
 
 class MixedText(Mixed, str):
@@ -116,23 +171,50 @@ class MixedList(Mixed, list[Any]):
     """A structured result, and ``parts``."""
 
 
-CONTENTS = {"image": Image, "audio": Audio, "blob": Blob}
-MIXED: dict[type, Any] = {str: MixedText, dict: MixedObject, list: MixedList}
+class MixedInteger(Mixed, int):
+    """A structured result, and ``parts``."""
+
+
+class MixedNumber(Mixed, float):
+    """A structured result, and ``parts``."""
+
+
+CONTENTS: dict[str, type[Content]] = {
+    "image": Image,
+    "audio": Audio,
+    "blob": Blob,
+    "document": Document,
+    "unreadable": Unreadable,
+}
+MIXED: dict[type, Any] = {str: MixedText, dict: MixedObject, list: MixedList, int: MixedInteger, float: MixedNumber}
+
+
+def with_parts(value: Any, parts: list[Part]) -> Any:
+    """The value as one that has parts. True, False and None cannot have any: theirs are displayed at once."""
+    if type(value) not in MIXED:
+        from IPython.display import display
+
+        for part in parts:
+            display(part)
+        return value
+    mixed = MIXED[type(value)](value)
+    mixed.value, mixed.parts = value, parts
+    return mixed
 
 
 def result(answer: Answer) -> Any:
     """What a tool answered, as Python has it."""
     head, body = answer.head, answer.body
-    parts = head.get("parts", [])
-    end = len(body) - sum(part["size"] for part in parts)
+    described = head.get("parts", [])
+    end = len(body) - sum(part["size"] for part in described)
     value = str(body[:end], "utf-8") if head["text"] else json.loads(bytes(body[:end]))
-    if parts and type(value) in MIXED:
-        value = MIXED[type(value)](value)
-        value.parts = []
-        for part in parts:
-            value.parts.append(CONTENTS[part["type"]](bytes(body[end : end + part["size"]]), part["mime"]))
-            end += part["size"]
-    return value
+    parts: list[Part] = []
+    for part in described:
+        kind, size = part.pop("type"), part.pop("size")
+        data = bytes(body[end : end + size])
+        parts.append(Link(**part) if kind == "link" else CONTENTS[kind](data, **part))
+        end += size
+    return with_parts(value, parts) if parts else value
 
 
 def plain(value: Any) -> Any:

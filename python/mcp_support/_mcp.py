@@ -10,7 +10,7 @@ from decimal import Decimal
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
@@ -28,6 +28,9 @@ class Model(BaseModel):
     """
 
     model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=(), allow_inf_nan=False)
+
+    #: What a tool answered, where images and the like came with it. A slot: it is no part of the object.
+    __slots__ = ("_answer",)
 
     #: Checks of the whole object, see `rule`.
     _rules: ClassVar[tuple[Any, ...]] = ()
@@ -77,6 +80,18 @@ class Model(BaseModel):
         for name, value in (self.__pydantic_extra__ or {}).items():
             arguments[name] = to_json(value)
         return arguments
+
+    if not TYPE_CHECKING:  # who checks types shall not believe that there is any member
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "parts" and name not in (self.__pydantic_extra__ or {}) and hasattr(self, "_answer"):
+                return self._answer.parts
+            return super().__getattr__(name)
+
+    def _ipython_display_(self) -> None:
+        if not hasattr(self, "_answer"):
+            raise NotImplementedError  # displayed as everything is
+        self._answer.show(self)
 
 
 # --- From Python to JSON.
@@ -189,21 +204,42 @@ class Record(dict[str, Any]):
         try:
             return self[name]
         except KeyError:
+            if name == "parts" and "_answer" in vars(self):
+                return self._answer.parts
             raise AttributeError(f"no member {name!r}, only {', '.join(self) or 'nothing'}") from None
+
+    def _ipython_display_(self) -> None:
+        if "_answer" not in vars(self):
+            raise NotImplementedError
+        self._answer.show(self)
 
 
 def to_text(answer: Any) -> str:
     """The answer of a tool that does not say what its result is made of."""
     if answer is None:
         return ""
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    if isinstance(answer, str):
+        return answer
+    text = json.dumps(getattr(answer, "value", answer), ensure_ascii=False)
+    return answer.carried_by(text) if hasattr(answer, "parts") else text
 
 
 def to_result(result: Any, answer: Any) -> Any:
     """The answer as the tool's result; with a warning as it came where it is not what the schema promises.
 
-    The tool has done its work by now. An exception would only make somebody call it again.
+    Images and the like that came with it are its ``parts``, and displayed with it.
     """
+    if not hasattr(answer, "parts"):
+        return _checked(result, answer)
+    value = _checked(result, answer.value)
+    if isinstance(value, (Model, Record)):
+        object.__setattr__(value, "_answer", answer)
+        return value
+    return answer.carried_by(value)
+
+
+def _checked(result: Any, answer: Any) -> Any:
+    """The tool has done its work by now. An exception would only make somebody call it again."""
     validate = _validate_of(result)
     try:
         return validate(answer)
@@ -219,7 +255,7 @@ def to_result(result: Any, answer: Any) -> Any:
     where = "".join(f"[{step!r}]" for step in first["loc"])
     warnings.warn(
         f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
-        stacklevel=3,
+        stacklevel=4,
     )
     return _records(parsed)
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import Action, Host, Kernel, Refusal, wait_until
+from harness import PACKAGE, Action, Host, Kernel, Refusal, wait_until
 
 SETUP = "from ipybox_kernel.tools import *\nrunner = ToolRunner(server_name='srv')\n"
 
@@ -166,26 +166,35 @@ class TestErrors:
 
 class TestContent:
     PNG = b"\x89PNG" + bytes(range(256)) * 40
+    #: What the modules of a generated package do with an answer.
+    SUPPORT = f"""
+        import sys; sys.path.insert(0, {str(PACKAGE.parent / "mcp_support")!r})
+        from typing import Any, Literal, Union
+        from _mcp import Model, to_result, to_text
+        class Result(Model):
+            a: int
+    """
 
     @pytest.fixture
     def acting(self, acting: Kernel) -> Kernel:
-        def parts(*given: tuple[str, str, bytes]) -> list[dict[str, object]]:
-            return [{"type": kind, "mime": mime, "size": len(data)} for kind, mime, data in given]
-
-        image, sound, file = (
-            ("image", "image/png", self.PNG),
-            ("audio", "audio/wav", b"RIFF"),
-            ("blob", "application/zip", b"PK"),
+        image, sound, file, text, broken, link = (
+            ({"type": "image", "mime": "image/png"}, self.PNG),
+            ({"type": "audio", "mime": "audio/wav"}, b"RIFF"),
+            ({"type": "blob", "mime": "application/zip", "uri": "file:///z"}, b"PK"),
+            ({"type": "document", "mime": "text/plain", "uri": "file:///t"}, "tü".encode()),
+            ({"type": "unreadable", "mime": "image/png"}, b"no base64!"),
+            ({"type": "link", "uri": "file:///l", "name": "n", "description": "d", "mime": "text/x"}, b""),
         )
 
-        def answer(text: bool, value: bytes, *given: tuple[str, str, bytes]) -> object:
-            body = value + b"".join(data for _, _, data in given)
-            return lambda action: ({"op": "result", "text": text, "parts": parts(*given)}, body)
+        def answer(text: bool, value: bytes, *parts: tuple[dict[str, str], bytes]) -> object:
+            described = [{**head, "size": len(data)} for head, data in parts]
+            body = value + b"".join(data for _, data in parts)
+            return lambda action: ({"op": "result", "text": text, "parts": [dict(part) for part in described]}, body)
 
         acting.actions.tools.update(
             image=answer(True, b"", image),
-            all=answer(True, b"caption", image, sound, file),
-            structured=answer(False, b'{"a": 1}', image),
+            all=answer(True, b"caption", image, sound, file, text, broken, link),
+            json=lambda action: answer(False, json.dumps(json.loads(action.body)["is"]).encode(), image, link)(action),
         )
         return acting
 
@@ -193,7 +202,8 @@ class TestContent:
         result = acting.run("r = runner.run_sync('image', {})\nr")
         (display,) = result.of("display_data")
         assert display.content["data"]["image/png"] and not result.of("execute_result")
-        assert acting.run("r == '', type(r.parts[0]).__name__, r.parts[0].mime, r.parts[0]").value
+        value = acting.run("r == '', type(r.parts[0]).__name__, r.parts[0].mime, r.parts[0]").value
+        assert value == f"(True, 'Image', 'image/png', <Image image/png, {len(self.PNG)} bytes>)"
         assert acting.run("len(r.parts[0].data)").value == str(len(self.PNG))
 
     def test_it_displays_itself(self, acting: Kernel) -> None:
@@ -210,15 +220,74 @@ class TestContent:
             "'caption'",
             f"<Image image/png, {len(self.PNG)} bytes>",
             "<Audio audio/wav, 4 bytes>",
-            "<Blob application/zip, 2 bytes>",
+            "<Blob file:///z, application/zip, 2 bytes>",
+            "<Document file:///t, text/plain, 3 bytes>",
+            "<Unreadable image/png, 10 bytes>",
+            "<Link file:///l, n, d, text/x>",
         ]
-        assert (
-            acting.run("r + '!', isinstance(r, str), [p.data for p in r.parts[1:]]").value
-            == "('caption!', True, [b'RIFF', b'PK'])"
-        )
+        assert acting.run("r + '!', isinstance(r, str), r.parts[1].data").value == "('caption!', True, b'RIFF')"
+        assert acting.run("r.parts[3].text, r.parts[4].data").value == "('tü', b'no base64!')"
+        link = acting.run("link = r.parts[5]; link.uri, link.name, link.title, link.description, link.mime").value
+        assert link == "('file:///l', 'n', None, 'd', 'text/x')"
 
-    def test_structured_and_more(self, acting: Kernel) -> None:
-        assert acting.run("r = runner.run_sync('structured', {})\nr['a'], len(r.parts)").value == "(1, 1)"
+    @pytest.mark.parametrize("value", [{}, {"a": 1}, [], ["a"], "", "text", 0, 5, 0.5])
+    def test_structured_and_more(self, acting: Kernel, value: object) -> None:
+        result = acting.run(f"r = runner.run_sync('json', {{'is': {value!r}}})\nr")
+        displayed = [message.content["data"] for message in result.of("display_data")]
+        assert [repr(value)] * (value != "") == [data["text/plain"] for data in displayed[:-2]]
+        assert displayed[-2]["image/png"] and displayed[-1]["text/plain"] == "<Link file:///l, n, d, text/x>"
+        asked = f"r == {value!r}, isinstance(r, {type(value).__name__}), len(r.parts)"
+        assert acting.run(asked).value == "(True, True, 2)"
+
+    @pytest.mark.parametrize("value", [True, False, None])
+    def test_what_cannot_have_parts_is_displayed_with_them_at_once(self, acting: Kernel, value: object) -> None:
+        result = acting.run(f"r = runner.run_sync('json', {{'is': {value!r}}})\nr is {value!r}")
+        assert result.value == "True" and result.of("display_data")[0].content["data"]["image/png"]
+
+    @pytest.mark.parametrize(
+        ("result", "value"),
+        [
+            ("Result", {"a": 1}),
+            ("Result", {"a": 1, "parts": "mine"}),
+            ("Result", {"a": "not as promised"}),
+            ("Union[Result, str]", {"a": 1}),
+            ("list[Result]", [{"a": 1}]),
+            ("dict[str, Any]", {"b": 2}),
+            ("Literal[5]", 5),
+            ("float", 0.5),
+            ("str", "text"),
+        ],
+    )
+    def test_a_typed_result_and_more(self, acting: Kernel, result: str, value: object) -> None:
+        pytest.importorskip("pydantic")
+        assert not acting.run(self.SUPPORT).error
+        assert not acting.run("import warnings; warnings.simplefilter('ignore', UserWarning)").error
+        shown = acting.run(f"r = to_result({result}, runner.run_sync('json', {{'is': {value!r}}}))\nr")
+        plain = acting.run(f"plain = to_result({result}, runner.run_sync('echo', {{'is': {value!r}}})['is'])\nplain")
+        displayed = [message.content["data"] for message in shown.of("display_data")]
+        assert len(displayed) == 3 and displayed[1]["image/png"] and not shown.of("execute_result")
+        assert displayed[0]["text/plain"].split() == (plain.value or "").split()
+        assert acting.run("r == plain, isinstance(r, type(plain)), hasattr(plain, 'parts')").value == (
+            f"(True, True, {'parts' in str(value)})"
+        )
+        if "parts" in str(value):
+            assert acting.run("r.parts, r.to_arguments(), r.model_dump()").value == repr(("mine", value, value))
+        else:
+            assert acting.run("[type(part).__name__ for part in r.parts]").value == "['Image', 'Link']"
+
+    def test_what_more_there_is_is_no_part_of_the_object(self, acting: Kernel) -> None:
+        pytest.importorskip("pydantic")
+        assert not acting.run(self.SUPPORT).error
+        acting.run("r = to_result(Result, runner.run_sync('json', {'is': {'a': 1, 'b': 2}}))")
+        assert acting.run("r.to_arguments() == r.model_dump() == dict(r) == {'a': 1, 'b': 2}").value == "True"
+        assert acting.run("repr(r), r.model_copy() == r").value == "('Result(a=1, b=2)', True)"
+        assert acting.run("import copy, pickle; copy.deepcopy(r) == r").value == "True"
+
+    def test_text_of_a_structured_result_and_more(self, acting: Kernel) -> None:
+        pytest.importorskip("pydantic")
+        assert not acting.run(self.SUPPORT).error
+        code = "r = to_text(runner.run_sync('json', {'is': {'a': 1}}))\nr == '{\"a\": 1}', len(r.parts)"
+        assert acting.run(code).value == "(True, 2)"
 
 
 class TestManyAtOnce:

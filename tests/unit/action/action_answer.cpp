@@ -43,15 +43,51 @@ TEST_CASE("Q12 action answers: pictures, sound and files arrive as bytes") {
     file.uri = "file:///a";
     file.base64 = base64_encode("ZIP!!");
     returned.content.emplace_back(std::move(file));
-    mcp::resource_link link;
-    link.uri = "file:///b";
-    returned.content.emplace_back(std::move(link));
 
     auto const frame = result_answer(1, returned);
-    CHECK(head_of(frame)["parts"] == json{{{"type", "image"}, {"mime", "image/png"}, {"size", 3}},
-                                          {{"type", "audio"}, {"mime", "audio/wav"}, {"size", 4}},
-                                          {{"type", "blob"}, {"mime", "application/octet-stream"}, {"size", 5}}});
-    CHECK(frame.body == "look\nfile:///bPNGWAVEZIP!!");
+    CHECK(head_of(frame)["parts"] ==
+          json{{{"type", "image"}, {"mime", "image/png"}, {"size", 3}},
+               {{"type", "audio"}, {"mime", "audio/wav"}, {"size", 4}},
+               {{"type", "blob"}, {"mime", "application/octet-stream"}, {"uri", "file:///a"}, {"size", 5}}});
+    CHECK(frame.body == "lookPNGWAVEZIP!!");
+}
+
+TEST_CASE("action answers: links and files of text are read with the text, and keep what is said of them") {
+    auto returned = texts({"look"});
+    mcp::resource_link link;
+    link.uri = "file:///b";
+    link.name = "b";
+    link.description = "the second";
+    link.mime_type = "text/csv";
+    returned.content.emplace_back(std::move(link));
+    mcp::embedded_resource file;
+    file.uri = "file:///c";
+    file.text = "words";
+    returned.content.emplace_back(std::move(file));
+
+    auto const frame = result_answer(1, returned);
+    json const parts = {{{"type", "link"},
+                         {"uri", "file:///b"},
+                         {"name", "b"},
+                         {"description", "the second"},
+                         {"mime", "text/csv"},
+                         {"size", 0}},
+                        {{"type", "document"}, {"mime", "text/plain"}, {"uri", "file:///c"}, {"size", 5}}};
+    CHECK(head_of(frame)["parts"] == parts);
+    CHECK(frame.body == "look\nfile:///b\nwordswords");
+
+    returned.structured_content = 5;
+    auto const structured = result_answer(1, returned);
+    CHECK(head_of(structured)["parts"] == parts);
+    CHECK(structured.body == "5words");
+}
+
+TEST_CASE("action answers: a picture that is no base64 arrives as what it is") {
+    auto returned = texts({"look"});
+    returned.content.emplace_back(mcp::image_content{"no base64!", "image/png"});
+    auto const frame = result_answer(1, returned);
+    CHECK(head_of(frame)["parts"] == json{{{"type", "unreadable"}, {"mime", "image/png"}, {"size", 10}}});
+    CHECK(frame.body == "lookno base64!");
 }
 
 TEST_CASE("action answers: a tool that failed") {

@@ -28,27 +28,54 @@ inline std::string_view kind_of(error const& why) {
     return "server";
 }
 
-/// Collects the parts of a result that are bytes.
+/// Collects what a result has beside its text.
 class result_parts {
   public:
-    void add(char const* type, std::string const& mime, std::string const& base64) {
-        auto bytes = base64_decode(base64);
-        if (!bytes) return; // a server that sends no base64 sends no picture
-        parts_.push_back({{"type", type}, {"mime", mime}, {"size", bytes->size()}});
-        bytes_ += *bytes;
-    }
-
     void add(mcp::content const& block) {
-        if (auto const* image = std::get_if<mcp::image_content>(&block)) add("image", image->mime_type, image->base64);
-        if (auto const* audio = std::get_if<mcp::audio_content>(&block)) add("audio", audio->mime_type, audio->base64);
-        if (auto const* resource = std::get_if<mcp::embedded_resource>(&block); resource && resource->base64)
-            add("blob", resource->mime_type.value_or("application/octet-stream"), *resource->base64);
+        if (auto const* image = std::get_if<mcp::image_content>(&block))
+            add_base64({{"type", "image"}, {"mime", image->mime_type}}, image->base64);
+        if (auto const* audio = std::get_if<mcp::audio_content>(&block))
+            add_base64({{"type", "audio"}, {"mime", audio->mime_type}}, audio->base64);
+        if (auto const* resource = std::get_if<mcp::embedded_resource>(&block)) add(*resource);
+        if (auto const* link = std::get_if<mcp::resource_link>(&block)) add(*link);
     }
 
     [[nodiscard]] nlohmann::json const& parts() const noexcept { return parts_; }
     [[nodiscard]] std::string const& bytes() const noexcept { return bytes_; }
 
   private:
+    void add(mcp::embedded_resource const& resource) {
+        if (resource.base64)
+            add_base64({{"type", "blob"},
+                        {"mime", resource.mime_type.value_or("application/octet-stream")},
+                        {"uri", resource.uri}},
+                       *resource.base64);
+        else if (resource.text)
+            add_bytes(
+                {{"type", "document"}, {"mime", resource.mime_type.value_or("text/plain")}, {"uri", resource.uri}},
+                *resource.text);
+    }
+
+    void add(mcp::resource_link const& link) {
+        nlohmann::json part = {{"type", "link"}, {"uri", link.uri}, {"name", link.name}};
+        if (link.title) part["title"] = *link.title;
+        if (link.description) part["description"] = *link.description;
+        if (link.mime_type) part["mime"] = *link.mime_type;
+        add_bytes(std::move(part), {});
+    }
+
+    void add_base64(nlohmann::json part, std::string const& base64) {
+        if (auto const bytes = base64_decode(base64)) return add_bytes(std::move(part), *bytes);
+        part["type"] = "unreadable"; // said, not dropped: the server is wrong, and the tool has done its work
+        add_bytes(std::move(part), base64);
+    }
+
+    void add_bytes(nlohmann::json part, std::string_view bytes) {
+        part["size"] = bytes.size();
+        parts_.push_back(std::move(part));
+        bytes_ += bytes;
+    }
+
     nlohmann::json parts_ = nlohmann::json::array();
     std::string bytes_;
 };
