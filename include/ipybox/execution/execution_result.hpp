@@ -3,6 +3,7 @@
 #include <ipybox/execution/display.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ struct execution_result {
 
     /// Everything displayed, in order. Displays that were updated hold their last content.
     std::vector<display> displays;
+
+    /// How many displays beyond the first 10 000 `displays` lacks. Their plain text is in `text`, their images are in `images`; a stream yields them all.
+    std::size_t displays_left_out = 0;
 
     /// From the request to the reply.
     std::chrono::nanoseconds elapsed{0};

@@ -45,13 +45,10 @@ IPYBOX_DECL void output_recorder::show(display& d) {
         }
     } else {
         if (auto const* plain = d.data.find("text/plain")) text_.append(*plain);
-        if (result_.displays.size() < most_displays) {
+        if (result_.displays.size() < most_displays)
             result_.displays.push_back(fitting(d));
-        } else if (!failure_) {
-            auto text = "more than " + std::to_string(most_displays) +
-                        " displays in one execution: a stream has yielded the others, the result lacks them";
-            failure_ = error(errc::message_too_large, std::move(text));
-        }
+        else
+            ++result_.displays_left_out;
     }
 }
 
@@ -96,10 +93,9 @@ IPYBOX_DECL void output_recorder::clear(bool wait) {
 IPYBOX_DECL void output_recorder::clear_if_due() {
     if (!std::exchange(clear_due_, false)) return;
     text_.clear();
-    std::error_code ignored;
-    for (auto const& image : result_.images) std::filesystem::remove(image, ignored);
-    result_.images.clear();
+    result_.images.clear(); // the files stay: events have told where they are
     result_.displays.clear();
+    result_.displays_left_out = 0;
     display_bytes_ = 0;
 }
 
