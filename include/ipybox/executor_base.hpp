@@ -37,6 +37,8 @@ class executor_base {
      * \brief Starts the kernel and waits until it answers. Executing does that by itself; starting early saves the wait.
      * \details Does nothing when it runs. After `stop()` it starts a fresh kernel.
      * \par Errors condition::cannot_start — the error says what to install or change; errc::kernel_unresponsive — not within `kernel_init_timeout`
+     * \par Cancellation      terminal, partial, total: what waits its turn never happens, a start under way is abandoned; the call completes with
+     *                        condition::cancelled. The kernel then is stopped, and the next call starts one.
      */
     [[nodiscard]] result<void> start();
 
@@ -54,7 +56,7 @@ class executor_base {
      *                        errc::kernel_died — with `error::status()`; errc::io_error — an image or spill file cannot be written; those of `start`.
      *                        Each carries in `error::output()` what was printed and displayed before it.
      * \par Cancellation      terminal, partial, total: the code is interrupted, its output drained, the call completes with condition::cancelled, the executor
-     *                        stays usable; before the code has started it never runs
+     *                        stays usable; before the code has started it never runs, and a kernel that is started for it is given up
      * \par Object lifetimes  Code and options are copied; the executor may be destroyed meanwhile.
      * \par Example
      * \snippet 01_hello.cpp execute
@@ -86,6 +88,7 @@ class executor_base {
     void cancel();
 
     /// Raises KeyboardInterrupt in the running code, as Ctrl-C would; its call ends as the code makes it end. Returns once it is on its way.
+    /// \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the exception may be raised all the same
     [[nodiscard]] result<void> interrupt();
 
     /// \copydoc interrupt
@@ -97,6 +100,7 @@ class executor_base {
     /**
      * \brief Replaces the kernel by a fresh one. Executions that were submitted before are cancelled, later ones run in the fresh kernel.
      * \par Errors as `start`
+     * \par Cancellation      as `start`; the executions stay cancelled
      */
     [[nodiscard]] result<void> reset();
 
@@ -107,6 +111,7 @@ class executor_base {
     }
 
     /// Ends the kernel; outstanding executions complete with errc::not_running. `start()` brings a fresh one.
+    /// \par Cancellation none: the executions have ended with the call, and what is left, killing the kernel and ending the servers, takes seconds at most
     [[nodiscard]] result<void> stop();
 
     /// \copydoc stop

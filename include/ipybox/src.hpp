@@ -103,6 +103,7 @@
 #include <ipybox/session/impl/event_queue.ipp>
 #include <ipybox/session/impl/execute_machine.ipp>
 #include <ipybox/session/impl/kernel_actions.ipp>
+#include <ipybox/session/impl/late_output.ipp>
 #include <ipybox/session/impl/make_session.ipp>
 #include <ipybox/session/impl/output_recorder.ipp>
 #include <ipybox/session/impl/output_text.ipp>

@@ -43,6 +43,15 @@ struct utf8_character {
     return std::string_view::npos;
 }
 
+/// The longest beginning of at most `size` bytes that ends between two characters. In what is no UTF-8 any place is as good.
+[[nodiscard]] constexpr std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
+    if (size >= text.size()) return text.size();
+    auto const inside = [text](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
+    std::size_t cut = size;
+    while (cut > 0 && size - cut < 3 && inside(cut)) --cut;
+    return inside(cut) ? size : cut;
+}
+
 [[nodiscard]] constexpr bool is_utf8(std::string_view text) noexcept {
     return find_invalid_utf8(text) == std::string_view::npos;
 }

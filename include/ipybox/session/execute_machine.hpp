@@ -30,6 +30,9 @@ struct execution_over {
 
 using execute_step = std::variant<nothing_new, output_chunk, display, clear_wanted, input_wanted, execution_over>;
 
+/// What a message says of output, whoever its parent is: threads and tasks of earlier cells go on writing. The message is spent.
+[[nodiscard]] execute_step output_in(jupyter::message& m);
+
 /**
  * \brief Follows one execution through the kernel's messages.
  * \details Jupyter messaging, "Execute" and "Messages on the IOPub channel". No sockets, no clock: a message in, its meaning out.
@@ -41,7 +44,6 @@ class execute_machine {
     [[nodiscard]] execute_step step(jupyter::message m);
 
   private:
-    [[nodiscard]] execute_step on_output(jupyter::message& m);
     [[nodiscard]] execute_step on_reply(jupyter::message& m);
     [[nodiscard]] execute_step finish();
 

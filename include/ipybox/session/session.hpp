@@ -9,9 +9,11 @@
 #include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/kernel_state.hpp>
+#include <ipybox/session/late_output.hpp>
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -90,11 +92,12 @@ class session : public std::enable_shared_from_this<session> {
 
   private:
     enum class order { start, reset, stop };
-    struct control_request {
+    struct control {
         order what;
         completion<result<void>> done;
+        bool unwanted = false; ///< its caller does not wait for it any more
     };
-    using request = std::variant<std::shared_ptr<execution>, control_request>;
+    using request = std::variant<std::shared_ptr<execution>, std::shared_ptr<control>>;
 
     // What can happen to a running execution.
     struct kernel_ended {
@@ -122,27 +125,32 @@ class session : public std::enable_shared_from_this<session> {
     void on_home(Work work);
 
     static asio::awaitable<void> serve(std::shared_ptr<session> self);
-    asio::awaitable<void> obey(control_request c);
+    asio::awaitable<void> obey(std::shared_ptr<control> c);
+    asio::awaitable<result<void>> done_as_told(control const& c);
     asio::awaitable<void> run(std::shared_ptr<execution> e);
     asio::awaitable<result<execution_result>> perform(std::shared_ptr<execution> e);
     asio::awaitable<result<kernel_freshness>> ensure_kernel();
     asio::awaitable<result<void>> start_kernel();
     asio::awaitable<result<void>> start_link();
+    [[nodiscard]] bool start_unwanted() const noexcept;
     void abandon_start();
     asio::awaitable<void> stop_kernel();
     asio::awaitable<bool> replace_kernel();
     asio::awaitable<void> end_kernel();
     static asio::awaitable<void> receive(std::shared_ptr<session> self);
-    void on_late(jupyter::message m);
     void on_end(error why);
     void pause_receiving();
     void resume_receiving();
 
     void submit(request r);
+    void submit(order what, completion<result<void>> done);
     void ensure_served();
+    template <class T>
+    std::function<void()> forgetting(std::shared_ptr<T> const& asked);
     template <class Predicate>
     void end_waiting(Predicate wanted, errc reason);
-    void unwant(execution const* which, execution::ending how);
+    void unwant(execution const* which, execution::ending how = {errc::cancelled});
+    void unwant(control const* which);
     void unwant_all(execution::ending how);
     void deliver(execution& e, result<execution_result> outcome);
     [[nodiscard]] result<std::shared_ptr<supervisor>> obtain_supervisor();
@@ -167,15 +175,17 @@ class session : public std::enable_shared_from_this<session> {
     std::optional<error> death_; ///< why the kernel is dead
     bool closing_ = false;
     bool serving_ = false;
+    bool awaits_kernel_ = false; ///< the current execution, which has not begun
     bool starting_ = false;
     bool start_abandoned_ = false;
 
     std::deque<request> requests_;
     std::shared_ptr<execution> current_;
-    mailbox<occurrence> inbox_; ///< of the current execution
-    unsigned serial_ = 0;       ///< counts executions
-    unsigned questions_ = 0;    ///< counts what executions asked for
-    std::string late_;          ///< what came between two executions: begins the next one's output
+    std::shared_ptr<control> obeyed_; ///< the one under way
+    mailbox<occurrence> inbox_;       ///< of the current execution
+    unsigned serial_ = 0;             ///< counts executions
+    unsigned questions_ = 0;          ///< counts what executions asked for
+    late_output late_;                ///< what came between two executions: begins the next one's output
 
     bool receiving_ = false;
     bool receiving_paused_ = false;

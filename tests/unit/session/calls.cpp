@@ -334,10 +334,21 @@ TEST_CASE_METHOD(scripted_box, "session: only a kernel that was replaced is call
 }
 
 TEST_CASE_METHOD(scripted_box, "session: what comes behind the reply begins the next output") {
-    script().expect("a").prints("now").replies().prints("late ").shows({{"text/plain", "dropped"}});
+    script().expect("a").prints("now").replies().prints("late ").prints("err ", "stderr").shows({{"text/plain", "4 "}});
     script().expect("b").prints("then").replies();
     CHECK(run("a") == "now");
-    CHECK(run("b") == "late then");
+    auto b = (*this)->stream("b");
+    std::string events;
+    for (auto event = b.next(); event; event = b.next()) {
+        if (auto const* chunk = std::get_if<output_chunk>(&*event))
+            events += std::string(to_string(chunk->stream)) + ":" + chunk->text + "|";
+        if (auto const* shown = std::get_if<display>(&*event)) events += *shown->data.find("text/plain") + "|";
+        if (auto const* end = std::get_if<result<execution_result>>(&*event)) {
+            CHECK(said(*end) == "late err 4 then");
+            CHECK((*end && (*end)->displays.size() == 1));
+        }
+    }
+    CHECK(events == "stdout:late |stderr:err |4 |stdout:then|");
 
     script().expect("c").replies().prints("of the old kernel");
     script().expect("d").prints("fresh").replies();

@@ -39,24 +39,7 @@ inline execution_over read_payloads(jupyter::json const& content) {
     return over;
 }
 
-IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
-    if (m.type == "execute_reply") return m.parent_id == request_id_ ? on_reply(m) : nothing_new();
-    if (m.type == "status") {
-        if (m.parent_id == request_id_ && jupyter::field(m.content, "execution_state") == "idle") idle_ = true;
-        return finish();
-    }
-    if (m.type == "error") {
-        if (m.parent_id == request_id_) error_ = exception_in(m.content);
-        return nothing_new();
-    }
-    if (m.type == "input_request")
-        return input_wanted{jupyter::field(m.content, "prompt"), flag(m.content, "password"),
-                            std::move(m.parent_header)};
-    return on_output(m);
-}
-
-/// Output counts whoever its parent is: threads and tasks of earlier cells go on writing.
-IPYBOX_DECL execute_step execute_machine::on_output(jupyter::message& m) {
+IPYBOX_DECL execute_step output_in(jupyter::message& m) {
     if (m.type == "stream") {
         auto const stream =
             jupyter::field(m.content, "name") == "stderr" ? output_stream::stderr_ : output_stream::stdout_;
@@ -78,6 +61,22 @@ IPYBOX_DECL execute_step execute_machine::on_output(jupyter::message& m) {
     if (shown.id.size() > longest_display_id) shown.id.clear();
     shown.data = jupyter::take_bundle(m);
     return shown;
+}
+
+IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
+    if (m.type == "execute_reply") return m.parent_id == request_id_ ? on_reply(m) : nothing_new();
+    if (m.type == "status") {
+        if (m.parent_id == request_id_ && jupyter::field(m.content, "execution_state") == "idle") idle_ = true;
+        return finish();
+    }
+    if (m.type == "error") {
+        if (m.parent_id == request_id_) error_ = exception_in(m.content);
+        return nothing_new();
+    }
+    if (m.type == "input_request")
+        return input_wanted{jupyter::field(m.content, "prompt"), flag(m.content, "password"),
+                            std::move(m.parent_header)};
+    return output_in(m);
 }
 
 IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {

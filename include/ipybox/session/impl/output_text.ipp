@@ -1,20 +1,12 @@
 #pragma once
 
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/session/output_text.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace ipybox::detail {
-
-/// The longest beginning of at most `size` bytes that ends between two characters. In what is no UTF-8 any place is as good.
-inline std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
-    if (size >= text.size()) return text.size();
-    auto const inside = [text](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
-    std::size_t cut = size;
-    while (cut > 0 && size - cut < 3 && inside(cut)) --cut;
-    return inside(cut) ? size : cut;
-}
 
 inline std::string_view stripped(std::string_view text) noexcept {
     static constexpr std::string_view space = " \t\n\r\f\v";

@@ -70,8 +70,7 @@ class session::running {
     }
 
     void begin() {
-        if (auto late = std::exchange(session_.late_, {}); !late.empty())
-            write({output_stream::stdout_, std::move(late)});
+        for (auto& late : session_.late_.take()) std::visit([this](auto& step) { follow(std::move(step)); }, late);
         auto const waiting = [&inbox = session_.inbox_](std::size_t count) { inbox.push(approvals_waiting{count}); };
         session_.actions_->begin_cell({request_id_, execution_.code, execution_.events, waiting});
         jupyter::message request(jupyter::channel::shell, "execute_request",

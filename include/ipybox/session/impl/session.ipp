@@ -10,12 +10,10 @@
 #include <asio/post.hpp>
 
 #include <exception>
+#include <system_error>
 #include <utility>
 
 namespace ipybox::detail {
-
-/// What output between two executions may take in memory; the tail is kept.
-inline constexpr std::size_t late_output_bound = std::size_t(1) << 20;
 
 inline std::filesystem::path directory_or(std::filesystem::path const& wanted, char const* standard) {
     std::error_code ignored;
@@ -43,11 +41,23 @@ inline approval_settings approval_settings_of(executor_options const& options) {
     return settings;
 }
 
+/// What an exception of the host's own says: of a standard library or system that refuses, or of an application's type.
+inline error error_of(std::exception_ptr const& bug) {
+    auto const text = [](char const* what) { return std::string("the host could not do this: ") + what; };
+    try {
+        std::rethrow_exception(bug);
+    } catch (std::system_error const& e) {
+        return error(errc::io_error, text(e.what())).with_cause(e.code());
+    } catch (std::exception const& e) { return error(errc::io_error, text(e.what())); } catch (...) {
+        return error(errc::io_error, text("an exception of an unknown type"));
+    }
+}
+
 /// Delivers what a coroutine comes to. Where it throws there is no value to deliver, and the one that Asio makes up would look like success.
-template <class T>
-auto delivery_to(completion<result<T>> done) {
+template <class T, class Done>
+auto delivery_to(Done done) {
     return [done = std::move(done)](std::exception_ptr bug, result<T> value) mutable {
-        if (bug) value = failure(errc::io_error, "the host could not do this");
+        if (bug) value = failure(error_of(bug));
         done(std::move(value));
     };
 }
@@ -69,14 +79,14 @@ void session::on_home(Work work) {
 
 IPYBOX_DECL void session::submit(request r) {
     on_home([r = std::move(r)](session& self) mutable {
+        auto const* asked = std::get_if<std::shared_ptr<control>>(&r);
         if (self.closing_) {
-            if (auto* c = std::get_if<control_request>(&r)) return c->done(failure(errc::not_running));
+            if (asked) return (*asked)->done(failure(errc::not_running));
             return self.deliver(*std::get<std::shared_ptr<execution>>(r), failure(errc::not_running));
         }
-        auto const* c = std::get_if<control_request>(&r);
-        if (c && c->what != order::start)
-            self.unwant_all({c->what == order::reset ? errc::cancelled : errc::not_running, true});
-        if (c && c->what == order::stop) self.abandon_start();
+        auto const what = asked ? (*asked)->what : order::start;
+        if (what != order::start) self.unwant_all({what == order::reset ? errc::cancelled : errc::not_running, true});
+        if (what == order::stop) self.abandon_start();
         self.requests_.push_back(std::move(r));
         self.ensure_served();
     });
@@ -100,30 +110,42 @@ void session::end_waiting(Predicate wanted, errc reason) {
     for (auto const& e : ended) deliver(*e, failure(reason));
 }
 
-IPYBOX_DECL void session::start(completion<result<void>> done) {
-    submit(control_request{order::start, std::move(done)});
-}
-IPYBOX_DECL void session::reset(completion<result<void>> done) {
-    submit(control_request{order::reset, std::move(done)});
-}
-IPYBOX_DECL void session::stop(completion<result<void>> done) { submit(control_request{order::stop, std::move(done)}); }
-
-IPYBOX_DECL void session::execute(std::shared_ptr<execution> e) {
-    std::weak_ptr<session> const weak = weak_from_this();
-    std::weak_ptr<execution> const which = e;
-    auto const forget = [weak, which] {
+/// What the signal of a call does, from any thread. It does not keep what was asked for alive.
+template <class T>
+std::function<void()> session::forgetting(std::shared_ptr<T> const& asked) {
+    return [weak = weak_from_this(), which = std::weak_ptr<T>(asked)] {
         auto const self = weak.lock();
         auto const unwanted = which.lock();
-        if (self && unwanted) self->on_home([unwanted](session& s) { s.unwant(unwanted.get(), {errc::cancelled}); });
+        if (self && unwanted) self->on_home([unwanted](session& s) { s.unwant(unwanted.get()); });
     };
+}
+
+/// Never cleared: a signal that comes too late finds nothing. Clearing the slot from home would race with the signal's own thread.
+inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) {
+    if (slot.is_connected()) slot.assign([what = std::move(what)](asio::cancellation_type) { what(); });
+}
+
+IPYBOX_DECL void session::submit(order what, completion<result<void>> done) {
+    auto const slot = done.slot();
+    auto asked = std::make_shared<control>(control{what, std::move(done)});
+    // A stop is not for changing one's mind: with the request the executions have ended already.
+    if (what != order::stop) on_signal(slot, forgetting(asked));
+    submit(std::move(asked));
+}
+
+IPYBOX_DECL void session::start(completion<result<void>> done) { submit(order::start, std::move(done)); }
+IPYBOX_DECL void session::reset(completion<result<void>> done) { submit(order::reset, std::move(done)); }
+IPYBOX_DECL void session::stop(completion<result<void>> done) { submit(order::stop, std::move(done)); }
+
+IPYBOX_DECL void session::execute(std::shared_ptr<execution> e) {
+    auto const forget = forgetting(e);
     if (e->events) {
-        auto const go_on = [weak] {
+        auto const go_on = [weak = weak_from_this()] {
             if (auto const self = weak.lock()) self->on_home([](session& s) { s.resume_receiving(); });
         };
         e->events->on_reader(go_on, forget);
-    } else if (auto slot = e->done.slot(); slot.is_connected()) {
-        // Never cleared: a signal that comes too late finds nothing. Clearing it from here would race with the signal's own thread.
-        slot.assign([forget](asio::cancellation_type) { forget(); });
+    } else {
+        on_signal(e->done.slot(), forget);
     }
     submit(std::move(e));
 }
@@ -133,12 +155,20 @@ IPYBOX_DECL void session::cancel() {
 }
 
 IPYBOX_DECL void session::interrupt(completion<result<void>> done) {
-    on_home([done = std::move(done)](session& self) mutable {
-        if (self.state_ != kernel_state::busy) return done(result<void>());
+    auto const slot = done.slot();
+    auto const call = std::make_shared<completion<result<void>>>(std::move(done));
+    auto const finish = [call](result<void> outcome) {
+        if (*call) (*call)(std::move(outcome));
+    };
+    on_signal(slot, [weak = weak_from_this(), finish] {
+        if (auto const self = weak.lock()) self->on_home([finish](session&) { finish(failure(errc::cancelled)); });
+    });
+    on_home([finish](session& self) {
+        if (self.state_ != kernel_state::busy) return finish(result<void>());
         auto const forward = [link = self.link_]() -> asio::awaitable<result<void>> {
             co_return co_await link->interrupt();
         };
-        asio::co_spawn(self.home_.executor, forward, delivery_to(std::move(done)));
+        asio::co_spawn(self.home_.executor, forward, delivery_to<void>(finish));
     });
 }
 
@@ -147,7 +177,7 @@ IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return actions_-
 IPYBOX_DECL void session::list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done) {
     on_home([server = std::move(server), done = std::move(done)](session& self) mutable {
         asio::co_spawn(self.home_.executor, self.actions_->servers().list_tools(std::move(server)),
-                       delivery_to(std::move(done)));
+                       delivery_to<std::vector<mcp::tool>>(std::move(done)));
     });
 }
 
@@ -182,9 +212,24 @@ IPYBOX_DECL void session::unwant_all(execution::ending how) {
 
 IPYBOX_DECL void session::unwant(execution const* which, execution::ending how) {
     if (current_.get() != which) return end_waiting([which](execution const& e) { return &e == which; }, how.reason);
+    if (!current_->unwanted && awaits_kernel_) abandon_start();
     if (!current_->unwanted || how.at_once) current_->unwanted = how;
     resume_receiving();
     inbox_.push(nudge());
+}
+
+/// What waits is taken out of the queue; a start under way is abandoned, and the kernel stays stopped.
+IPYBOX_DECL void session::unwant(control const* which) {
+    if (obeyed_.get() == which) {
+        obeyed_->unwanted = true;
+        return abandon_start();
+    }
+    std::erase_if(requests_, [&](request const& r) {
+        auto const* asked = std::get_if<std::shared_ptr<control>>(&r);
+        if (!asked || asked->get() != which) return false;
+        (*asked)->done(failure(errc::cancelled));
+        return true;
+    });
 }
 
 IPYBOX_DECL void session::deliver(execution& e, result<execution_result> outcome) {
@@ -200,7 +245,7 @@ IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) 
     while (!self->requests_.empty()) {
         auto next = std::move(self->requests_.front());
         self->requests_.pop_front();
-        if (auto* c = std::get_if<control_request>(&next))
+        if (auto* c = std::get_if<std::shared_ptr<control>>(&next))
             co_await self->obey(std::move(*c));
         else
             co_await self->run(std::move(std::get<std::shared_ptr<execution>>(next)));
@@ -213,29 +258,28 @@ IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) 
     self->serving_ = false;
 }
 
-IPYBOX_DECL asio::awaitable<void> session::obey(control_request c) {
-    if (closing_) co_return c.done(failure(errc::not_running));
-    result<void> outcome;
-    switch (c.what) {
-    case order::start: {
+IPYBOX_DECL asio::awaitable<void> session::obey(std::shared_ptr<control> c) {
+    if (closing_) co_return c->done(failure(errc::not_running));
+    obeyed_ = c;
+    auto outcome = co_await done_as_told(*c);
+    obeyed_.reset();
+    if (!outcome && c->unwanted) outcome = failure(errc::cancelled);
+    c->done(std::move(outcome));
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(control const& c) {
+    if (c.what == order::start) {
         stopped_by_request_ = false;
-        if (auto const ready = co_await ensure_kernel(); !ready) outcome = failure(ready.error());
-        break;
+        auto ready = co_await ensure_kernel();
+        if (!ready) co_return failure(ready);
+        co_return result<void>();
     }
-    case order::reset:
-        co_await stop_kernel();
-        co_await actions_->stop_servers();
-        stopped_by_request_ = false;
-        outcome = co_await start_kernel();
-        break;
-    case order::stop:
-        co_await stop_kernel();
-        co_await actions_->stop_servers();
-        release_supervisor();
-        stopped_by_request_ = true;
-        break;
-    }
-    c.done(std::move(outcome));
+    co_await stop_kernel();
+    co_await actions_->stop_servers();
+    stopped_by_request_ = c.what == order::stop;
+    if (c.what == order::reset) co_return co_await start_kernel();
+    release_supervisor();
+    co_return result<void>();
 }
 
 IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
@@ -245,15 +289,17 @@ IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
     current_.reset();
     // What came behind the end of the execution is not lost.
     while (auto rest = co_await inbox_.pop(std::chrono::steady_clock::time_point::min()))
-        if (auto* m = std::get_if<jupyter::message>(&*rest)) on_late(std::move(*m));
+        if (auto* m = std::get_if<jupyter::message>(&*rest)) late_.keep(std::move(*m));
     resume_receiving();
     deliver(*e, std::move(outcome));
 }
 
 IPYBOX_DECL asio::awaitable<result<execution_result>> session::perform(std::shared_ptr<execution> e) {
+    awaits_kernel_ = true;
     auto freshness = co_await ensure_kernel();
-    if (!freshness) co_return failure(freshness);
+    awaits_kernel_ = false;
     if (e->unwanted) co_return failure(e->unwanted->reason);
+    if (!freshness) co_return failure(freshness);
     if (state_ == kernel_state::idle)
         state_ = kernel_state::busy; // else it is dead again, which is the first thing to be heard
     running now(*this, *e, *freshness);
@@ -276,6 +322,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_freshness>> session::ensure_kernel() {
     }
     if (dead) co_await stop_kernel();
     auto started = co_await start_kernel();
+    if (!started && dead) state_ = kernel_state::dead; // the next one has to say that its kernel is fresh
     if (!started) co_return failure(started);
     co_return dead ? kernel_freshness::fresh : kernel_freshness::kept;
 }
@@ -293,6 +340,7 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_kernel() {
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
+    if (start_unwanted()) co_return failure(errc::cancelled);
     auto owner = obtain_supervisor();
     if (!owner) co_return failure(owner);
     auto prepared = launch_with_actions();
@@ -311,7 +359,12 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
     co_return failure(started);
 }
 
-/// Whoever stops or closes an executor does not wait for a kernel that is only about to come.
+/// Nobody waits any more for the kernel that is about to be started.
+IPYBOX_DECL bool session::start_unwanted() const noexcept {
+    return (obeyed_ && obeyed_->unwanted) || (awaits_kernel_ && current_->unwanted);
+}
+
+/// Whoever stops or closes an executor, or cancels what starts its kernel, does not wait for a kernel that is only about to come.
 IPYBOX_DECL void session::abandon_start() {
     if (!starting_) return;
     start_abandoned_ = true;
@@ -380,7 +433,7 @@ IPYBOX_DECL asio::awaitable<void> session::stop_kernel() {
         asio::error_code changed;
         co_await receiving_changed_.async_wait(asio::redirect_error(asio::use_awaitable, changed));
     }
-    late_.clear();
+    late_ = late_output();
     inbox_.clear();
 }
 
@@ -420,19 +473,12 @@ IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self
         if (self->current_)
             self->inbox_.push(std::move(*m));
         else
-            self->on_late(std::move(*m));
+            self->late_.keep(std::move(*m));
     }
     self->receiving_ = false;
     self->receiving_changed_.cancel();
     // One that broke the protocol, or closed its end of the socket, may still run.
     if (lost) co_await self->link_->stop();
-}
-
-/// Output of threads and tasks between two executions belongs to the next one.
-IPYBOX_DECL void session::on_late(jupyter::message m) {
-    if (m.type != "stream") return;
-    late_.append(jupyter::take_text(m, "text"));
-    if (late_.size() > 2 * late_output_bound) late_.erase(0, late_.size() - late_output_bound);
 }
 
 IPYBOX_DECL void session::on_end(error why) {

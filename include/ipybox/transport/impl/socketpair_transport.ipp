@@ -105,8 +105,8 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
         if (auto const said = owner->diagnostics(); !said.empty()) text += "; it said:\n" + said;
         co_return failure(error(errc::kernel_start_failed, std::move(text)).with_status(first->error().status()));
     }
-    auto const about = co_await owner->ready(left, stop);
-    if (!about) co_return failure(errc::kernel_start_failed, about.error().text());
+    auto about = co_await owner->ready(left, stop);
+    if (!about) co_return failure(about);
     kernel_info info;
     info.implementation = "ipykernel";
     info.implementation_version = about->ipykernel;
