@@ -122,7 +122,7 @@ void timeout(context& context) {
 
 void kernel_death(context& context) {
     std::string how;
-    auto const samples = repeated(context.repeat, [&] {
+    auto const samples = repeated(7 * context.repeat, [&] {
         auto box = context.started_executor();
         return milliseconds([&] { how = outcome(box.execute("import os; os._exit(1)")); });
     });

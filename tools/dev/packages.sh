@@ -10,9 +10,9 @@ packages_of() {
             ;;
         run) echo bubblewrap=bwrap ;;
         test) echo catch2 ccache=ccache strace=strace ;;
+        clang-16) echo clang-16=clang++-16 ;;
+        clang-19) echo clang-19=clang++-19 libclang-rt-19-dev llvm=llvm-symbolizer ;;
         lint) echo clang-19=clang++-19 clang-tidy-19=clang-tidy-19 ;;
-        sanitize) echo clang-19=clang++-19 libclang-rt-19-dev llvm=llvm-symbolizer ;;
-        ci) echo clang-16=clang++-16 ;;
         docs) echo doxygen=doxygen ;;
         *) die "no such group of packages: $1" ;;
     esac
