@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from program import Program, Terminal, Terminals
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))  # ways_to_start_programs
 
 
 @pytest.fixture

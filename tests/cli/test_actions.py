@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 from program import PATIENCE, PYTHON, Program, Terminals
-from servers import ECHO, NODE, SDK, SDK_PYTHON, config, filesystem
+from servers import ECHO, SDK, config, filesystem
+from ways_to_start_programs import PAST_PYTHON, STARTS, TOOLS
 
 ASLEEP = {"command": PYTHON, "args": ["-c", "import time; time.sleep(60)"]}
 
@@ -85,6 +86,28 @@ def test_the_ways_around_shell_commands_are_open_unless_they_are_closed(any_sand
     assert ended.out.splitlines() == ["hello"]
 
 
+def test_every_way_around_is_closed(any_sandbox: Program) -> None:
+    code = f"""
+import ast, inspect, os
+names = {{}}
+for way in {STARTS!r}:
+    try:
+        begun = eval(compile(way, "way", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+        if inspect.isawaitable(begun):
+            await begun
+        print("open:", way)
+    except PermissionError:
+        pass
+exec({TOOLS!r})
+for way, outcome in {PAST_PYTHON!r}.items():
+    if (came := eval(way)) != outcome:
+        print("open:", way, came)
+print(os.path.exists("ran"))
+"""
+    ended = any_sandbox.run("--require-shell-escape", any_sandbox.write("ways.py", code))
+    assert (ended.code, ended.out, ended.err) == (0, "False\n", "")
+
+
 def test_event_of_a_tool_call(any_sandbox: Program) -> None:
     code = ECHO + "echo('a')"
     ended = any_sandbox.run("--mcp-config", config(any_sandbox), "--yes", "--json", "-c", code)
@@ -134,8 +157,6 @@ def test_secrets_of_a_server_are_nowhere(any_sandbox: Program) -> None:
     assert "s3cr3t-value" not in json.dumps(records(any_sandbox))
 
 
-@pytest.mark.skipif(not NODE.exists(), reason="./dev setup installs the Node packages")
-@pytest.mark.skipif(not SDK_PYTHON.exists(), reason="./dev setup makes this environment")
 def test_servers_of_node_and_of_python(any_sandbox: Program) -> None:
     (any_sandbox.directory / "files").mkdir()
     servers = {"files": filesystem(any_sandbox.directory / "files"), "sdk": SDK}

@@ -37,8 +37,8 @@ def test_output_and_exit_code(any_kernel: Kernel) -> None:
     ],
 )
 def test_output_as_a_value(any_kernel: Kernel, code: str) -> None:
-    result = any_kernel.run(code + "\nprint(list(x), x.n == 'a\\nb', type(x).__name__)")
-    assert result.text() == "['a', 'b'] True SList\n"
+    result = any_kernel.run(code + "\nprint(list(x), x.n == 'a\\nb', x.s == 'a b', type(x).__name__)")
+    assert result.text() == "['a', 'b'] True True SList\n"
 
 
 def test_stderr_belongs_to_the_value(any_kernel: Kernel) -> None:
