@@ -1,6 +1,7 @@
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <support/catch.hpp>
+#include <support/skip.hpp>
 
 #include <sys/socket.h>
 
@@ -27,7 +28,7 @@ launch_spec shell(std::string command, fs::path const& working_dir) {
             .working_dir = working_dir};
 }
 
-/// Why there can be no real sandbox here; tests then pass with a visible warning.
+/// Why there can be no real sandbox here; tests are then skipped.
 std::optional<std::string> missing() {
     auto const wrapped = bubblewrap_sandbox{}.wrap(shell("true", "/usr"));
     if (wrapped) return std::nullopt;
@@ -36,7 +37,7 @@ std::optional<std::string> missing() {
 
 #define NEEDS_BUBBLEWRAP()                                                                                             \
     if (auto const why = missing()) {                                                                                  \
-        WARN("skipped: " << *why);                                                                                     \
+        ipybox::test::skip(*why);                                                                                      \
         return;                                                                                                        \
     }
 
@@ -54,7 +55,7 @@ fs::path open_directory() {
 
 #define NEEDS_OPEN_DIRECTORY()                                                                                         \
     if (open_directory().empty()) {                                                                                    \
-        WARN("skipped: no writable directory outside of /tmp; run it in one");                                         \
+        ipybox::test::skip("no writable directory outside of /tmp; run it in one");                                    \
         return;                                                                                                        \
     }
 
@@ -249,7 +250,7 @@ TEST_CASE("bubblewrap: the control descriptor stays open") {
 TEST_CASE("bubblewrap: works for an ordinary user") {
     NEEDS_BUBBLEWRAP();
     if (::geteuid() != 0) {
-        WARN("skipped: only root can become an ordinary user; the other tests have just run as one");
+        WARN("only root can become an ordinary user; the other tests have just run as one");
         return;
     }
     scratch_dir const work;
@@ -267,7 +268,7 @@ TEST_CASE("bubblewrap: works for an ordinary user") {
         return sandbox_test::execute(*wrapped);
     });
     if (seen.code == 98) {
-        WARN("skipped: " << seen.output);
+        ipybox::test::skip(seen.output);
         return;
     }
     CHECK(seen.code == 0);
