@@ -7,15 +7,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
 #include <future>
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
 
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/kernel_box.hpp"
 
 namespace {
@@ -39,7 +45,8 @@ struct witness {
     }
 };
 
-/// An MCP server of the standard library alone: `echo` returns its text, `sleep` takes its time, `fail` fails.
+/// An MCP server of the standard library alone: `echo` returns its text, `sleep` takes its time, `fail` fails, `server`
+/// tells its pid and what was cancelled.
 mcp::server_params tool_server() {
     mcp::stdio_server server;
     server.command = python().string();
@@ -62,14 +69,32 @@ struct tool_box {
         REQUIRE(box.register_mcp_server("tools", tool_server()));
         auto const made = box.generate_mcp_sources("tools", dir.path() / "mcptools");
         REQUIRE(made);
-        REQUIRE(made->modules == std::vector<std::string>{"echo", "sleep", "fail", "picture"});
-        REQUIRE(box.execute("from mcptools.tools import echo, sleep, fail, picture"));
+        REQUIRE(made->modules == std::vector<std::string>{"echo", "sleep", "fail", "picture", "chart", "server"});
+        REQUIRE(box.execute(imports));
     }
+
+    /// What the server says of itself.
+    nlohmann::json server() { return nlohmann::json::parse(text_of(box.execute("print(server.run())"))); }
+
+    static constexpr auto imports = "from mcptools.tools import echo, sleep, fail, picture, chart, server";
 
     scratch_dir dir;
     witness seen;
     executor box;
 };
+
+/// How many processes have this command line.
+std::size_t processes_of(std::string command) {
+    std::replace(command.begin(), command.end(), ' ', '\0');
+    command += '\0';
+    std::error_code gone;
+    std::size_t found = 0;
+    for (auto const& process : std::filesystem::directory_iterator("/proc", gone)) {
+        std::ifstream file(process.path() / "cmdline", std::ios::binary);
+        found += std::string(std::istreambuf_iterator<char>(file), {}) == command ? 1 : 0;
+    }
+    return found;
+}
 
 } // namespace
 
@@ -108,6 +133,18 @@ TEST_CASE("Q12 tools: a picture arrives and shows itself", "[kernel]") {
     auto const shown = on.box.execute("picture.run(picture.Params())");
     REQUIRE(shown);
     CHECK(shown->images.size() == 1);
+}
+
+TEST_CASE("Q12 tools: a typed result has the picture that came with it, and shows it", "[kernel]") {
+    tool_box on;
+    auto const shown = on.box.execute("made = chart.run()\nmade");
+    REQUIRE(shown);
+    CHECK(shown->images.size() == 1);
+    CHECK(text_of(on.box.execute("isinstance(made, chart.Result), made.points, made.to_arguments()")) ==
+          "(True, 3, {'points': 3})");
+    CHECK(text_of(on.box.execute("made.parts[0].mime, made.parts[0].data[:4]")) == R"(('image/png', b'\x89PNG'))");
+    CHECK(text_of(on.box.execute("link = made.parts[1]; link.uri, link.name, link.mime")) ==
+          "('file:///points.csv', 'points', 'text/csv')");
 }
 
 TEST_CASE("W4 W20 tools: without a policy nothing is accepted", "[kernel]") {
@@ -161,6 +198,19 @@ TEST_CASE("Q11 tools: a cancelled cell cancels its call", "[kernel]") {
     CHECK_FALSE(late.error().output()->kernel_restarted);
     CHECK(std::chrono::steady_clock::now() - began < 20s);
     CHECK(text_of(on.box.execute("echo.run(echo.Params(text='next'))")) == "'next'");
+    CHECK(on.server()["cancelled"] == nlohmann::json{"sleep"});
+}
+
+TEST_CASE("tools: reset() stops the servers, and the next call starts them anew", "[kernel]") {
+    tool_box on;
+    auto const before = on.server()["pid"].get<pid_t>();
+    CHECK(on.server()["pid"] == before);
+    REQUIRE(on.box.reset());
+    CHECK(eventually([&] { return ::kill(before, 0) != 0; }));
+    REQUIRE(on.box.execute(tool_box::imports));
+    auto const after = on.server()["pid"].get<pid_t>();
+    CHECK(after != before);
+    CHECK(::kill(after, 0) == 0);
 }
 
 TEST_CASE("tools: from eight threads at once, and from asyncio", "[kernel]") {
@@ -209,10 +259,13 @@ TEST_CASE("shell: rejected", "[kernel]") {
 
 TEST_CASE("shell: a timeout ends the whole process group", "[kernel]") {
     tool_box on;
-    auto const late = on.box.execute("!sleep 100 | sleep 100", {.timeout = 300ms});
+    auto const nap = "sleep 100." + std::to_string(::getpid()); // whose command line nobody else has
+    auto const late = on.box.execute("!touch started; " + nap + " | " + nap, {.timeout = 1s});
     REQUIRE_FALSE(late);
     CHECK(late.error() == condition::timeout);
     CHECK_FALSE(late.error().output()->kernel_restarted);
+    CHECK(std::filesystem::exists(on.dir.path() / "started"));
+    CHECK(eventually([&] { return processes_of(nap) == 0; }));
     CHECK(text_of(on.box.execute("!echo next")) == "next");
 }
 
@@ -224,12 +277,21 @@ TEST_CASE("W12 M14 shell: guards survive the death of a kernel", "[kernel]") {
     options.require_shell_escape = true;
     options.restart_dead_kernel = true;
     executor box{options, seen.policy(), unsandboxed};
+    REQUIRE(box.start());
+    auto const refused = [&box](std::string const& code) {
+        auto const done = box.execute(code);
+        return !done && done.error().exception() ? done.error().exception()->ename : "<" + text_of(done) + ">";
+    };
     for (int round = 0; round < 2; ++round) {
-        CHECK_FALSE(box.execute("!touch here"));
-        CHECK_FALSE(box.execute("import subprocess; subprocess.run(['touch', 'here'])"));
-        CHECK_FALSE(box.execute("import os; assert os.spawnv(os.P_WAIT, '/bin/touch', ['touch', 'here']) == 0"));
+        CHECK(text_of(box.execute("1")) == "1");
+        CHECK(refused("!touch here") == "ApprovalRejectedError");
+        CHECK(refused("import subprocess; subprocess.run(['touch', 'here'])") == "PermissionError");
+        CHECK(refused("import os; os.spawnv(os.P_WAIT, '/bin/touch', ['touch', 'here'])") == "PermissionError");
+        CHECK(text_of(box.execute("import posix; posix.system('touch here') >> 8")) == "127");
         CHECK_FALSE(std::filesystem::exists(dir.path() / "here"));
-        CHECK_FALSE(box.execute("import os; os._exit(1)"));
+        auto const died = box.execute("import os; os._exit(1)");
+        REQUIRE_FALSE(died);
+        CHECK(died.error() == errc::kernel_died);
     }
 }
 
@@ -248,7 +310,13 @@ TEST_CASE("Q16 actions: the audit log tells all", "[kernel]") {
     std::vector<nlohmann::json> records;
     while (std::getline(file, line)) records.push_back(nlohmann::json::parse(line));
     REQUIRE(records.size() == 3);
+    CHECK(records[0]["record"] == "request");
     CHECK(records[0].dump().find("exit 3") != std::string::npos);
+    CHECK(records[1]["record"] == "decision");
+    CHECK(records[2]["record"] == "outcome");
+    CHECK(records[2]["outcome"] == "done");
+    CHECK(records[2]["exit_code"] == 3);
+    CHECK(records[2]["duration_ms"].get<double>() > 0);
 }
 
 TEST_CASE("actions: a kernel that cannot ask is not started where it would have to", "[kernel]") {
@@ -303,9 +371,13 @@ TEST_CASE("W17 Q14 actions: nothing listens on a port", "[kernel]") {
               "tables = ''.join(open(f'/proc/self/net/{name}').read() for name in ('tcp', 'tcp6', 'udp', 'udp6'))\n"
               "known = set(re.findall(r'\\d+', ' '.join(line.split()[9] for line in tables.splitlines() "
               "if line.split()[0].endswith(':'))))\n"
-              "ours = [f'/proc/{pid}/fd/*' for pid in (os.getpid(), os.getppid())]\n"
-              "links = [os.readlink(fd) for one in ours for fd in glob.glob(one) if os.path.islink(fd)]\n"
-              "[link for link in links if link.startswith('socket:') and link[8:-1] in known]")) == "[]");
+              "def sockets(pid):\n"
+              "    links = [os.readlink(fd) for fd in glob.glob(f'/proc/{pid}/fd/*') if os.path.islink(fd)]\n"
+              "    return {link[8:-1] for link in links if link.startswith('socket:')}\n"
+              "ours = [sockets(pid) for pid in (os.getpid(), os.getppid(), " +
+              std::to_string(::getpid()) +
+              ")]\n"
+              "all(ours), set().union(*ours) & known")) == "(True, set())");
 }
 
 TEST_CASE("Q1 tools: a reader may leave while a request waits", "[kernel]") {
