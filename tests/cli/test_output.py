@@ -66,6 +66,14 @@ def test_code_runs_in_the_current_directory(program: Program) -> None:
     assert program.run("-c", "import os; print(os.getcwd())").out == f"{program.directory}\n"
 
 
+def test_the_kernel_returns_to_the_current_directory_after_each_cell(any_sandbox: Program) -> None:
+    file = any_sandbox.write("a.py", "import os\nos.chdir('/')\nprint(os.getcwd())\n# %%\nprint(os.getcwd())")
+    first, *rest = any_sandbox.run(file).out.splitlines()
+    assert first == "/"
+    assert rest[-1] == str(any_sandbox.directory)
+    assert "[ipybox] cwd reset to" in "\n".join(rest)
+
+
 def test_traceback_goes_to_standard_error_and_ends_the_run(any_sandbox: Program) -> None:
     ended = any_sandbox.run(any_sandbox.write("a.py", "print(1)\n1/0\n# %%\nprint(2)"))
     assert (ended.code, ended.out) == (1, "1\n")
