@@ -1,9 +1,12 @@
+#include <ipybox/kernel/interpreter.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <cstdlib>
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/kernel_box.hpp"
 
 namespace {
@@ -213,6 +216,43 @@ TEMPLATE_TEST_CASE("the environment is what was asked for, and nothing of ours i
     CHECK(box.run("print([n for n in globals() if 'ipybox' in n.lower()])") == "[]");
     CHECK(box.run("%who str") == "No variables match your requested type.");
     ::unsetenv("IPYBOX_TEST_SECRET");
+}
+
+TEST_CASE("the kernel inherits five kinds of variables and no other", "[kernel][compat]") {
+    ::setenv("IPYBOX_TEST_SECRET", "host", 1);
+    kernel_box<> box;
+    auto expected = kernel_environment();
+    CHECK_FALSE(expected.contains("IPYBOX_TEST_SECRET"));
+    // Set in the kernel, so that plots and programs write what a result can hold.
+    expected.insert({{"MPLBACKEND", ""}, {"NO_COLOR", ""}, {"TERM", ""}});
+    std::string names;
+    for (auto const& [name, value] : expected) names += name + "\n";
+    names.pop_back();
+    CHECK(box.run("import os\nprint(*sorted(os.environ), sep='\\n')") == names);
+    ::unsetenv("IPYBOX_TEST_SECRET");
+}
+
+TEST_CASE("what a thread writes and displays between two cells begins the next one's output", "[kernel][compat]") {
+    kernel_box<> box;
+    CHECK(box.run("import os, sys, threading\nfrom IPython.display import display\ngo = threading.Event()\n"
+                  "def speak():\n    go.wait()\n    print('late error', file=sys.stderr, flush=True)\n"
+                  "    display({'text/plain': 'late display'}, raw=True)\n    print('late text', flush=True)\n"
+                  "    open('spoken', 'w').close()\n"
+                  "threading.Thread(target=speak).start()\nthreading.Timer(0.2, go.set).start()") == "");
+    REQUIRE(eventually([&] { return std::filesystem::exists(box.options().working_dir / "spoken"); }));
+    auto stream = box->stream("print('now')");
+    std::string events;
+    while (auto const event = stream.next()) {
+        if (auto const* chunk = std::get_if<output_chunk>(&*event))
+            events += (chunk->stream == output_stream::stderr_ ? "stderr: " : "") + chunk->text;
+        if (auto const* shown = std::get_if<display>(&*event))
+            events += "display: " + *shown->data.find("text/plain") + "\n";
+        if (auto const* end = std::get_if<result<execution_result>>(&*event)) {
+            REQUIRE(*end);
+            CHECK((*end)->displays.size() == 1);
+        }
+    }
+    CHECK(events == "stderr: late error\ndisplay: late display\nlate text\nnow\n");
 }
 
 TEMPLATE_TEST_CASE("magics, shell lines and coroutines work", "[kernel][compat]", socketpair_transport, zmq_transport) {

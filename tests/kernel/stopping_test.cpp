@@ -1,5 +1,9 @@
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+
 #include <chrono>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "support/catch.hpp"
@@ -106,6 +110,38 @@ TEST_CASE("a busy loop behind an await is interrupted", "[kernel][compat]") {
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::timed_out);
     CHECK_FALSE(r.error().output()->kernel_restarted);
+}
+
+TEMPLATE_TEST_CASE("a cancelled call has what was printed until then", "[kernel][compat]", socketpair_transport,
+                   zmq_transport) {
+    kernel_box<TestType> box(be_patient);
+    auto stream = box->stream("import time\nprint('partial', flush=True)\ntime.sleep(60)\nprint('never')");
+    auto const first = stream.next();
+    REQUIRE((first && std::holds_alternative<output_chunk>(*first)));
+    box->cancel();
+    std::optional<execution_event> last;
+    while (auto event = stream.next()) last = std::move(event);
+    REQUIRE((last && std::holds_alternative<result<execution_result>>(*last)));
+    auto const& r = std::get<result<execution_result>>(*last);
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == condition::cancelled);
+    REQUIRE(r.error().output());
+    CHECK(r.error().output()->text == "partial");
+    CHECK_FALSE(r.error().output()->kernel_restarted);
+}
+
+TEST_CASE("a start whose kernel does not come can be cancelled", "[kernel]") {
+    kernel_box<socketpair_transport, mute_sandbox> box;
+    asio::cancellation_signal signal;
+    std::promise<result<void>> outcome;
+    auto const before = clock_type::now();
+    box->async_start(
+        asio::bind_cancellation_slot(signal.slot(), [&](result<void> r) { outcome.set_value(std::move(r)); }));
+    signal.emit(asio::cancellation_type::terminal);
+    auto const r = outcome.get_future().get();
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == condition::cancelled);
+    CHECK(clock_type::now() - before < 5s);
 }
 
 TEST_CASE("cancel before the code has started", "[kernel]") {

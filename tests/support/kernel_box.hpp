@@ -37,6 +37,14 @@ inline executor_options options_in(std::filesystem::path const& dir) {
 /// For `executor`, which is in bubblewrap unless told otherwise.
 inline any_sandbox const unsandboxed = no_sandbox{};
 
+/// A supervisor in it never becomes ready.
+struct mute_sandbox {
+    [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const {
+        spec.argv = {"/bin/sleep", "60"};
+        return spec;
+    }
+};
+
 /// An executor over a transport, without a sandbox unless one is given.
 template <class Transport = socketpair_transport, class Sandbox = no_sandbox>
 class kernel_box {
