@@ -52,7 +52,7 @@ struct executor_options {
     /// The interpreter of the kernel. Empty: IPYBOX_PYTHON, VIRTUAL_ENV, a `.venv` in or above the current directory, `python3` on PATH.
     std::filesystem::path python = {};
 
-    /// Bound on starting a kernel.
+    /// Bound on starting a kernel. A script in front of the interpreter (pyenv's shims) has ten seconds of its own to say which one it runs.
     std::chrono::milliseconds kernel_init_timeout = std::chrono::seconds(30);
 
     /// Start a fresh kernel for the call after one died, and mark its result. Otherwise calls fail until `reset()`.

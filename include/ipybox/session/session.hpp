@@ -17,8 +17,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <thread>
 #include <variant>
 
 namespace ipybox::mcp {
@@ -132,6 +132,7 @@ class session : public std::enable_shared_from_this<session> {
     asio::awaitable<result<kernel_freshness>> ensure_kernel();
     asio::awaitable<result<void>> start_kernel();
     asio::awaitable<result<void>> start_link();
+    asio::awaitable<result<void>> start_under_supervisor();
     [[nodiscard]] bool start_unwanted() const noexcept;
     void abandon_start();
     asio::awaitable<void> stop_kernel();
@@ -153,7 +154,8 @@ class session : public std::enable_shared_from_this<session> {
     void unwant(control const* which);
     void unwant_all(execution::ending how);
     void deliver(execution& e, result<execution_result> outcome);
-    [[nodiscard]] result<std::shared_ptr<supervisor>> obtain_supervisor();
+    asio::awaitable<result<std::shared_ptr<supervisor>>> obtain_supervisor();
+    asio::awaitable<result<std::filesystem::path>> look_for_python();
     void release_supervisor();
     [[nodiscard]] kernel_launch launch() const;
     [[nodiscard]] result<kernel_launch> launch_with_actions();
@@ -165,10 +167,10 @@ class session : public std::enable_shared_from_this<session> {
     std::shared_ptr<kernel_link> const link_;
     std::shared_ptr<kernel_actions> const actions_;
 
-    std::mutex supervisor_mutex_; ///< `close` ends the supervisor from another thread
+    std::mutex supervisor_mutex_; ///< `close` ends these from another thread
     std::shared_ptr<supervisor> supervisor_;
+    std::jthread search_; ///< for the interpreter
     bool closed_ = false;
-    std::stop_source close_; ///< ends what blocks the session's thread
 
     std::atomic<kernel_state> state_ = kernel_state::stopped;
     bool stopped_by_request_ = false;

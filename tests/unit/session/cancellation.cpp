@@ -12,6 +12,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <string>
@@ -221,6 +223,29 @@ TEST_CASE_METHOD(gated_box, "session: a signal that comes too late changes nothi
     stop.cancel(); // which it does not heed
     CHECK(stop.outcome() == "ok");
     CHECK(box.state() == kernel_state::stopped);
+}
+
+TEST_CASE("session: the application's context goes on while the interpreter is looked for, which can be given up") {
+    scripted_box box;
+    auto const shim = box.dir() / "python";
+    std::ofstream(shim) << "#!/bin/sh\nexec /bin/sleep 60\n";
+    std::filesystem::permissions(shim, std::filesystem::perms::owner_all);
+    asio::io_context context;
+    box.adapt([&](executor_options& o) { o.python = shim; });
+    box.on(context.get_executor());
+    auto const before = std::chrono::steady_clock::now();
+    cancellable start;
+    box->async_start(start.token());
+    asio::steady_timer timer(context, 20ms);
+    timer.async_wait([&](asio::error_code) { start.cancel(); });
+    context.run();
+    CHECK(start.outcome() == cancelled);
+    box->async_start([](result<void> const&) {});
+    context.restart();
+    context.run_for(20ms);
+    box.drop(); // does not wait either
+    context.run();
+    CHECK(std::chrono::steady_clock::now() - before < 5s);
 }
 
 TEST_CASE_METHOD(gated_box, "session: start || timer") {

@@ -99,6 +99,7 @@ std::vector<dialogue> const dialogues = {
     {"cancelling", short_grace,
      [](kernel_script& s) { s.expect("loop").prints("x").waits_for_interrupt().raises("KeyboardInterrupt", ""); },
      [](scripted_box& box, outcomes& all) {
+         all.add(box->async_start(asio::use_future));
          auto running = box.begin("loop");
          auto waiting = box.begin("never");
          box->cancel();

@@ -91,6 +91,7 @@ TEST_CASE_METHOD(scripted_box, "stream: assigned over, the old one ends") {
     script().expect("loop").waits_for_interrupt().raises("KeyboardInterrupt", "");
     script().expect("b").prints("B").replies();
     auto stream = (*this)->stream("loop");
+    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
     stream = (*this)->stream("b");
     CHECK(rest(stream) == "B|B|");
 }

@@ -186,7 +186,6 @@ IPYBOX_DECL void session::give(grant what) {
 }
 
 IPYBOX_DECL void session::close() {
-    close_.request_stop();
     on_home([](session& self) {
         self.closing_ = true;
         self.unwant_all({errc::not_running, true});
@@ -194,13 +193,16 @@ IPYBOX_DECL void session::close() {
         self.ensure_served();
     });
     std::shared_ptr<supervisor> own;
+    std::jthread search;
     {
         std::scoped_lock const lock(supervisor_mutex_);
         closed_ = true;
+        search = std::move(search_);
         if (!shares_supervisor_) own = supervisor_;
     }
     // Also where nobody runs the application's I/O context any more, no process is left.
     if (own) own->end();
+    search = std::jthread();
     if (home_.thread) home_.thread->join();
 }
 
@@ -341,22 +343,29 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_kernel() {
 
 IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
     if (start_unwanted()) co_return failure(errc::cancelled);
-    auto owner = obtain_supervisor();
-    if (!owner) co_return failure(owner);
-    auto prepared = launch_with_actions();
-    if (!prepared) co_return failure(prepared);
     starting_ = true;
     start_abandoned_ = false;
-    auto started = co_await link_->start(*owner, std::move(*prepared));
+    auto started = co_await start_under_supervisor();
     starting_ = false;
     if (started && !start_abandoned_) {
         actions_->serve(link_->kernel());
-        co_return result<void>();
+        co_return started;
     }
     co_await link_->stop();
     if (start_abandoned_) co_return failure(errc::not_running);
     release_supervisor();
-    co_return failure(started);
+    co_return started;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> session::start_under_supervisor() {
+    auto owner = co_await obtain_supervisor();
+    if (!owner) co_return failure(owner);
+    if (start_abandoned_) co_return failure(errc::not_running);
+    auto prepared = launch_with_actions();
+    if (!prepared) co_return failure(prepared);
+    auto started = co_await link_->start(*owner, std::move(*prepared));
+    if (!started) co_return failure(started);
+    co_return result<void>();
 }
 
 /// Nobody waits any more for the kernel that is about to be started.
@@ -368,6 +377,10 @@ IPYBOX_DECL bool session::start_unwanted() const noexcept {
 IPYBOX_DECL void session::abandon_start() {
     if (!starting_) return;
     start_abandoned_ = true;
+    {
+        std::scoped_lock const lock(supervisor_mutex_);
+        search_.request_stop();
+    }
     auto const stop = [self = shared_from_this()]() -> asio::awaitable<void> { co_await self->link_->stop(); };
     asio::co_spawn(home_.executor, stop, asio::detached);
 }
@@ -379,12 +392,10 @@ IPYBOX_DECL void session::release_supervisor() {
     supervisor_.reset();
 }
 
-IPYBOX_DECL result<std::shared_ptr<supervisor>> session::obtain_supervisor() {
-    std::scoped_lock const lock(supervisor_mutex_);
-    if (closed_) return failure(errc::not_running);
-    if (supervisor_) return supervisor_;
-    auto python = find_python(options_.python, close_.get_token());
-    if (!python) return failure(python);
+IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> session::obtain_supervisor() {
+    if (supervisor_) co_return supervisor_;
+    auto python = co_await look_for_python();
+    if (!python) co_return failure(python);
     supervisor_options options;
     options.python = std::move(*python);
     options.env = kernel_environment(options_.kernel_env);
@@ -392,8 +403,28 @@ IPYBOX_DECL result<std::shared_ptr<supervisor>> session::obtain_supervisor() {
     options.wrap = wrap_;
     options.duty = link_->duty();
     options.preload = options_.preload;
+    std::scoped_lock const lock(supervisor_mutex_);
+    if (closed_) co_return failure(errc::not_running);
     supervisor_ = std::make_shared<supervisor>(home_.executor, std::move(options));
-    return supervisor_;
+    co_return supervisor_;
+}
+
+/// On a thread of its own: a script in front of the interpreter is run, and takes its time.
+IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> session::look_for_python() {
+    using found = result<std::filesystem::path>;
+    auto const look = [this](completion<found> done) {
+        std::scoped_lock const lock(supervisor_mutex_);
+        if (closed_) return done(failure(errc::not_running));
+        auto search = [wanted = options_.python, done = std::move(done)](std::stop_token stop) mutable {
+            auto python = found(failure(errc::not_running));
+            try {
+                python = find_python(wanted, std::move(stop));
+            } catch (...) { python = failure(error_of(std::current_exception())); }
+            done(std::move(python));
+        };
+        search_ = std::jthread(std::move(search));
+    };
+    co_return co_await suspend<found>(look);
 }
 
 IPYBOX_DECL kernel_launch session::launch() const {
