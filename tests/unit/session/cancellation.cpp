@@ -116,7 +116,7 @@ class cancellable {
 
 } // namespace
 
-TEST_CASE_METHOD(gated_box, "session: a start under way can be cancelled, and a later one works") {
+TEST_CASE_METHOD(gated_box, "session: a start under way can be cancelled, and a later one works", "[tsan]") {
     gate->open = false;
     cancellable start;
     box.async_start(start.token());
@@ -197,7 +197,7 @@ TEST_CASE_METHOD(gated_box, "session: a dead kernel whose successor was cancelle
     CHECK(r->kernel_restarted);
 }
 
-TEST_CASE_METHOD(gated_box, "session: an interrupt that does not get through can be cancelled") {
+TEST_CASE_METHOD(gated_box, "session: an interrupt that does not get through can be cancelled", "[tsan]") {
     script->expect("loop").prints("x").waits_for_interrupt().raises("KeyboardInterrupt", "");
     auto running = box.async_execute("loop", {}, asio::use_future);
     REQUIRE(eventually([&] { return box.state() == kernel_state::busy; }));
@@ -225,7 +225,8 @@ TEST_CASE_METHOD(gated_box, "session: a signal that comes too late changes nothi
     CHECK(box.state() == kernel_state::stopped);
 }
 
-TEST_CASE("session: the application's context goes on while the interpreter is looked for, which can be given up") {
+TEST_CASE("session: the application's context goes on while the interpreter is looked for, which can be given up",
+          "[tsan]") {
     scripted_box box;
     auto const shim = box.dir() / "python";
     std::ofstream(shim) << "#!/bin/sh\nexec /bin/sleep 60\n";
