@@ -25,26 +25,34 @@ std::string in_words(std::vector<std::string> const& names) {
     return text;
 }
 
-result<void> add_server(mcp::server_registry& servers, apigen_options const& options) {
-    if (options.server_params.empty()) {
-        auto const names = servers.add_file(options.mcp_config);
-        if (!names) return failure(errc::invalid_argument, names.error().text());
-        if (servers.params(options.server_name)) return {};
-        return failure(errc::invalid_argument, options.mcp_config.string() + " has no server '" + options.server_name +
-                                                   "', but " + in_words(*names));
+/// The server that is asked for, by its name in the file or by the one that it gets.
+result<mcp::named_server> find_server(apigen_options const& options) {
+    auto servers = mcp::read_server_file(options.mcp_config);
+    if (!servers) return failure(errc::invalid_argument, servers.error().text());
+    std::vector<std::string> names;
+    for (auto& server : *servers) {
+        if (options.server_name == server.name || options.server_name == server.written) return std::move(server);
+        names.push_back(server.name);
     }
+    return failure(errc::invalid_argument, options.mcp_config.string() + " has no server '" + options.server_name +
+                                               "', but " + in_words(names));
+}
+
+/// How the server is started, and what its package is called.
+result<mcp::named_server> server_of(apigen_options const& options) {
+    if (options.server_params.empty()) return find_server(options);
     auto const json = nlohmann::json::parse(options.server_params, nullptr, false);
     if (json.is_discarded()) return failure(errc::invalid_argument, "--server-params: this is no JSON");
     auto params = mcp::read_server_params(json);
     if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
-    return servers.add(options.server_name, std::move(*params));
+    return mcp::named_server{options.server_name, std::move(*params)};
 }
 
 /// Asks the server for its tools, and ends it.
-result<std::vector<mcp::tool>> list_tools(apigen_options const& options) {
+result<std::vector<mcp::tool>> list_tools(mcp::named_server const& server) {
     asio::io_context context;
     mcp::server_registry servers(context.get_executor());
-    if (auto const added = add_server(servers, options); !added) return failure(added.error());
+    if (auto const added = servers.add(server.name, server.params); !added) return failure(added.error());
     result<std::vector<mcp::tool>> tools;
     auto const on_ended = [](std::exception_ptr bug) {
         if (bug) std::rethrow_exception(bug);
@@ -54,7 +62,7 @@ result<std::vector<mcp::tool>> list_tools(apigen_options const& options) {
         tools = std::move(found);
         asio::co_spawn(context, servers.stop(), on_ended);
     };
-    asio::co_spawn(context, servers.list_tools(options.server_name), on_tools);
+    asio::co_spawn(context, servers.list_tools(server.name), on_tools);
     context.run();
     return tools;
 }
@@ -77,20 +85,25 @@ exit_code report(output_file& out, codegen::tool_changes const& changes) {
 } // namespace
 
 exit_code generate_api(apigen_options const& options, output_file& out, output_file& err) {
-    auto const tools = list_tools(options);
+    auto const server = server_of(options);
+    if (!server) return complain(err, server.error());
+    auto const& name = server->name;
+    if (name != options.server_name) err.write_lines("ipybox: the package is called " + name);
+    auto const tools = list_tools(*server);
     if (!tools) return complain(err, tools.error());
     codegen::generate_options how;
     if (options.async) how.style = codegen::call_style::awaitable;
     if (options.check) {
-        auto const changes = codegen::compare_package(options.root_dir, options.server_name, *tools, how);
+        auto const changes = codegen::compare_package(options.root_dir, name, *tools, how);
         return changes ? report(out, *changes) : complain(err, changes.error());
     }
-    auto package = codegen::generate_package(options.server_name, *tools, how);
+    auto package = codegen::generate_package(name, *tools, how);
     if (!package) return complain(err, package.error());
     auto const written = codegen::write_package(options.root_dir, *package);
     if (!written) return complain(err, written.error());
     for (auto const& module : written->modules) out.write_lines(module);
-    for (auto const& notice : written->notices) err.write_lines(notice.tool + ": " + notice.text);
+    for (auto const& notice : written->notices)
+        err.write_lines((notice.tool.empty() ? name : notice.tool) + ": " + notice.text);
     return exit_code::ok;
 }
 

@@ -73,7 +73,7 @@ result<executor_options> executor_options_of(run_options const& options) {
 exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options const& options, interrupts& signals,
                  terminal_questions& terminal, cell_output& output, output_file& err) {
     interrupts::target const interrupted(signals, box);
-    auto const added = add_tools(box, options, signals);
+    auto const added = add_tools(box, options, signals, err);
     if (auto const ending = signals.ending()) return *ending;
     if (!added) {
         err.write_lines("ipybox: " + added.error().text());

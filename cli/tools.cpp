@@ -7,12 +7,13 @@
 
 namespace ipybox::cli {
 
-result<void> add_tools(executor_base& box, run_options const& options, interrupts const& signals) {
+result<void> add_tools(executor_base& box, run_options const& options, interrupts const& signals, output_file& err) {
     if (options.mcp_config.empty()) return {};
-    auto const names = box.register_mcp_servers(options.mcp_config);
-    if (!names) return failure(errc::invalid_argument, names.error().text());
+    auto const servers = box.register_mcp_servers(options.mcp_config);
+    if (!servers) return failure(errc::invalid_argument, servers.error().text());
+    for (auto const& notice : servers->notices) err.write_lines("ipybox: " + notice);
     auto const root = (options.working_dir.empty() ? std::filesystem::path(".") : options.working_dir) / "mcptools";
-    for (auto const& name : *names) {
+    for (auto const& name : servers->names) {
         if (signals.ending()) return {};
         auto const made = box.generate_mcp_sources(name, root);
         if (!made) return failure(made.error());

@@ -5,15 +5,18 @@
 
 #include <cli/exit_code.hpp>
 #include <cli/interrupts.hpp>
+#include <cli/output_file.hpp>
 #include <cli/run_options.hpp>
 
 namespace ipybox::cli {
 
 /**
  * \brief Registers the servers of `--mcp-config` and generates their APIs into `mcptools/` of the working directory, unless a signal ends the run meanwhile.
+ * \details What is not as in the file goes to `err`.
  * \par Errors errc::invalid_argument — the file is wrong, or something else stands in the way; those of starting a server; errc::io_error
  */
-[[nodiscard]] result<void> add_tools(executor_base& box, run_options const& options, interrupts const& signals);
+[[nodiscard]] result<void> add_tools(executor_base& box, run_options const& options, interrupts const& signals,
+                                     output_file& err);
 
 /// How the program ends where the API of a server cannot be had.
 [[nodiscard]] exit_code exit_code_without_tools(error const& why);

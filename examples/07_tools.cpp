@@ -39,7 +39,7 @@ int main() {
         return 1;
     }
     // For each tool a module, `mcptools/SERVER/TOOL.py`, with `Params`, `Result` and `run`.
-    for (auto const& server : *servers) {
+    for (auto const& server : servers->names) {
         auto made = box.generate_mcp_sources(server, dir / "mcptools");
         if (!made) {
             std::cerr << made.error() << '\n';

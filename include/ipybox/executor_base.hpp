@@ -5,6 +5,7 @@
 #include <ipybox/execution/execute_options.hpp>
 #include <ipybox/execution/execution_result.hpp>
 #include <ipybox/execution_stream.hpp>
+#include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/session/kernel_state.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -127,8 +128,12 @@ class executor_base {
      */
     [[nodiscard]] result<void> register_mcp_server(std::string name, mcp::server_params params);
 
-    /// Registers the servers of an `mcpServers` file, as Claude, Cursor and VS Code write it; all or none. \return their names, sorted
-    [[nodiscard]] result<std::vector<std::string>> register_mcp_servers(std::filesystem::path const& file);
+    /**
+     * \brief Registers the servers of an `mcpServers` file, as Claude, Cursor and VS Code write it: all that can be reached, or none.
+     * \details A name that Python cannot import is registered with `_` for what cannot be in it. \return the names, and notices of what is not as in the file
+     * \par Errors errc::io_error, errc::invalid_argument — the file, or what is wrong in it; errc::mcp_server_exists
+     */
+    [[nodiscard]] result<mcp::registered_servers> register_mcp_servers(std::filesystem::path const& file);
 
     /**
      * \brief Generates the Python API of a registered server's tools: the package `root_dir/server`.

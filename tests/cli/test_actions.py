@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from program import PATIENCE, PYTHON, Program, Terminals
 from servers import ECHO, SDK, config, filesystem
+from servers import TOOLS as SERVER
 from ways_to_start_programs import PAST_PYTHON, STARTS, TOOLS
 
 ASLEEP = {"command": PYTHON, "args": ["-c", "import time; time.sleep(60)"]}
@@ -285,8 +286,7 @@ def test_audit_log_that_cannot_be_opened(program: Program, path: str, why: str) 
         ("{}", "mcpServers"),
         ('{"mcpServers": {"a": {}}}', "neither a `command` nor a `url`"),
         ('{"mcpServers": {"a": {"command": 1}}}', "command"),
-        ('{"mcpServers": {"1a": {"command": "x"}}}', '"1a" cannot be the name of an MCP server'),
-        ('{"mcpServers": {"a-b": {"command": "x"}}}', "a_b"),
+        ('{"mcpServers": {"a-b": {"command": "x"}, "a.b": {"command": "x"}}}', 'both "a-b" and "a.b" would be'),
     ],
 )
 def test_wrong_mcp_config(program: Program, text: str, why: str) -> None:
@@ -318,7 +318,18 @@ def test_server_that_cannot_be_reached_from_here(program: Program) -> None:
     server = config(program, far={"url": "http://127.0.0.1:9"})
     ended = program.run("--mcp-config", server, "--yes", "-c", "print(1)")
     assert (ended.code, ended.out) == (2, "")
-    assert "'far' is reached over HTTP" in ended.err
+    assert 'the server "far" is left out: it is reached over HTTP' in ended.err
+
+
+def test_names_that_python_cannot_import_and_servers_out_of_reach(program: Program) -> None:
+    file = config(program, **{"the-tools": SERVER, "far": {"url": "http://127.0.0.1:9"}})
+    code = "from mcptools.the_tools import echo\nprint(echo.run(echo.Params(text='a')))"
+    ended = program.run("--mcp-config", file, "--yes", "-c", code)
+    assert (ended.code, ended.out) == (0, "a\n")
+    far, renamed = ended.err.splitlines()
+    assert far.startswith("ipybox: ")
+    assert 'the server "far" is left out' in far
+    assert 'the server "the-tools" is registered as the_tools' in renamed
 
 
 def test_what_is_not_generated_is_not_replaced(program: Program) -> None:

@@ -41,6 +41,18 @@ def test_from_a_configuration(program: Program) -> None:
     assert ended.err.endswith("mcp.json has no server 'other', but broken, tools\n")
 
 
+def test_names_that_python_cannot_import_and_servers_out_of_reach(program: Program) -> None:
+    file = config(program, **{"the-tools": TOOLS, "far": {"url": "http://127.0.0.1:9"}})
+    options = ("--mcp-config", file, "--root-dir", "api")
+    ended = program.apigen("--server-name", "the-tools", *options)
+    assert (ended.code, ended.err) == (0, "ipybox: the package is called the_tools\n")
+    assert (program.directory / "api/the_tools/echo.py").exists()
+    assert program.apigen("--server-name", "the_tools", *options).err == ""
+    ended = program.apigen("--server-name", "far", *options)
+    assert (ended.code, ended.out) == (2, "")
+    assert "'far' is reached over HTTP" in ended.err
+
+
 def test_async(program: Program) -> None:
     options = ("--server-params", as_json(TOOLS), "--root-dir", "api")
     assert program.apigen("--server-name", "tools", *options, "--async").code == 0

@@ -75,7 +75,7 @@ IPYBOX_DECL result<void> executor_base::register_mcp_server(std::string name, mc
     return session_->servers().add(std::move(name), std::move(params));
 }
 
-IPYBOX_DECL result<std::vector<std::string>> executor_base::register_mcp_servers(std::filesystem::path const& file) {
+IPYBOX_DECL result<mcp::registered_servers> executor_base::register_mcp_servers(std::filesystem::path const& file) {
     return session_->servers().add_file(file);
 }
 

@@ -11,19 +11,26 @@ namespace ipybox::mcp {
 
 /// A server as a configuration file names it.
 struct named_server {
-    std::string name;
+    std::string name; ///< that it is registered under
     server_params params;
+    std::string written = {}; ///< its name in the file
 };
 
 /// Whether generated packages can have the name: `[A-Za-z][A-Za-z0-9_]*`.
 [[nodiscard]] bool is_server_name(std::string_view name) noexcept;
+
+/// The name that is most like it: `_` for each character that cannot be. Itself, if it is a name.
+[[nodiscard]] std::string nearest_server_name(std::string_view name);
 
 /// \par Errors errc::invalid_argument — it is not such a name, and which one would be
 [[nodiscard]] result<void> check_server_name(std::string_view name);
 
 /**
  * \brief Reads a configuration file with `mcpServers` (Claude, Cursor) or `servers` (VS Code). Comments are allowed, entries that are `disabled` left out.
- * \par Errors errc::io_error — the file cannot be read; errc::invalid_argument — it has more than 16 MiB, or what is wrong with which entry: not JSON, a name that occurs twice or is no name
+ * \details An entry gets the nearest name. `${workspaceFolder}` is the directory of the file, or the one above if that is `.vscode` or `.cursor`.
+ * \return the servers, sorted by name
+ * \par Errors errc::io_error — the file cannot be read; errc::invalid_argument — it has more than 16 MiB, or what is wrong with which entry: not JSON, a name that
+ * occurs twice or is the nearest to that of two entries
  */
 [[nodiscard]] result<std::vector<named_server>> read_server_file(std::filesystem::path const& file);
 

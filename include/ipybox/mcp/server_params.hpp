@@ -40,7 +40,8 @@ struct remote_server {
 
 /**
  * \brief How a server is started or reached, and how long one waits for it.
- * \details Texts may name variables of the host, `${NAME}`, `${NAME:-default}` or `${env:NAME}`; they are put in when the server starts, and nowhere else. The
+ * \details Texts may name variables of the host, `${NAME}`, `${NAME:-default}` or `${env:NAME}`, and what editors know: `${userHome}`, `${workspaceFolder}`,
+ * `${workspaceFolderBasename}`, `${pathSeparator}`, `${/}`. They are put in when the server starts, and nowhere else. The
  * parameters are the host's: nothing that runs in a kernel gets to see or to choose them.
  */
 struct server_params {
@@ -50,6 +51,7 @@ struct server_params {
         std::chrono::seconds(30);                                   ///< from the start until a version is agreed on
     std::optional<std::chrono::milliseconds> call_timeout = {};     ///< of calls that name none
     std::chrono::milliseconds stop_grace = std::chrono::seconds(2); ///< between two steps of ending it
+    std::filesystem::path project = {};                             ///< `${workspaceFolder}`, absolute
 };
 
 /**

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/mcp/server_file.hpp>
 
 #include <filesystem>
@@ -42,8 +43,12 @@ class server_registry {
     /// The same, whether there is a server of that name or not. The one that was there is stopped.
     [[nodiscard]] result<void> replace(std::string name, server_params params);
 
-    /// Registers the servers of a configuration file, all or none: their names, sorted. \par Errors those of `read_server_file` and `add`
-    [[nodiscard]] result<std::vector<std::string>> add_file(std::filesystem::path const& file);
+    /**
+     * \brief Registers the servers of a configuration file, all that can be reached or none.
+     * \details Without a `make_channel`, servers that are reached over HTTP are left out. Notices tell of them, and of names that had to be changed.
+     * \par Errors those of `read_server_file` and `add`; errc::invalid_argument — none of its servers can be reached
+     */
+    [[nodiscard]] result<registered_servers> add_file(std::filesystem::path const& file);
 
     /// Forgets a server and stops it. \return whether there was one
     bool remove(std::string const& name);

@@ -16,7 +16,8 @@ using variable_lookup = std::function<std::optional<std::string>(std::string con
 
 /**
  * \brief Puts variables into parameters: into every text of them, once, from left to right.
- * \details `${NAME}` and `${env:NAME}` are the value; `${NAME:-default}` is the default where the variable is empty or not set.
+ * \details `${NAME}` and `${env:NAME}` are the value; `${NAME:-default}` is the default where the variable is empty or not set. `${userHome}` is
+ * `HOME`; `${workspaceFolder}` is the project that the parameters belong to, where they do.
  * \par Errors errc::variable_not_set — names the variables, and quotes nothing else; errc::invalid_argument — a kind of variable that only an editor can resolve, such as
  * `${input:…}`
  */

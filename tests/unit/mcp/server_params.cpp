@@ -117,13 +117,55 @@ TEST_CASE("server_file: what is wrong, and where") {
     CHECK(contains(said("{}"), "neither an object `mcpServers` nor `servers`"));
     CHECK(contains(said(R"({"mcpServers":[]})"), "neither"));
     CHECK(contains(said(R"({"mcpServers":{"a":{"command":"c"},"a":{"command":"secret"}}})"), "\"a\" occurs twice"));
-    CHECK(contains(said(R"({"mcpServers":{"brave-search":{"command":"c"}}})"), "try \"brave_search\""));
-    CHECK(contains(said(R"({"mcpServers":{"2fa":{"command":"c"}}})"), "try \"server_2fa\""));
-    CHECK(contains(said(R"({"mcpServers":{"":{"command":"c"}}})"), "cannot be the name"));
+    CHECK(contains(said(R"({"mcpServers":{"a-b":{"command":"c"},"a_b":{"command":"c"}}})"),
+                   "both \"a-b\" and \"a_b\" would be registered as a_b"));
     CHECK(contains(said(R"({"mcpServers":{"a":{"command":["secret"]}}})"), "server \"a\": `command`"));
     auto const absent = read_server_file(dir.path() / "absent.json");
     REQUIRE_FALSE(absent);
     CHECK(absent.error() == errc::io_error);
+}
+
+TEST_CASE("server_file: names that Python cannot import") {
+    scratch_dir const dir;
+    auto const read = read_server_file(dir.write(
+        "f.json",
+        R"({"mcpServers":{"z":{"command":"c"},"sequential-thinking":{"command":"c"},"2fa":{"command":"c"}}})"));
+    REQUIRE(read);
+    REQUIRE(read->size() == 3);
+    CHECK((*read)[0].name == "sequential_thinking");
+    CHECK((*read)[0].written == "sequential-thinking");
+    CHECK((*read)[1].name == "server_2fa");
+    CHECK((*read)[2].name == "z");
+    CHECK(nearest_server_name("größe.a b") == "gr__e_a_b");
+    CHECK(nearest_server_name("../x") == "server____x");
+    CHECK(nearest_server_name("x__") == "x__");
+    CHECK(contains(check_server_name("brave-search").error().text(), "try \"brave_search\""));
+}
+
+TEST_CASE("server_file: the project of a file") {
+    scratch_dir const dir;
+    std::string const text = R"({"servers":{"a":{"command":"c","args":["${workspaceFolder}/x",
+        "${workspaceFolderBasename}", "${userHome}${/}y${pathSeparator}z"]}}})";
+    for (auto const* const folder : {".vscode", ".cursor", "other"}) {
+        std::filesystem::create_directories(dir.path() / folder);
+        auto const read = read_server_file(dir.write(std::string(folder) + "/mcp.json", text));
+        REQUIRE(read);
+        auto const project = *folder == '.' ? dir.path() : dir.path() / folder;
+        auto const home = [](std::string const& name) {
+            return name == "HOME" ? std::optional<std::string>("/home/me") : std::nullopt;
+        };
+        auto const server = process_of(put_variables(read->front().params, home));
+        CHECK(server.args[0] == (project / "x").string());
+        CHECK(server.args[1] == project.filename().string());
+        CHECK(server.args[2] == "/home/me/y/z");
+    }
+    CHECK(put("${/}") == "/");
+    server_params alone;
+    alone.server = stdio_server{"c", {"${workspaceFolder}", "${userHome}"}};
+    auto const unknown = put_variables(alone, [](std::string const&) { return std::optional<std::string>(); });
+    REQUIRE_FALSE(unknown);
+    CHECK(unknown.error() == errc::variable_not_set);
+    CHECK(contains(unknown.error().text(), "workspaceFolder, HOME"));
 }
 
 TEST_CASE("server_file: names") {

@@ -132,13 +132,41 @@ TEST_CASE_METHOD(two_servers, "server_registry: servers of a file, all or none")
     auto const file = dir.write("mcp.json", R"({"mcpServers":{"b":{"command":"two"},"a":{"command":"one"}}})");
     auto const added = registry->add_file(file);
     REQUIRE(added);
-    CHECK(*added == std::vector<std::string>{"a", "b"});
+    CHECK(added->notices.empty());
+    CHECK(added->names == std::vector<std::string>{"a", "b"});
     CHECK(call("b") == "two");
     CHECK(run(context, registry->list_tools("a")));
     CHECK(registry->add_file(file).error() == errc::mcp_server_exists);
-    auto const partly = dir.write("other.json", R"({"mcpServers":{"c":{"command":"one"},"d-d":{"command":"one"}}})");
+    auto const partly = dir.write("other.json", R"({"mcpServers":{"c":{"command":"one"},"d":{"command":7}}})");
     CHECK(registry->add_file(partly).error() == errc::invalid_argument);
     CHECK(registry->names() == std::vector<std::string>{"a", "b"});
+}
+
+TEST_CASE("server_registry: what of a file cannot be as it is there is told") {
+    asio::io_context context;
+    test::scratch_dir const dir;
+    server_registry registry(context.get_executor());
+    auto const added = registry.add_file(dir.write("mcp.json", R"({"mcpServers":{
+        "brave-search":{"command":"c"},"far-off":{"url":"https://secret"},"near":{"command":"c"}}})"));
+    REQUIRE(added);
+    CHECK(added->names == std::vector<std::string>{"brave_search", "near"});
+    REQUIRE(added->notices.size() == 2);
+    CHECK(contains(added->notices[0], "\"far-off\" is left out: it is reached over HTTP"));
+    CHECK(contains(added->notices[1], "\"brave-search\" is registered as brave_search"));
+    CHECK_FALSE(registry.params("far_off"));
+    auto const none = registry.add_file(dir.write("far.json", R"({"mcpServers":{"far":{"url":"https://secret"}}})"));
+    REQUIRE_FALSE(none);
+    CHECK(none.error() == errc::invalid_argument);
+    CHECK(contains(none.error().text(), "\"far\" is left out"));
+    CHECK_FALSE(contains(none.error().text(), "secret"));
+    auto const nobody = registry.add_file(dir.write("empty.json", R"({"mcpServers":{}})"));
+    REQUIRE(nobody);
+    CHECK(nobody->names.empty());
+
+    registry_options reaching;
+    reaching.make_channel = [](auto const&, auto const&) { return result<std::unique_ptr<channel>>(); };
+    server_registry far(context.get_executor(), std::move(reaching));
+    CHECK(far.add_file(dir.path() / "far.json")->names == std::vector<std::string>{"far"});
 }
 
 TEST_CASE_METHOD(two_servers, "server_registry: tells which server's tools changed") {

@@ -14,11 +14,13 @@
 namespace ipybox::mcp {
 namespace detail {
 
-/// A name that could be used instead.
-inline std::string proposed_name(std::string_view name) {
-    std::string proposal(name);
-    std::replace_if(proposal.begin(), proposal.end(), [](char c) { return !is_word(c); }, '_');
-    return is_server_name(proposal) ? proposal : "server_" + proposal;
+/// The project that a file belongs to, as its editor sees it.
+inline std::filesystem::path project_of(std::filesystem::path const& file) {
+    std::error_code unknown;
+    auto const absolute = std::filesystem::absolute(file, unknown);
+    auto const directory = (unknown ? file : absolute).lexically_normal().parent_path();
+    auto const name = directory.filename();
+    return name == ".vscode" || name == ".cursor" ? directory.parent_path() : directory;
 }
 
 /// Of a name that occurs twice the parser would keep the last one and not say so.
@@ -46,13 +48,22 @@ IPYBOX_DECL bool is_server_name(std::string_view name) noexcept {
     return !name.empty() && detail::is_letter(name.front()) && std::all_of(name.begin(), name.end(), detail::is_word);
 }
 
+IPYBOX_DECL std::string nearest_server_name(std::string_view name) {
+    std::string nearest;
+    for (char const c : name) {
+        bool const continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80; // a character of several bytes
+        if (!continues) nearest.push_back(detail::is_word(c) ? c : '_');
+    }
+    return is_server_name(nearest) ? nearest : "server_" + nearest;
+}
+
 IPYBOX_DECL result<void> check_server_name(std::string_view name) {
     if (is_server_name(name)) return {};
     return failure(errc::invalid_argument,
                    json_string(name) +
                        " cannot be the name of an MCP server: Python imports it, so it is a letter and then "
                        "letters, digits and _; try \"" +
-                       detail::proposed_name(name) + "\"");
+                       nearest_server_name(name) + "\"");
 }
 
 IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::path const& file) {
@@ -74,12 +85,17 @@ IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::
     std::vector<named_server> list;
     for (auto const& [name, entry] : servers->items()) {
         if (entry.is_object() && entry.value("disabled", nlohmann::json()) == nlohmann::json(true)) continue;
-        if (auto const named = check_server_name(name); !named) return wrong(named.error().text());
         auto params = read_server_params(entry);
-        if (!params) return wrong("server \"" + name + "\": " + params.error().text());
-        list.push_back({name, std::move(*params)});
+        if (!params) return wrong("server " + json_string(name) + ": " + params.error().text());
+        params->project = detail::project_of(file);
+        list.push_back({nearest_server_name(name), std::move(*params), name});
     }
-    return list;
+    std::stable_sort(list.begin(), list.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
+    auto const twice =
+        std::adjacent_find(list.begin(), list.end(), [](auto const& a, auto const& b) { return a.name == b.name; });
+    if (twice == list.end()) return list;
+    return wrong("both " + json_string(twice->written) + " and " + json_string((twice + 1)->written) +
+                 " would be registered as " + twice->name + ": rename one of them");
 }
 
 } // namespace ipybox::mcp

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/suspend.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <asio/co_spawn.hpp>
@@ -70,20 +71,32 @@ IPYBOX_DECL result<void> server_registry::replace(std::string name, server_param
     return {};
 }
 
-IPYBOX_DECL result<std::vector<std::string>> server_registry::add_file(std::filesystem::path const& file) {
+IPYBOX_DECL result<registered_servers> server_registry::add_file(std::filesystem::path const& file) {
     auto servers = read_server_file(file);
     if (!servers) return failure(servers);
+    registered_servers registered;
+    auto const notice = [&](named_server const& server, std::string_view what) {
+        registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
+    };
+    auto const out_of_reach = [&](named_server const& server) {
+        if (options_.make_channel || std::holds_alternative<stdio_server>(server.params.server)) return false;
+        notice(server, " is left out: it is reached over HTTP, which only a channel of the application can");
+        return true;
+    };
+    if (std::erase_if(*servers, out_of_reach) > 0 && servers->empty())
+        return failure(errc::invalid_argument, registered.notices.front() + "; there is no other");
     std::scoped_lock const lock(mutex_);
     for (auto const& server : *servers)
         if (clients_.contains(server.name))
             return failure(errc::mcp_server_exists, file.string() + ": an MCP server '" + server.name +
                                                         "' is registered already: remove or rename one of them");
-    std::vector<std::string> added;
     for (auto& server : *servers) {
+        if (server.name != server.written)
+            notice(server, " is registered as " + server.name + ", for Python imports it");
         clients_.emplace(server.name, make_client(server.name, std::move(server.params)));
-        added.push_back(std::move(server.name));
+        registered.names.push_back(std::move(server.name));
     }
-    return added;
+    return registered;
 }
 
 IPYBOX_DECL bool server_registry::remove(std::string const& name) {

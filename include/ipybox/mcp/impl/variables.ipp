@@ -15,7 +15,8 @@ namespace detail {
 /// Puts variables into one text after the other, and remembers what could not be put.
 class variable_writer {
   public:
-    explicit variable_writer(variable_lookup const& lookup) : lookup_(lookup) {}
+    variable_writer(variable_lookup const& lookup, std::filesystem::path const& project)
+        : lookup_(lookup), project_(project) {}
 
     void write(std::string& text) {
         std::string out;
@@ -49,6 +50,10 @@ class variable_writer {
     /// What `${…}` stands for; itself where it is no variable.
     std::string value_of(std::string_view reference) {
         auto inside = reference.substr(2, reference.size() - 3);
+        if (inside == "/" || inside == "pathSeparator") return "/";
+        if (inside == "userHome") inside = "HOME";
+        if (!project_.empty() && inside == "workspaceFolder") return project_.string();
+        if (!project_.empty() && inside == "workspaceFolderBasename") return project_.filename().string();
         if (inside.starts_with("env:")) inside.remove_prefix(4);
         auto const name = inside.substr(
             0, static_cast<std::size_t>(std::find_if_not(inside.begin(), inside.end(), is_word) - inside.begin()));
@@ -67,6 +72,7 @@ class variable_writer {
     }
 
     variable_lookup const& lookup_;
+    std::filesystem::path const& project_;
     std::vector<std::string> missing_;
     std::string strange_;
 };
@@ -92,7 +98,7 @@ IPYBOX_DECL std::optional<std::string> host_variable(std::string const& name) {
 }
 
 IPYBOX_DECL result<server_params> put_variables(server_params params, variable_lookup const& lookup) {
-    detail::variable_writer writer(lookup);
+    detail::variable_writer writer(lookup, params.project);
     std::visit([&writer](auto& server) { detail::write_all(writer, server); }, params.server);
     if (auto failed = writer.failure()) return failure(std::move(*failed));
     return params;

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// What became of the servers of a configuration file.
+struct registered_servers {
+    std::vector<std::string> names; ///< under which they are registered, sorted
+    std::vector<std::string> notices =
+        {}; ///< a sentence for each that got another name than in the file, or was left out
+};
+
+} // namespace ipybox::mcp
