@@ -22,7 +22,7 @@ enum class approval_kind {
     shell,       ///< a shell command, `!ls`
     shell_magic, ///< a cell or line that a magic hands to an interpreter, `%%bash`
     package,     ///< the installation of Python packages
-    server,      ///< the registration of an MCP server
+    server,      ///< the registration of an MCP server; reserved: the host registers servers, code cannot
 };
 
 /// For people: "tool call", "shell command", …
