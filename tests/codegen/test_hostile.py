@@ -169,7 +169,6 @@ def test_no_reference_leads_out_of_the_schema(packages: Packages, tmp_path: Any)
         module = packages.tool({"type": "object", "properties": {"a": {"$ref": reference}, "b": {}}})
         assert "stolen" not in packages.text()
         assert module.Params(a=5).to_arguments() == {"a": 5}
-        packages.root = packages.root.with_name(packages.root.name)
         forget(packages)
 
 

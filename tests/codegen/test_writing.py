@@ -95,8 +95,9 @@ def test_refused_or_killed_at_any_call(packages: Packages, tmp_path: Path, fault
                 packages.generate({"server": "server", "tools": OLD})
             done = traced(packages, "-e", f"trace={call}", "-e", f"inject={call}:{fault}:when={moment}")
             moments += 1
-            seen[generations.present(packages)] += 1
+            seen[present := generations.present(packages)] += 1
             if fault.startswith("error") and done.stdout and "error" in json.loads(done.stdout)[0]:
+                assert present == "old", (call, moment)
                 left = [path.name for path in packages.root.iterdir() if path.name.startswith(".server.tmp")]
                 assert left == [] or call in ("unlinkat", "newfstatat", "openat"), (call, moment, left)
     print(
@@ -110,6 +111,37 @@ def test_refused_or_killed_at_any_call(packages: Packages, tmp_path: Path, fault
     packages.generate({"server": "server", "tools": NEW})
     assert sorted(path.name for path in packages.root.iterdir()) == [".server.lock", "__init__.py", "server"]
     assert imported(packages) == "new"
+
+
+def test_a_file_system_that_cannot_exchange(packages: Packages) -> None:
+    generations = Generations(packages)
+    packages.generate({"server": "server", "tools": OLD})
+    cannot = ("-e", "trace=renameat2,renameat", "-e", "inject=renameat2:error=EINVAL")
+    for moment in (1, 2, 3):
+        done = traced(packages, *cannot, "-e", f"inject=renameat:error=ENOSPC:when={moment}")
+        assert "error" in json.loads(done.stdout)[0]
+        assert generations.present(packages) == "old"
+    assert "error" not in json.loads(traced(packages, *cannot).stdout)[0]
+    assert generations.present(packages) == "new"
+    assert sorted(path.name for path in packages.root.iterdir()) == [".server.lock", "__init__.py", "server"]
+
+
+def test_a_root_index_that_cannot_be_written(packages: Packages) -> None:
+    packages.generate({"server": "server", "tools": OLD})
+    (packages.root / "__init__.py").unlink()
+    done = traced(packages, "-e", "trace=renameat", "-e", "inject=renameat:error=ENOSPC")
+    assert "__init__.py" in json.loads(done.stdout)[0]["error"]
+    packages.generate({"server": "server", "tools": OLD})
+    assert imported(packages) == "old"
+
+
+def test_a_last_flush_that_fails_is_a_notice(packages: Packages) -> None:
+    generations = Generations(packages)
+    packages.generate({"server": "server", "tools": OLD})
+    done = traced(packages, "-e", "trace=fsync", "-e", "inject=fsync:error=EIO")
+    answer = json.loads(done.stdout)[0]
+    assert "a crash may bring the old package back" in str(answer["notices"])
+    assert generations.present(packages) == "new"
 
 
 def test_a_limit_of_the_size_of_files(packages: Packages) -> None:

@@ -80,12 +80,16 @@ class schema_keywords {
     /// What `type` says; kinds::none where there is no `type`.
     [[nodiscard]] kinds types() const noexcept { return types_; }
 
+    /// What `type` names that is no type, and is left out: the first such name, else empty.
+    [[nodiscard]] std::string_view unknown_type() const noexcept { return unknown_type_; }
+
     /// Names in `required`.
     [[nodiscard]] std::vector<std::string> required() const;
 
   private:
     std::vector<std::pair<std::string_view, ordered_json const*>> keywords_;
     kinds types_ = kinds::none;
+    std::string_view unknown_type_;
     bool forbids_ = false;
 };
 

@@ -28,7 +28,7 @@ struct generated_sources {
  * that does not carry our mark. A kernel that has imported the old package keeps it until it is reset.
  * \param patience how long another generator of the same package may take
  * \par Errors errc::invalid_argument — at its place is something that is not ours; a name that is no file's. errc::io_error — the operating
- * system refused something, or another generator did not finish; the old package is there as it was
+ * system refused something, or another generator did not finish. After an error the old package is there as it was
  * \par Thread safety Any number at once.
  */
 [[nodiscard]] result<generated_sources> write_package(std::filesystem::path const& root_dir,

@@ -1,4 +1,5 @@
 #include <ipybox/codegen/generate.hpp>
+#include <ipybox/mcp/json_cursor.hpp>
 
 #include <string>
 #include <vector>
@@ -114,14 +115,58 @@ TEST_CASE("generate: a tool with a schema that cannot be used takes any argument
 }
 
 TEST_CASE("generate: texts that are no UTF-8") {
-    auto tool = named("a\xFF");
+    auto tool = named("a");
     tool.description = "\xED\xA0\x80";
-    tool.input_schema["properties"] = {{"p\xFF", {{"description", "\xC0"}, {"enum", {"\xFE"}}}}};
+    tool.input_schema["properties"] = {{"p", {{"description", "\xC0"}}}};
     auto const package = generate_package("server", {tool});
     REQUIRE(package);
-    CHECK(package->modules == std::vector<std::string>{"a_"});
-    CHECK(contains(package->files.at("a_.py"), "tool_name=\"a\xEF\xBF\xBD\""));
-    CHECK(ordered_json::parse(package->files.at("_schemas.json"))["tools"][0]["name"] == "a\xEF\xBF\xBD");
+    CHECK(package->notices.empty());
+    auto const list = ordered_json::parse(package->files.at("_schemas.json"));
+    CHECK(list["tools"][0]["inputSchema"]["properties"]["p"]["description"] == "\xEF\xBF\xBD");
+}
+
+TEST_CASE("generate: where a name or a compared text is no Unicode, the tool is left out") {
+    auto const with = [](char const* properties) {
+        auto tool = named("t");
+        // as servers are read: halves of surrogate pairs are U+FFFD by now
+        tool.input_schema["properties"] = *mcp::read_json<ordered_json>(properties);
+        return tool;
+    };
+    for (auto const& tool : {with(R"({"a\ud800": {}, "a\ud801": {}})"), with(R"({"a": {"enum": ["x", "\udc00"]}})"),
+                             with(R"({"a": {"const": {"b": "\udc00"}}})"), with("{\"a\xFF\": {}}"), named("t\xFF")}) {
+        auto const package = generate_package("server", {tool, named("other")});
+        REQUIRE(package);
+        CHECK(package->modules == std::vector<std::string>{"other"});
+        REQUIRE(package->notices.size() == 1);
+        CHECK(contains(package->notices[0].text, "not valid Unicode"));
+    }
+    auto const fine =
+        generate_package("server", {with(R"({"const": {"title": "\ud800"}, "enum": {"type": "string"}})")});
+    CHECK(fine->modules.size() == 1);
+    CHECK(fine->notices.empty());
+}
+
+TEST_CASE("generate: a number that no 64 bits hold cannot be compared") {
+    auto tool = named("large");
+    tool.input_schema["properties"] =
+        *mcp::read_json<ordered_json>(R"({"a": {"const": 123456789012345678901234567890}, "b": {"maximum": 1e308}})");
+    auto const package = generate_package("server", {tool});
+    REQUIRE(package->notices.size() == 1);
+    CHECK(contains(package->notices[0].text, "more than 64 bits"));
+    CHECK(contains(package->files.at("large.py"), "class Params(Model):\n    pass\n"));
+    tool.input_schema["properties"] =
+        *mcp::read_json<ordered_json>(R"({"a": {"enum": [18446744073709551615, -9223372036854775808, 1.5]}})");
+    CHECK(generate_package("server", {tool})->notices.empty());
+}
+
+TEST_CASE("generate: names of no type are left out, with a notice") {
+    auto tool = named("t");
+    tool.input_schema["properties"] =
+        ordered_json::parse(R"({"a": {"type": "text"}, "b": {"type": ["string", "nil"]}, "c": {"type": "string"}})");
+    auto const package = generate_package("server", {tool});
+    REQUIRE(package->notices.size() == 2);
+    CHECK(package->notices[0].text == "type text at #/properties/a is none of JSON Schema: it is left out");
+    CHECK(contains(package->notices[1].text, "type nil at #/properties/b"));
 }
 
 TEST_CASE("generate: a filter says which tools get a module") {

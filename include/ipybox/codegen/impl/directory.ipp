@@ -135,7 +135,12 @@ IPYBOX_DECL result<void> directory::exchange(std::string const& a, std::string c
         (void)rename(between, b);
         return in;
     }
-    return rename(between, a);
+    auto out = rename(between, a);
+    if (!out) {
+        (void)rename(b, a);
+        (void)rename(between, b);
+    }
+    return out;
 }
 
 IPYBOX_DECL result<void> directory::remove(std::string const& name) const {

@@ -10,6 +10,7 @@
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/version.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <exception>
 #include <set>
@@ -46,6 +47,38 @@ inline mcp::tool with_valid_texts(mcp::tool tool) {
     return tool;
 }
 
+/// What names, and values that arguments are compared with, have lost on the way here.
+struct lost_values {
+    bool text = false;   ///< one had something that is no UTF-8, or half of a surrogate pair
+    bool number = false; ///< one has more than 64 bits
+
+    void find_in_text(std::string_view exact) { text = text || exact.find("\xEF\xBF\xBD") != std::string_view::npos; }
+
+    void find_in(ordered_json const& value, bool compared = false) {
+        if (value.is_array()) {
+            for (auto const& item : value) find_in(item, compared);
+        } else if (value.is_object()) {
+            for (auto const& [name, member] : value.items()) {
+                find_in_text(name);
+                bool const list = (name == "enum" || name == "required") && member.is_array();
+                find_in(member, compared || list || name == "const");
+            }
+        } else if (compared && value.is_string()) {
+            find_in_text(value.get_ref<std::string const&>());
+        } else if (compared && value.is_number_float()) {
+            number = number || std::abs(value.get<double>()) >= 0x1p63;
+        }
+    }
+};
+
+inline lost_values lost_of(mcp::tool const& tool) {
+    lost_values lost;
+    lost.find_in_text(tool.name);
+    lost.find_in(tool.input_schema);
+    if (tool.output_schema) lost.find_in(*tool.output_schema);
+    return lost;
+}
+
 inline ordered_json listed_tool(mcp::tool const& tool) {
     ordered_json entry = {{"name", tool.name}};
     if (tool.title) entry["title"] = *tool.title;
@@ -80,7 +113,9 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
             leave_out(tool, "left out: its name has more than 1000 bytes");
         else if (too_deep(tool))
             leave_out(tool, "left out: its schemas are nested more than 400 levels deep");
-        else if (auto valid = with_valid_texts(tool); !names.insert(valid.name).second)
+        else if (auto valid = with_valid_texts(tool); lost_of(valid).text)
+            leave_out(tool, "left out: its name, or a name or value in its schemas, is not valid Unicode");
+        else if (!names.insert(valid.name).second)
             leave_out(tool, "left out: another tool has the same name");
         else
             usable.push_back(std::move(valid));
@@ -92,6 +127,7 @@ inline module_text module_of(mcp::tool const& tool, call_style style) {
     if (json_text(tool.input_schema).size() > largest_schema ||
         (tool.output_schema && json_text(*tool.output_schema).size() > largest_schema))
         return open_tool_module(tool, style, "a schema of more than 1 MiB");
+    if (lost_of(tool).number) return open_tool_module(tool, style, "a value of more than 64 bits in enum or const");
     if (!tool.input_schema.is_object()) return open_tool_module(tool, style, "its schema is no object");
     try {
         return tool_module(tool, style);

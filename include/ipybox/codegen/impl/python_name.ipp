@@ -14,8 +14,6 @@
 namespace ipybox::codegen {
 namespace detail {
 
-// All tables are sorted.
-
 inline constexpr std::string_view keywords[] = {
     "False",  "None",     "True", "and",    "as",   "assert", "async",   "await",  "break", "class",  "continue", "def",
     "del",    "elif",     "else", "except", "for",  "from",   "finally", "global", "if",    "import", "in",       "is",
@@ -81,24 +79,45 @@ inline constexpr std::string_view class_words[] = {"Annotated", "Any",   "BaseMo
                                                    "Literal",   "Model", "None",      "Params", "Record", "Result",
                                                    "Schema",    "Tool",  "True",      "UNSET"};
 
-/// The modules whose names are likely for a server, of sys.stdlib_module_names.
+/// sys.stdlib_module_names of Python 3.10 to 3.13, without those that begin with `_`: no package does.
 inline constexpr std::string_view standard_modules[] = {
-    "abc",         "argparse",  "array",     "ast",       "asyncio",     "base64",     "bisect",      "builtins",
-    "calendar",    "cmd",       "code",      "codecs",    "collections", "copy",       "csv",         "ctypes",
-    "dataclasses", "datetime",  "decimal",   "dis",       "email",       "enum",       "errno",       "fcntl",
-    "fractions",   "functools", "gc",        "getpass",   "glob",        "graphlib",   "grp",         "gzip",
-    "hashlib",     "heapq",     "hmac",      "html",      "http",        "imaplib",    "importlib",   "inspect",
-    "io",          "ipaddress", "itertools", "json",      "keyword",     "linecache",  "locale",      "logging",
-    "lzma",        "mailbox",   "marshal",   "math",      "mmap",        "numbers",    "operator",    "optparse",
-    "os",          "pathlib",   "pdb",       "pickle",    "platform",    "plistlib",   "profile",     "pty",
-    "pwd",         "queue",     "random",    "re",        "readline",    "resource",   "runpy",       "sched",
-    "secrets",     "select",    "selectors", "shelve",    "shlex",       "shutil",     "signal",      "site",
-    "smtplib",     "socket",    "sqlite3",   "ssl",       "stat",        "statistics", "string",      "struct",
-    "subprocess",  "symtable",  "sys",       "sysconfig", "syslog",      "tarfile",    "tempfile",    "termios",
-    "test",        "textwrap",  "this",      "threading", "time",        "timeit",     "tkinter",     "token",
-    "tokenize",    "tomllib",   "trace",     "traceback", "types",       "typing",     "unicodedata", "unittest",
-    "urllib",      "uuid",      "venv",      "warnings",  "wave",        "weakref",    "webbrowser",  "xml",
-    "zipapp",      "zipfile",   "zipimport", "zlib",      "zoneinfo"};
+    "abc",          "aifc",         "antigravity",  "argparse",    "array",       "ast",
+    "asynchat",     "asyncio",      "asyncore",     "atexit",      "audioop",     "base64",
+    "bdb",          "binascii",     "binhex",       "bisect",      "builtins",    "bz2",
+    "cProfile",     "calendar",     "cgi",          "cgitb",       "chunk",       "cmath",
+    "cmd",          "code",         "codecs",       "codeop",      "collections", "colorsys",
+    "compileall",   "concurrent",   "configparser", "contextlib",  "contextvars", "copy",
+    "copyreg",      "crypt",        "csv",          "ctypes",      "curses",      "dataclasses",
+    "datetime",     "dbm",          "decimal",      "difflib",     "dis",         "distutils",
+    "doctest",      "email",        "encodings",    "ensurepip",   "enum",        "errno",
+    "faulthandler", "fcntl",        "filecmp",      "fileinput",   "fnmatch",     "fractions",
+    "ftplib",       "functools",    "gc",           "genericpath", "getopt",      "getpass",
+    "gettext",      "glob",         "graphlib",     "grp",         "gzip",        "hashlib",
+    "heapq",        "hmac",         "html",         "http",        "idlelib",     "imaplib",
+    "imghdr",       "imp",          "importlib",    "inspect",     "io",          "ipaddress",
+    "itertools",    "json",         "keyword",      "lib2to3",     "linecache",   "locale",
+    "logging",      "lzma",         "mailbox",      "mailcap",     "marshal",     "math",
+    "mimetypes",    "mmap",         "modulefinder", "msilib",      "msvcrt",      "multiprocessing",
+    "netrc",        "nis",          "nntplib",      "nt",          "ntpath",      "nturl2path",
+    "numbers",      "opcode",       "operator",     "optparse",    "os",          "ossaudiodev",
+    "pathlib",      "pdb",          "pickle",       "pickletools", "pipes",       "pkgutil",
+    "platform",     "plistlib",     "poplib",       "posix",       "posixpath",   "pprint",
+    "profile",      "pstats",       "pty",          "pwd",         "py_compile",  "pyclbr",
+    "pydoc",        "pydoc_data",   "pyexpat",      "queue",       "quopri",      "random",
+    "re",           "readline",     "reprlib",      "resource",    "rlcompleter", "runpy",
+    "sched",        "secrets",      "select",       "selectors",   "shelve",      "shlex",
+    "shutil",       "signal",       "site",         "smtpd",       "smtplib",     "sndhdr",
+    "socket",       "socketserver", "spwd",         "sqlite3",     "sre_compile", "sre_constants",
+    "sre_parse",    "ssl",          "stat",         "statistics",  "string",      "stringprep",
+    "struct",       "subprocess",   "sunau",        "symtable",    "sys",         "sysconfig",
+    "syslog",       "tabnanny",     "tarfile",      "telnetlib",   "tempfile",    "termios",
+    "textwrap",     "this",         "threading",    "time",        "timeit",      "tkinter",
+    "token",        "tokenize",     "tomllib",      "trace",       "traceback",   "tracemalloc",
+    "tty",          "turtle",       "turtledemo",   "types",       "typing",      "unicodedata",
+    "unittest",     "urllib",       "uu",           "uuid",        "venv",        "warnings",
+    "wave",         "weakref",      "webbrowser",   "winreg",      "winsound",    "wsgiref",
+    "xdrlib",       "xml",          "xmlrpc",       "zipapp",      "zipfile",     "zipimport",
+    "zlib",         "zoneinfo"};
 
 template <std::size_t N>
 inline bool is_one_of(std::string_view const (&table)[N], std::string_view text) noexcept {

@@ -119,12 +119,20 @@ inline kinds kind_named(std::string_view name) {
     return kinds::none;
 }
 
-inline kinds kinds_named(ordered_json const& type) {
-    if (type.is_string()) return kind_named(type.get_ref<std::string const&>());
+/// What `type` names; `unknown` becomes the first name of none.
+inline kinds kinds_named(ordered_json const& type, std::string_view& unknown) {
     auto all = kinds::none;
+    auto const add = [&](ordered_json const& value) {
+        if (!value.is_string()) return;
+        std::string_view const name = value.get_ref<std::string const&>();
+        auto const kind = kind_named(name);
+        if (kind == kinds::none && unknown.empty()) unknown = name;
+        all = all | kind;
+    };
     if (type.is_array())
-        for (auto const& name : type)
-            if (name.is_string()) all = all | kind_named(name.get_ref<std::string const&>());
+        for (auto const& name : type) add(name);
+    else
+        add(type);
     return all;
 }
 
@@ -236,7 +244,7 @@ IPYBOX_DECL schema_keywords::schema_keywords(ordered_json const& schema, dialect
     for (auto it = schema.begin(); it != schema.end(); ++it) {
         if (alone && it.key() != "$ref") continue;
         if (it.key() == "type") {
-            types_ = detail::kinds_named(*it);
+            types_ = detail::kinds_named(*it, unknown_type_);
             if (types_ != kinds::none) keywords_.emplace_back("type", &*it);
         } else if (detail::has_effect(it.key(), *it, schema, version)) {
             keywords_.emplace_back(it.key(), &*it);

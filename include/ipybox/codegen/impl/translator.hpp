@@ -29,6 +29,7 @@ class translator {
 
     // What a place becomes; `name` is what a class there would be called.
     python_type type_of(schema_node const& node, std::string const& name);
+    void warn_of_types(schema_node const& node, schema_keywords const& own);
     python_type translate(schema_node const& node, schema_keywords const& own, std::string const& name);
     python_type reference(schema_node const& node, schema_keywords const& own);
     python_type values(schema_node const& node, schema_keywords const& own);

@@ -73,6 +73,7 @@ IPYBOX_DECL python_type translator::arguments() {
     auto const root = document_.root();
     auto const target = followed(document_, root);
     auto const own = document_.keywords(target);
+    warn_of_types(root, own);
     auto const merged = own.has("allOf") ? merged_members(document_, target) : std::nullopt;
     open_.insert(root.pointer);
     auto type = object_class(target, own, merged ? *merged : members_of(document_, target), "Params");
@@ -92,10 +93,18 @@ IPYBOX_DECL python_type translator::type_of(schema_node const& node, std::string
     if (auto const known = known_.find(node.pointer); known != known_.end()) return known->second;
     // a type that is made of itself, where there is no class that could be named
     if (open_.size() > deepest_schema || !open_.insert(node.pointer).second) return checked(node);
-    auto type = translate(node, document_.keywords(node), name);
+    auto const own = document_.keywords(node);
+    warn_of_types(node, own);
+    auto type = translate(node, own, name);
     open_.erase(node.pointer);
     if (type.size() > largest_type) type = checked(node);
     return known_[node.pointer] = std::move(type);
+}
+
+IPYBOX_DECL void translator::warn_of_types(schema_node const& node, schema_keywords const& own) {
+    if (own.unknown_type().empty()) return;
+    warnings_.push_back("type " + one_line(own.unknown_type().substr(0, 200)) + " at " + one_line(node.pointer) +
+                        " is none of JSON Schema: it is left out");
 }
 
 IPYBOX_DECL python_type translator::translate(schema_node const& node, schema_keywords const& own,

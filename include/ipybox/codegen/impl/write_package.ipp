@@ -119,6 +119,7 @@ IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const&
 
     auto const made = detail::beside(server) + random_hex(8);
     auto done = detail::write_files(*root, made, package);
+    if (done) done = detail::write_root_index(*root);
     if (done) done = detail::put_in_place(*root, made, server);
     if (!done) {
         (void)root->remove(made); // the error is the one before
@@ -126,9 +127,10 @@ IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const&
     }
     // from here on the new package is there; the old one goes, now or as a leftover
     (void)root->remove(made);
-    if (auto indexed = detail::write_root_index(*root); !indexed) return failure(indexed);
-    if (auto flushed = root->flush(); !flushed) return failure(flushed);
-    return generated_sources{root_dir / server, package.modules, package.notices};
+    generated_sources written{root_dir / server, package.modules, package.notices};
+    if (auto flushed = root->flush(); !flushed)
+        written.notices.push_back({{}, "a crash may bring the old package back: " + flushed.error().text()});
+    return written;
 }
 
 namespace detail {
