@@ -22,8 +22,9 @@ template <class Transport, class SandboxPolicy, class ApprovalPolicy>
 class basic_executor;
 
 namespace mcp {
+struct registry_options;
 struct server_params;
-}
+} // namespace mcp
 
 namespace codegen {
 struct generate_options;

@@ -92,6 +92,9 @@ struct executor_options {
 
     /// Where every request, decision and outcome is recorded; executors may share one.
     std::shared_ptr<audit_log> audit = nullptr;
+
+    /// How MCP servers are reached, which variables their parameters see, and who is told of changed tools. None: child processes, the environment, nobody.
+    std::shared_ptr<mcp::registry_options const> servers = nullptr;
 };
 
 } // namespace ipybox

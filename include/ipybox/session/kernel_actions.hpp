@@ -18,6 +18,7 @@
 
 namespace ipybox::mcp {
 
+struct registry_options;
 class server_registry;
 
 } // namespace ipybox::mcp
@@ -43,7 +44,9 @@ struct acting_cell {
  */
 class kernel_actions final : public action_host, public std::enable_shared_from_this<kernel_actions> {
   public:
-    kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings);
+    /// `servers` may be none.
+    kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings,
+                   std::shared_ptr<mcp::registry_options const> const& servers);
 
     ~kernel_actions() override;
 

@@ -92,6 +92,16 @@ TEST_CASE("audit_log: request, decision and outcome of a tool call") {
           expected({{"record", "outcome"}, {"outcome", "done"}, {"result_bytes", 42}, {"duration_ms", 20.0}}));
 }
 
+TEST_CASE("audit_log: a record counts when it is on the disk, if that is wanted") {
+    // A device that takes records, and cannot bring them to a disk.
+    approval_subject const call{.id = 1, .kind = approval_kind::tool, .server = "s", .tool = "t"};
+    CHECK(opened({.file = "/dev/null"})->request(call));
+    auto const recorded = opened({.file = "/dev/null", .sync = ipybox::audit_sync::every})->request(call);
+    REQUIRE_FALSE(recorded);
+    CHECK(recorded.error() == errc::audit_failed);
+    CHECK(contains(recorded.error().text(), "syncing the audit log /dev/null"));
+}
+
 TEST_CASE("audit_log: a command, rejected or run") {
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";

@@ -114,6 +114,17 @@ TEST_CASE("generate: a tool with a schema that cannot be used takes any argument
     }
 }
 
+TEST_CASE("generate: a long sentence is cut in the index, by characters") {
+    std::string sentence;
+    for (int i = 0; i < 100; ++i) sentence += "ö";
+    auto tool = named("t");
+    tool.description = sentence;
+    CHECK(contains(generate_package("server", {tool})->files.at("__init__.py"), "t() - " + sentence + "\n"));
+    tool.description = sentence + "x";
+    CHECK(contains(generate_package("server", {tool})->files.at("__init__.py"),
+                   "t() - " + sentence.substr(0, 2 * 99) + "…\n"));
+}
+
 TEST_CASE("generate: texts that are no UTF-8") {
     auto tool = named("a");
     tool.description = "\xED\xA0\x80";

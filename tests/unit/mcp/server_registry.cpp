@@ -164,7 +164,7 @@ TEST_CASE("server_registry: what of a file cannot be as it is there is told") {
     CHECK(nobody->names.empty());
 
     registry_options reaching;
-    reaching.make_channel = [](auto const&, auto const&) { return result<std::unique_ptr<channel>>(); };
+    reaching.make_channel = [](auto const&, auto const&) { return result<std::shared_ptr<channel>>(); };
     server_registry far(context.get_executor(), std::move(reaching));
     CHECK(far.add_file(dir.path() / "far.json")->names == std::vector<std::string>{"far"});
 }

@@ -54,20 +54,30 @@ struct lost_values {
 
     void find_in_text(std::string_view exact) { text = text || exact.find("\xEF\xBF\xBD") != std::string_view::npos; }
 
-    void find_in(ordered_json const& value, bool compared = false) {
+    enum class place { schema, names_of_schemas, compared };
+
+    void find_in(ordered_json const& value, place where = place::schema) {
         if (value.is_array()) {
-            for (auto const& item : value) find_in(item, compared);
+            for (auto const& item : value) find_in(item, where);
         } else if (value.is_object()) {
             for (auto const& [name, member] : value.items()) {
                 find_in_text(name);
-                bool const list = (name == "enum" || name == "required") && member.is_array();
-                find_in(member, compared || list || name == "const");
+                find_in(member, where == place::schema     ? below(name, member)
+                                : where == place::compared ? where
+                                                           : place::schema);
             }
-        } else if (compared && value.is_string()) {
+        } else if (where == place::compared && value.is_string()) {
             find_in_text(value.get_ref<std::string const&>());
-        } else if (compared && value.is_number_float()) {
+        } else if (where == place::compared && value.is_number_float()) {
             number = number || std::abs(value.get<double>()) >= 0x1p63;
         }
+    }
+
+    static place below(std::string const& keyword, ordered_json const& value) {
+        if (keyword == "const" || keyword == "enum" || keyword == "required") return place::compared;
+        bool const names = keyword == "properties" || keyword == "patternProperties" || keyword == "$defs" ||
+                           keyword == "definitions" || keyword == "dependentSchemas";
+        return names && value.is_object() ? place::names_of_schemas : place::schema;
     }
 };
 

@@ -3,12 +3,13 @@
 #include <ipybox/codegen/impl/package_index.hpp>
 #include <ipybox/codegen/python_literal.hpp>
 #include <ipybox/codegen/schema.hpp>
+#include <ipybox/core/utf8.hpp>
 
 #include <cstddef>
 
 namespace ipybox::codegen::detail {
 
-/// Up to the end of the first sentence, at most 100 characters.
+/// Up to the end of the first sentence, at most 100 characters; so does `search` (python/mcp_support/mcptools.py).
 inline std::string first_sentence(std::string_view text) {
     static constexpr std::size_t longest = 100;
     auto line = one_line(text);
@@ -17,11 +18,13 @@ inline std::string first_sentence(std::string_view text) {
             line.resize(i + 1);
             break;
         }
-    if (line.size() <= longest) return line;
-    line.resize(longest - 3);
-    while (!line.empty() && (static_cast<unsigned char>(line.back()) & 0xC0) == 0x80) line.pop_back();
-    if (!line.empty() && static_cast<unsigned char>(line.back()) >= 0x80) line.pop_back();
-    return line + "…";
+    std::size_t end = 0; // of the characters that are kept if there are too many
+    std::size_t count = 0;
+    for (std::size_t at = 0; at < line.size() && count <= longest; ++count) {
+        if (count == longest - 1) end = at;
+        at += first_character(std::string_view(line).substr(at)).bytes.size();
+    }
+    return count <= longest ? line : line.substr(0, end) + "…";
 }
 
 /// `issue_write(method, owner, repo, ...) - Create a new or update an existing issue.`

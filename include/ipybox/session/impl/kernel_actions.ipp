@@ -22,12 +22,13 @@ class supervised_program final : public running_program {
 };
 
 IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_approval policy,
-                                           approval_settings settings)
+                                           approval_settings settings,
+                                           std::shared_ptr<mcp::registry_options const> const& servers)
     : executor_(executor), policy_(std::move(policy)), funnel_(std::move(settings),
                                                                [this](std::size_t count) {
                                                                    if (cell_.waiting) cell_.waiting(count);
                                                                }),
-      servers_(std::make_unique<mcp::server_registry>(executor)) {}
+      servers_(std::make_unique<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())) {}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 

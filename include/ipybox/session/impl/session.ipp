@@ -65,8 +65,8 @@ auto delivery_to(Done done) {
 IPYBOX_DECL session::session(home where, session_parts parts)
     : home_(std::move(where)), options_(with_absolute_paths(std::move(parts.options))), wrap_(std::move(parts.wrap)),
       shares_supervisor_(parts.shared != nullptr), link_(std::move(parts.link)),
-      actions_(
-          std::make_shared<kernel_actions>(home_.executor, std::move(parts.approval), approval_settings_of(options_))),
+      actions_(std::make_shared<kernel_actions>(home_.executor, std::move(parts.approval),
+                                                approval_settings_of(options_), options_.servers)),
       supervisor_(std::move(parts.shared)), inbox_(home_.executor), receiving_changed_(home_.executor) {}
 
 /// Runs work at home, behind what was handed over before.
