@@ -50,7 +50,7 @@ inline mcp::tool with_valid_texts(mcp::tool tool) {
 /// What names, and values that arguments are compared with, have lost on the way here.
 struct lost_values {
     bool text = false;   ///< one had something that is no UTF-8, or half of a surrogate pair
-    bool number = false; ///< one has more than 64 bits
+    bool number = false; ///< one may have been an integer of more than 64 bits: it is the nearest number of 53 now
 
     void find_in_text(std::string_view exact) { text = text || exact.find("\xEF\xBF\xBD") != std::string_view::npos; }
 
@@ -137,7 +137,6 @@ inline module_text module_of(mcp::tool const& tool, call_style style) {
     if (json_text(tool.input_schema).size() > largest_schema ||
         (tool.output_schema && json_text(*tool.output_schema).size() > largest_schema))
         return open_tool_module(tool, style, "a schema of more than 1 MiB");
-    if (lost_of(tool).number) return open_tool_module(tool, style, "a value of more than 64 bits in enum or const");
     if (!tool.input_schema.is_object()) return open_tool_module(tool, style, "its schema is no object");
     try {
         return tool_module(tool, style);
@@ -174,6 +173,9 @@ generate_package(std::string_view server_name, std::vector<mcp::tool> const& too
     package.modules = module_names(names);
 
     for (std::size_t i = 0; i < usable.size(); ++i) {
+        if (detail::lost_of(usable[i]).number)
+            package.notices.push_back({usable[i].name, "an enum or const has a number beyond 64 bits: arguments are "
+                                                       "compared with the nearest floating-point number"});
         auto module = detail::module_of(usable[i], options.style);
         package.files[package.modules[i] + ".py"] = std::move(module.text);
         for (auto& warning : module.warnings) package.notices.push_back({usable[i].name, std::move(warning)});
