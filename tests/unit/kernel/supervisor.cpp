@@ -2,8 +2,8 @@
 #include <ipybox/os/datagram.hpp>
 
 #include <support/catch.hpp>
-#include <support/python.hpp>
 #include <support/coroutines.hpp>
+#include <support/python.hpp>
 
 #include <asio/io_context.hpp>
 
