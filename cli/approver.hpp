@@ -28,6 +28,6 @@ class approver {
 };
 
 /// The approver that was asked for.
-[[nodiscard]] std::unique_ptr<approver> make_approver(approval_choice choice, terminal_questions& terminal);
+[[nodiscard]] std::unique_ptr<approver> make_approver(run_options const& options, terminal_questions& terminal);
 
 } // namespace ipybox::cli

@@ -79,7 +79,7 @@ exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options
         err.write_lines("ipybox: " + added.error().text());
         return exit_code_without_tools(added.error());
     }
-    auto const approver = make_approver(options.approval, terminal);
+    auto const approver = make_approver(options, terminal);
     return run_cells(box, cells, options, signals, *approver, output, terminal, err);
 }
 

@@ -111,9 +111,10 @@ class ActionChannel:
     `interrupts`: the main thread leaves none half done.
     """
 
-    def __init__(self, stream: socket.socket, cell: Callable[[], str]) -> None:
+    def __init__(self, stream: socket.socket, cell: Callable[[], str], before_asking: Callable[[], object]) -> None:
         self.socket = stream
         self.cell = cell
+        self.before_asking = before_asking
         self.closed = ""  # why nothing can be asked any more
         self._inbox = Inbox(stream)
         self._numbers = itertools.count(1)
@@ -163,6 +164,7 @@ class ActionChannel:
         """Sends a request. For callers that wait in threads, or are called (in any) when an answer has come."""
         if self.closed:
             raise ToolRunnerError(self.closed)
+        self.before_asking()
         request = Request(next(self._numbers), wake or self._bell().ring, 0 if wake else get_ident())
         text = to_json({"op": op, "id": request.number, "cell": self.cell(), **head}).encode()
         if 4 + len(text) + len(body) > MAX_FRAME:

@@ -72,7 +72,7 @@ class HandlersKernel(IPythonKernel):
         """Lets cells ask the host for tools and programs."""
         from ipybox_kernel import actions, aliases
 
-        actions.current = actions.ActionChannel(stream, self.cell)
+        actions.current = actions.ActionChannel(stream, self.cell, self.streams.flush_before_question)
         self.commands.ask(actions.current)
         aliases.install()
 

@@ -256,6 +256,12 @@ class Streams:
             if out.dirty:
                 out.flush_text()
 
+    def flush_before_question(self) -> None:
+        """Sends what Python wrote: whoever decides about an action should have seen what led to it."""
+        if self.out.dirty or self.err.dirty:
+            with interrupts, self.lock:
+                self.flush_text()
+
     def flush(self) -> None:
         """Sends everything written so far, by Python, by C and by children."""
         libc.fflush(None)

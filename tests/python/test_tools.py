@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import select
+import socket
 import struct
 import time
 
@@ -37,6 +39,21 @@ class TestCall:
         (action,) = acting.actions.seen
         assert action.head == {"op": "call", "id": action["id"], "cell": request, "server": "srv", "tool": "echo"}
         assert action.body == '{"text":"ü","n":1}'.encode()
+
+    def test_what_was_printed_is_there_before_the_question(self, acting: Kernel) -> None:
+        seen: list[bytes] = []
+
+        def look(action: Action) -> str:
+            there, _, _ = select.select([acting.stream], [], [], 0)
+            seen.append(acting.stream.recv(1 << 16, socket.MSG_PEEK) if there else b"")
+            return ""
+
+        acting.actions.tools["look"] = look
+        request = acting.start("import sys\nprint('one'); print('two', file=sys.stderr); runner.run_sync('look', {})")
+        wait_until(lambda: seen)
+        assert b"one" in seen[0]
+        assert b"two" in seen[0]
+        acting.finish(request)
 
     @pytest.mark.parametrize("value", ["", "text", "ü\n", {}, {"a": [1, None, 2.5]}, [], ["a"], None, 1])
     def test_results(self, acting: Kernel, value: object) -> None:

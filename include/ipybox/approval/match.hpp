@@ -5,7 +5,7 @@ namespace ipybox {
 /// Whether something is what a pattern describes. Who allows takes only `yes`; who forbids does not overlook `unsure`.
 enum class match {
     no,     ///< it is something else
-    unsure, ///< it cannot be told: an argument is missing or of another type, a word is computed by a shell
+    unsure, ///< it cannot be told: an argument is missing or of another type, a word is computed by a shell, a name is written as in Python
     yes,    ///< it is
 };
 

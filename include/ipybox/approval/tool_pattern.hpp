@@ -19,6 +19,8 @@ struct tool_pattern {
     /// From `server.tool`, both wildcards: `pay.*`. What stands before the first dot is the server; without a dot all of a server's tools are meant.
     [[nodiscard]] static tool_pattern named(std::string_view pattern);
 
+    /// Names are the host's: the one that the server was registered under, the one that the server has for the tool. `match::unsure` where
+    /// they are the same in Python only (`get_sum` for `get-sum`): what denies them then asks, what allows them does not.
     [[nodiscard]] match covers(approval_subject const& subject) const;
 };
 

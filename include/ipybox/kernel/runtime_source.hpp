@@ -204,9 +204,10 @@ class ActionChannel:
     `interrupts`: the main thread leaves none half done.
     """
 
-    def __init__(self, stream: socket.socket, cell: Callable[[], str]) -> None:
+    def __init__(self, stream: socket.socket, cell: Callable[[], str], before_asking: Callable[[], object]) -> None:
         self.socket = stream
         self.cell = cell
+        self.before_asking = before_asking
         self.closed = ""  # why nothing can be asked any more
         self._inbox = Inbox(stream)
         self._numbers = itertools.count(1)
@@ -256,6 +257,7 @@ class ActionChannel:
         """Sends a request. For callers that wait in threads, or are called (in any) when an answer has come."""
         if self.closed:
             raise ToolRunnerError(self.closed)
+        self.before_asking()
         request = Request(next(self._numbers), wake or self._bell().ring, 0 if wake else get_ident())
         text = to_json({"op": op, "id": request.number, "cell": self.cell(), **head}).encode()
         if 4 + len(text) + len(body) > MAX_FRAME:
@@ -1153,7 +1155,7 @@ class HandlersKernel(IPythonKernel):
         """Lets cells ask the host for tools and programs."""
         from ipybox_kernel import actions, aliases
 
-        actions.current = actions.ActionChannel(stream, self.cell)
+        actions.current = actions.ActionChannel(stream, self.cell, self.streams.flush_before_question)
         self.commands.ask(actions.current)
         aliases.install()
 
@@ -2958,6 +2960,12 @@ class Streams:
         for out in (self.out, self.err):
             if out.dirty:
                 out.flush_text()
+
+    def flush_before_question(self) -> None:
+        """Sends what Python wrote: whoever decides about an action should have seen what led to it."""
+        if self.out.dirty or self.err.dirty:
+            with interrupts, self.lock:
+                self.flush_text()
 
     def flush(self) -> None:
         """Sends everything written so far, by Python, by C and by children."""

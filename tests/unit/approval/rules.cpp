@@ -82,6 +82,19 @@ TEST_CASE("rules: what may be denied is not allowed") {
     CHECK(effect(rules, tool_subject("pay", "send")) == "ask");
 }
 
+TEST_CASE("rules: tools have the names that the host knows; a name of Python's forbids, but does not allow") {
+    auto const rules = rules_of(R"({
+        "allow": [{"tool": "*.list-*"}, {"tool": "*.get_sum"}, {"tool": "brave_search.get-*"}],
+        "deny": [{"tool": "brave-search.web_search"}, {"tool": "brave_search.get-key"}]
+    })");
+    CHECK(effect(rules, tool_subject("brave_search", "list-all")) == "allow");
+    CHECK(effect(rules, tool_subject("other", "get-sum")) == "ask");
+    CHECK(effect(rules, tool_subject("brave_search", "get-sum")) == "allow");
+    CHECK(effect(rules, tool_subject("brave_search", "get-key")) == "deny");
+    CHECK(effect(rules, tool_subject("brave_search", "Web-Search")) == "ask");
+    CHECK(rules.judge(tool_subject("brave_search", "Web-Search")).reason == "it may be denied");
+}
+
 TEST_CASE("rules: servers and packages have rules of their own") {
     auto const rules = rules_of(R"({
         "allow": [{"kind": "package", "argv": ["*", "install", "numpy"]}, {"kind": "server", "server": "fetch"}],

@@ -7,6 +7,27 @@
 
 namespace ipybox {
 
+namespace detail {
+
+/// What is left of a name, or of a wildcard for names, in Python: `get-sum` and `Get.sum` are `get_sum`.
+inline std::string in_python(std::string_view name) {
+    std::string text;
+    for (char const c : name) {
+        bool const upper = c >= 'A' && c <= 'Z';
+        bool const kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '*';
+        if (c != '\\') text += upper ? static_cast<char>(c - 'A' + 'a') : kept ? c : '_';
+    }
+    return text;
+}
+
+/// Who writes rules may know a name from Python alone: then it may be the one that is meant.
+inline match names(wildcard const& pattern, std::string_view name) {
+    if (pattern.matches(name)) return match::yes;
+    return wildcard(in_python(pattern.pattern())).matches(in_python(name)) ? match::unsure : match::no;
+}
+
+} // namespace detail
+
 IPYBOX_DECL tool_pattern tool_pattern::named(std::string_view pattern) {
     auto const dot = pattern.find('.');
     auto const tool = dot == std::string_view::npos ? "*" : pattern.substr(dot + 1);
@@ -14,9 +35,8 @@ IPYBOX_DECL tool_pattern tool_pattern::named(std::string_view pattern) {
 }
 
 IPYBOX_DECL match tool_pattern::covers(approval_subject const& subject) const {
-    bool const named =
-        subject.kind == approval_kind::tool && server.matches(subject.server) && tool.matches(subject.tool);
-    auto covered = match_if(named);
+    if (subject.kind != approval_kind::tool) return match::no;
+    auto covered = both(detail::names(server, subject.server), detail::names(tool, subject.tool));
     static nlohmann::json const none;
     auto const& arguments = subject.arguments ? *subject.arguments : none;
     for (auto const& constraint : where) {
