@@ -84,6 +84,12 @@ class desk {
         return *said[index];
     }
 
+    /// Until there is nothing to do now.
+    void settle() {
+        context.restart();
+        context.poll();
+    }
+
     /// Until there is nothing left to do, or for a while.
     void run(std::chrono::milliseconds bound = 10s) {
         context.restart();
@@ -169,7 +175,7 @@ TEST_CASE("funnel: exceptions, dropped requests and edited arguments of what has
     // A stream that is left drops what it has not read.
     keeper stream;
     auto const index = d.begin(some_call("c"), stream.policy());
-    d.run(1ms);
+    d.settle();
     REQUIRE(stream.kept.size() == 1);
     stream.kept.clear();
     d.run();
@@ -181,10 +187,10 @@ TEST_CASE("W5: no decision is left open for somebody else, and a request knows o
     keeper stream;
     auto const first = d.begin(some_call("mine", {{"a", 1}}), stream.policy());
     auto const second = d.begin(some_call("other", {{"a", 1}}), stream.policy());
-    d.run(1ms);
+    d.settle();
     REQUIRE(stream.kept.size() == 2);
     CHECK(stream.kept[0].accept());
-    d.run(1ms);
+    d.settle();
     REQUIRE(d.said[first]);
     CHECK(d.said[first]->accepted());
     CHECK_FALSE(d.said[second]); // one acceptance is for one action
@@ -245,10 +251,10 @@ TEST_CASE("Q10: each request has its own clock") {
     auto const first = d.begin(some_call("first"), stream.policy());
     d.run(200ms);
     auto const second = d.begin(some_call("second"), stream.policy());
-    d.run(1ms);
+    d.settle();
     REQUIRE(stream.kept.size() == 2);
     auto const answered = d.begin(some_call("third"), [](approval_request const&) { return decision::accept(); });
-    d.run(1ms);
+    d.settle();
     CHECK(d.said[answered]); // a decision for one moves no deadline of another
     CHECK(*stream.kept[1].deadline() - *stream.kept[0].deadline() >= 199ms);
     d.run();
@@ -291,10 +297,10 @@ TEST_CASE("funnel: a policy that never comes back holds up nobody") {
 }
 
 TEST_CASE("funnel: an answer that was first counts, also when its time is over as it arrives") {
-    desk d({.approval_timeout = 10ms});
+    desk d({.approval_timeout = 200ms});
     keeper stream;
     auto const index = d.begin(some_call(), stream.policy());
-    d.run(1ms);
+    d.settle();
     REQUIRE(stream.kept.size() == 1);
     CHECK(stream.kept[0].accept());
     std::this_thread::sleep_until(*stream.kept[0].deadline() + 1ms); // both are ready now
@@ -308,11 +314,11 @@ TEST_CASE("funnel: the number of those that wait is told when it changes") {
     (void)d.decide(some_call(), stream.policy());
     CHECK(d.counts.empty()); // nobody was asked
     for (auto const* const line : {"a", "b", "c"}) d.begin(shell_subject(line), stream.policy());
-    d.run(1ms);
+    d.settle();
     CHECK(d.counts == std::vector<std::size_t>{1, 2, 3});
     CHECK(d.funnel->waiting() == 3);
     stream.kept[1].accept();
-    d.run(1ms);
+    d.settle();
     CHECK(d.funnel->waiting() == 2);
     d.funnel->cancel_all();
     d.run();
@@ -324,9 +330,9 @@ TEST_CASE("funnel: the end of a cell rejects what it waits for, and what it asks
     keeper stream;
     auto const mine = d.begin(some_call("a"), stream.policy());
     auto const other = d.begin(some_call("a", {{"a", 1}}, "c2"), stream.policy());
-    d.run(1ms);
+    d.settle();
     d.funnel->cancel_cell("c1");
-    d.run(1ms);
+    d.settle();
     REQUIRE(d.said[mine]);
     CHECK(d.said[mine]->by == decided_by::cancellation);
     CHECK_FALSE(d.said[other]);
@@ -342,7 +348,7 @@ TEST_CASE("funnel: cancelling a decision that waits rejects it") {
     keeper stream;
     asio::cancellation_signal signal;
     auto const waiting = d.begin(some_call(), stream.policy(), signal.slot());
-    d.run(1ms);
+    d.settle();
     signal.emit(asio::cancellation_type::terminal);
     d.run();
     CHECK(d.said[waiting]->by == decided_by::cancellation);
@@ -354,7 +360,7 @@ TEST_CASE("funnel: may go while requests wait") {
     desk d;
     keeper stream;
     auto const index = d.begin(some_call(), stream.policy());
-    d.run(1ms);
+    d.settle();
     d.counts.clear();
     d.funnel.reset();
     d.run();

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace ipybox::mcp {
@@ -90,7 +91,8 @@ IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::
         params->project = detail::project_of(file);
         list.push_back({nearest_server_name(name), std::move(*params), name});
     }
-    std::stable_sort(list.begin(), list.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
+    std::ranges::sort(
+        list, [](auto const& a, auto const& b) { return std::tie(a.name, a.written) < std::tie(b.name, b.written); });
     auto const twice =
         std::adjacent_find(list.begin(), list.end(), [](auto const& a, auto const& b) { return a.name == b.name; });
     if (twice == list.end()) return list;
