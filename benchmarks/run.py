@@ -127,7 +127,7 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     parser.add_argument("--only", default="*", metavar="NAME,…", help="metrics to measure; wildcards allowed")
-    parser.add_argument("--quick", action="store_true", help="the most important metrics, in 4.5 minutes")
+    parser.add_argument("--quick", action="store_true", help="the most important metrics, in 5 minutes")
     return parser.parse_args()
 
 

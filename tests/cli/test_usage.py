@@ -159,7 +159,7 @@ def test_interpreter_without_ipykernel(program: Program) -> None:
 def test_interpreter_of_the_system_without_ipykernel(program: Program) -> None:
     base = os.path.realpath(PYTHON)
     if subprocess.run([base, "-I", "-c", "import ipykernel"], stderr=subprocess.DEVNULL).returncode == 0:
-        pytest.skip("it has ipykernel")
+        pytest.skip("elsewhere: it has ipykernel")
     ended = program.run("-c", "1", "--python", base)
     assert (ended.code, ended.out) == (3, "")
     assert "-m venv .venv && .venv/bin/pip install ipykernel" in ended.err

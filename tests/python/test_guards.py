@@ -64,7 +64,7 @@ def open_interpreter(directory: Path) -> str:
     except PermissionError:
         system = shutil.which(version, path="/usr/bin")
         if not system:
-            pytest.skip("other users may not execute this interpreter, and the system has none of this version")
+            pytest.skip("elsewhere: others may not execute this interpreter, and the system has none of its version")
         subprocess.run([system, "-m", "venv", "--without-pip", directory], check=True)
         packages = next(path for path in sys.path if path.endswith("site-packages"))
         (directory / "lib" / version / "site-packages" / "packages.pth").write_text(packages)
@@ -286,7 +286,7 @@ class TestOtherProcesses:
 
     def test_they_cannot_be_signalled(self, guarded: Kernel, targets: dict[str, int]) -> None:
         if guards.landlock_version() < 6:
-            pytest.skip("this Linux's Landlock knows no signals")
+            pytest.skip("elsewhere: this Linux's Landlock knows no signals")
         for code in (TOOLS + self.NUMBERS, self.SIGNAL):
             assert not guarded.run(code).error
         for name, pid in targets.items():
@@ -457,6 +457,6 @@ except OSError as error: print(errno.errorcode[error.errno])
 """
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     if done.returncode == 5:
-        pytest.skip("this Linux has an older Landlock")
+        pytest.skip("elsewhere: this Linux has an older Landlock")
     renamed = "EXDEV" if version == 1 else "renamed"
     assert done.stdout.split() == [renamed, "EACCES", "EPERM" if version >= 6 else "sent"], done.stderr

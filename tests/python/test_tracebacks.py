@@ -69,7 +69,7 @@ def test_errors_of_the_machinery_itself(any_kernel: Kernel) -> None:
 
 def test_exception_groups(any_kernel: Kernel) -> None:
     if any_kernel.run("ExceptionGroup").error:
-        pytest.skip("exception groups came with 3.11")
+        pytest.skip("elsewhere: exception groups came with 3.11")
     code = """
         def f(): 1/0
         def g():
