@@ -66,7 +66,7 @@ GROUPS = [
 @dataclass(frozen=True)
 class Scale:
     rounds: int
-    repeat: int  #: what the measuring programs get as `--repeat`
+    repeat: int  #: what the peers' programs get as `--repeat`; how often ours are started
 
 
 FULL = Scale(rounds=2, repeat=3)

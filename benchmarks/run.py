@@ -11,12 +11,13 @@ import sys
 import tempfile
 import time
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import compile_cost
 import report
-from plan import FULL, GROUPS, QUICK, Group
+from plan import FULL, GROUPS, QUICK, Group, Scale
 from pool import BUBBLEWRAP, OURS, Pool
 
 HERE = Path(__file__).resolve().parent
@@ -27,6 +28,8 @@ JUPYTER_CLIENT = ROOT / ".venvs/bench-jupyter-client/bin/python"
 FILESYSTEM_SERVER = ROOT / ".node/mcp/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 LIMIT = 600  # seconds that one measuring program may take
 VERSIONS = ("ipybox", "jupyter_client", "ipykernel", "ipython", "pyzmq", "tornado")
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -72,12 +75,21 @@ def say(text: str, end: str = "\n") -> None:
     print(text, end=end, file=sys.stderr, flush=True)
 
 
-def measure_group(group: Group, turn: int, repeat: int, pool: Pool) -> None:
-    """Lets everybody measure a group; who begins changes from round to round."""
-    who = [measurer for measurer in MEASURERS if measurer.name in (OURS, BUBBLEWRAP, *group.peers)]
-    first = turn % len(who)
-    for measurer in who[first:] + who[:first]:
+def rotated(items: list[T], turns: int) -> list[T]:
+    first = turns % len(items)
+    return items[first:] + items[:first]
+
+
+def measure_group(group: Group, turn: int, scale: Scale, pool: Pool) -> None:
+    """Lets everybody measure a group; who begins changes from round to round.
+
+    What the sandbox costs is less than a machine's moods: ours take turns with it and without.
+    """
+    ours, peers = MEASURERS[:2], [measurer for measurer in MEASURERS[2:] if measurer.name in group.peers]
+    parties = [rotated(ours, turn) * scale.repeat, *([peer] for peer in peers)]
+    for measurer in chain(*rotated(parties, turn)):
         begin = time.perf_counter()
+        repeat = 1 if group.once or measurer in ours else scale.repeat
         pool.add(measurer.name, measurer.measure(group.metrics, repeat))
         say(f"  {measurer.name} {time.perf_counter() - begin:.1f} s", end="")
 
@@ -89,7 +101,7 @@ def measure(groups: list[Group], quick: bool, pool: Pool) -> None:
             if turn >= group.rounds(quick):
                 continue
             say(f"round {turn + 1} of {scale.rounds}, {group.metrics[0]} …", end="")
-            measure_group(group, turn, 1 if group.once else scale.repeat, pool)
+            measure_group(group, turn, scale, pool)
             say("")
 
 

@@ -61,9 +61,7 @@ result<executor_options> executor_options_of(run_options const& options) {
     }
     result.approve_shell_cmds = options.approve_shell_cmds;
     result.require_shell_escape = options.require_shell_escape;
-    std::error_code ignored;
-    // Named, for then the kernel returns to it after each cell.
-    result.working_dir = options.working_dir.empty() ? std::filesystem::current_path(ignored) : options.working_dir;
+    result.working_dir = options.working_dir;
     result.images_dir = options.images_dir;
     result.python = options.python;
     result.restart_dead_kernel = options.keep_going;

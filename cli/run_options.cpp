@@ -11,6 +11,7 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <system_error>
 
 namespace ipybox::cli {
 namespace {
@@ -229,6 +230,8 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         if (!file->empty() && !code->empty())
             throw CLI::ExcludesError("FILE and -c CODE exclude each other", CLI::ExitCodes::ExcludesError);
         check_kernel(run);
+        std::error_code ignored;
+        if (options.working_dir.empty()) options.working_dir = std::filesystem::current_path(ignored);
         choose_approval(options, approval);
     });
 }

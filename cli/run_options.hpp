@@ -27,7 +27,7 @@ struct run_options {
     text_source source;
     sandbox_choice sandbox = sandbox_choice::bubblewrap;
     std::optional<std::chrono::milliseconds> timeout;
-    std::filesystem::path working_dir;
+    std::filesystem::path working_dir; ///< named in any case: the kernel returns to it after each cell
     std::filesystem::path images_dir;
     std::filesystem::path python;
     std::string kernel; ///< a kernelspec; empty: the forked IPython kernel

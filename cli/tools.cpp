@@ -12,7 +12,7 @@ result<void> add_tools(executor_base& box, run_options const& options, interrupt
     auto const servers = box.register_mcp_servers(options.mcp_config);
     if (!servers) return failure(errc::invalid_argument, servers.error().text());
     for (auto const& notice : servers->notices) err.write_lines("ipybox: " + notice);
-    auto const root = (options.working_dir.empty() ? std::filesystem::path(".") : options.working_dir) / "mcptools";
+    auto const root = options.working_dir / "mcptools";
     for (auto const& name : servers->names) {
         if (signals.ending()) return {};
         auto const made = box.generate_mcp_sources(name, root);

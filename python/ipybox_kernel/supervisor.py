@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, NoReturn
 
+    Chore = Callable[[], object]
+
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
 MAX_DESCRIPTORS = 8
@@ -62,10 +64,12 @@ class Supervisor:
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
-        self.acting = False  # whether a kernel was given an action socket
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         process.set_dumpable(False)
-        self.chores: deque[Callable[[], object]] = deque()  # done while no request waits
+        self.forks = 0
+        self.warm_up: list[Chore] = []  # what makes later kernels faster
+        self.warm_up_actions: list[Chore] = []  # and those that have an action socket
+        self.chores: deque[Chore] = deque()  # done while no request waits
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -166,17 +170,19 @@ class Supervisor:
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
-        if len(descriptors) > 1:
-            self.prepare_actions()
+        self.prepare_next(acts=len(descriptors) > 1)
         return {"pid": pid}
 
-    def prepare_actions(self) -> None:
-        """A kernel can act: what the next ones need for that is imported here, once, when there is time."""
-        if not self.acting:
-            from ipybox_kernel import preload
-
-            self.acting = True
-            self.chores.extend(preload.actions())
+    def prepare_next(self, acts: bool) -> None:
+        """Warms up, when there is time, for the kernels that come after a second one. Most hosts have one, which
+        would pay with memory: what is written in this process is shared no more."""
+        self.forks += 1
+        if self.forks > 1:
+            self.chores.extend(self.warm_up)
+            self.warm_up = []
+            if acts:
+                self.chores.extend(self.warm_up_actions)
+                self.warm_up_actions = []
 
     def checked_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""
@@ -362,7 +368,7 @@ def main(control: socket.socket, hello: dict[str, Any]) -> None:
     except preload.Failure as failure:
         supervisor.fail(failure.kind, str(failure))
     supervisor.send({**ready, **preload.versions(), "level": kernel.level})
-    supervisor.chores.extend(preload.warm_up(kernel))
+    supervisor.warm_up, supervisor.warm_up_actions = preload.warm_up(kernel), preload.actions()
     birth = supervisor.serve()
 
     from ipybox_kernel import child

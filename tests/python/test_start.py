@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import TIMEOUT, Closed, Host, Kernel, sources
+from harness import TIMEOUT, Closed, Host, Kernel, sources, wait_until
 
 
 def test_ready_names_the_interpreter_and_the_versions(host: Host) -> None:
@@ -132,6 +132,25 @@ def test_a_fork_that_waits_already_is_served_before_the_warm_up() -> None:
         kernel = host.fork()  # sent before ready
         assert host.event("ready")
         assert kernel.run("1+1", store_history=True).reply["execution_count"] == 1
+
+
+def is_asleep(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("S")
+
+
+def test_nothing_is_prepared_for_later_kernels_before_there_is_a_second_one() -> None:
+    def prepared(host: Host) -> bool:
+        kernel = host.fork()
+        found = kernel.run("import sys; 'ipybox_kernel.actions' in sys.modules").value
+        kernel.close()
+        return found == "True"
+
+    with Host() as host:
+        host.fork(actions=True)
+        wait_until(lambda: is_asleep(host.process.pid))  # it has nothing more to do
+        assert not prepared(host)
+        host.fork(actions=True)
+        wait_until(lambda: prepared(host))
 
 
 def test_hang_up_before_ready_ends_the_supervisor() -> None:

@@ -421,9 +421,9 @@ class TestInterrupt:
             import threading
             got = []
             def work():
-                print('started', flush=True)
                 while len(got) < 1000: got.append(runner.run_sync('echo', {}))
             t = threading.Thread(target=work); t.start()
+            print('started', flush=True)  # not before: an interrupt within start() can break Python's own locks
             runner.run_sync('hang', {})
         """
         assert acting.interrupt_when_started(code).error == "KeyboardInterrupt"

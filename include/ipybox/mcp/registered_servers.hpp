@@ -7,9 +7,11 @@ namespace ipybox::mcp {
 
 /// What became of the servers of a configuration file.
 struct registered_servers {
-    std::vector<std::string> names; ///< under which they are registered, sorted
-    std::vector<std::string> notices =
-        {}; ///< a sentence for each that got another name than in the file, or was left out
+    /// Under which they are registered, sorted.
+    std::vector<std::string> names;
+
+    /// A sentence for each that got another name than in the file, or was left out.
+    std::vector<std::string> notices = {};
 };
 
 } // namespace ipybox::mcp

@@ -113,6 +113,16 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
     auto const leave_out = [&](mcp::tool const& tool, char const* reason) {
         notices.push_back({valid_utf8(tool.name.substr(0, longest_name)), reason});
     };
+    auto const add = [&](mcp::tool tool) {
+        auto const lost = lost_of(tool);
+        if (lost.text)
+            return leave_out(tool, "left out: its name, or a name or value in its schemas, is not valid Unicode");
+        if (!names.insert(tool.name).second) return leave_out(tool, "left out: another tool has the same name");
+        if (lost.number)
+            notices.push_back({tool.name, "an enum or const has a number beyond 64 bits: arguments are compared with "
+                                          "the nearest floating-point number"});
+        usable.push_back(std::move(tool));
+    };
     for (auto const& tool : tools) {
         if (options.filter && !options.filter(tool)) continue;
         if (usable.size() == most_tools) {
@@ -123,12 +133,8 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
             leave_out(tool, "left out: its name has more than 1000 bytes");
         else if (too_deep(tool))
             leave_out(tool, "left out: its schemas are nested more than 400 levels deep");
-        else if (auto valid = with_valid_texts(tool); lost_of(valid).text)
-            leave_out(tool, "left out: its name, or a name or value in its schemas, is not valid Unicode");
-        else if (!names.insert(valid.name).second)
-            leave_out(tool, "left out: another tool has the same name");
         else
-            usable.push_back(std::move(valid));
+            add(with_valid_texts(tool));
     }
     return usable;
 }
@@ -173,9 +179,6 @@ generate_package(std::string_view server_name, std::vector<mcp::tool> const& too
     package.modules = module_names(names);
 
     for (std::size_t i = 0; i < usable.size(); ++i) {
-        if (detail::lost_of(usable[i]).number)
-            package.notices.push_back({usable[i].name, "an enum or const has a number beyond 64 bits: arguments are "
-                                                       "compared with the nearest floating-point number"});
         auto module = detail::module_of(usable[i], options.style);
         package.files[package.modules[i] + ".py"] = std::move(module.text);
         for (auto& warning : module.warnings) package.notices.push_back({usable[i].name, std::move(warning)});
