@@ -333,12 +333,15 @@ class LeanKernel(HandlersKernel):
 
     async def run_task(self, cell: Coroutine[Any, Any, Any]) -> Any:
         """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
-        task = interrupts.task = asyncio.get_running_loop().create_task(cell)
+        task = None
         try:
+            with interrupts:  # a task that nobody knew would run beside the next cells, and take their interrupts
+                task = interrupts.task = asyncio.get_running_loop().create_task(cell)
             return await task
         finally:
             interrupts.task = None
-            task.cancel()  # if an interrupt struck here, and not in it
+            if task:
+                task.cancel()  # if an interrupt struck here, and not in it
 
 
 class MainLoop:

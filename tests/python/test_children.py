@@ -88,15 +88,15 @@ def test_children_do_not_hide_the_kernels_death(any_kernel: Kernel, pool: str) -
 
 def test_interrupting_children(any_kernel: Kernel) -> None:
     code = """
-        import multiprocessing, time
+        import multiprocessing, os, time
         fork = multiprocessing.get_context('fork')
-        ready = fork.Barrier(3)
+        reading, writing = os.pipe()  # an interrupt inside a lock that processes share would block the others
         def work():
-            ready.wait()
+            os.write(writing, b'.')
             time.sleep(1000)
         ps = [fork.Process(target=work) for _ in range(2)]
         for p in ps: p.start()
-        ready.wait()
+        for p in ps: os.read(reading, 1)
         print('started')
         for p in ps: p.join()
     """

@@ -204,6 +204,25 @@ def test_the_event_loop_loses_nothing(kernel: Kernel) -> None:
         assert kernel.finish(request).error == "KeyboardInterrupt"
 
 
+def test_an_interrupt_while_the_task_of_a_cell_is_made_leaves_no_task(kernel: Kernel) -> None:
+    code = """
+        import asyncio, os, signal
+        def interrupted(loop, coroutine, **options):
+            loop.set_task_factory(None)
+            task = asyncio.Task(coroutine, loop=loop, **options)
+            os.kill(os.getpid(), signal.SIGINT)
+            return task
+        asyncio.get_running_loop().set_task_factory(interrupted)
+    """
+    kernel.run(code)
+    interrupted, next_one = (
+        kernel.start(cell) for cell in ("while True: await asyncio.sleep(0)", "await asyncio.sleep(0.1)")
+    )
+    assert kernel.finish(interrupted).error == "KeyboardInterrupt"
+    assert not kernel.finish(next_one).error
+    assert kernel.run("len(asyncio.all_tasks())").value == "1"  # the kernel's own
+
+
 def test_the_main_thread_takes_the_signal(kernel: Kernel) -> None:
     code = """
         import glob, signal

@@ -1416,12 +1416,15 @@ class LeanKernel(HandlersKernel):
 
     async def run_task(self, cell: Coroutine[Any, Any, Any]) -> Any:
         """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
-        task = interrupts.task = asyncio.get_running_loop().create_task(cell)
+        task = None
         try:
+            with interrupts:  # a task that nobody knew would run beside the next cells, and take their interrupts
+                task = interrupts.task = asyncio.get_running_loop().create_task(cell)
             return await task
         finally:
             interrupts.task = None
-            task.cancel()  # if an interrupt struck here, and not in it
+            if task:
+                task.cancel()  # if an interrupt struck here, and not in it
 
 
 class MainLoop:
@@ -1432,13 +1435,13 @@ class MainLoop:
         self.call_later = loop.call_later
         self.add_callback = loop.call_soon_threadsafe  # wakes the loop, also when a signal handler calls it
 
-    def stop(self) -> None:
+)py"
+R"py(    def stop(self) -> None:
         """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
 
 
 def enable_gui(gui: str | None = None) -> None:
-)py"
-R"py(    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
+    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
     from ipykernel.eventloops import loop_map
 
     if loop_map.get(gui, "unknown") is not None:
