@@ -32,7 +32,7 @@ void received(context& context, std::string const& name, std::string const& cell
               std::int64_t sent, double (*amount)(std::string const&)) {
     auto box = context.started_executor();
     std::vector<double> times, amounts;
-    for (int i = 0; i < 8 * context.repeat; ++i) {
+    for (int i = 0; i < 16 * context.repeat; ++i) {
         std::string text;
         times.push_back(milliseconds([&] { text = require(box.execute(cell)).text; }));
         amounts.push_back(amount(text));

@@ -44,7 +44,7 @@ void tool_calls(context& context) {
     };
     measure("tool_100b", "ms", calls(100, 500 * context.repeat));
     measure("tool_1mb", "ms", calls(1'000'000, 20 * context.repeat));
-    auto const bursts = std::to_string(5 * context.repeat);
+    auto const bursts = std::to_string(15 * context.repeat);
     measure("tool_8_threads", "calls/s", "keep([burst(200) for _ in range(" + bursts + ")])");
 }
 
