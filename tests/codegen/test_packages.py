@@ -81,12 +81,12 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
             ],
         },
         {
-            "server": "mail",
+            "server": "e_mail",
             "tools": [tool("send", {"type": "object", "properties": {"issue": {}}}, description="Send.")],
         },
     )
     root = importlib.import_module(packages.name)
-    assert root.search("issue") == "github.create_issue() - Create an issue in a repository.\nmail.send(...) - Send."
+    assert root.search("issue") == "github.create_issue() - Create an issue in a repository.\ne_mail.send(...) - Send."
     assert root.search("CODE github") == "github.search_code() - Search code."
     assert root.search().count("\n") == 2
     assert "None of 3 tools" in root.search("zebra")
@@ -95,9 +95,11 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     described = root.describe("github.create_issue")
     assert described.startswith(f"from {packages.name}.github import create_issue\n\n\nclass Params(Model):\n")
     assert root.describe("github.create-issue") == root.describe(f"{packages.name}.github.create_issue") == described
+    assert root.describe("GitHub.create_issue") == described
+    assert root.describe("e-mail.send") == root.describe("e_mail.send")
     assert "import annotations" not in described
     assert root.describe("github").splitlines()[0].startswith("github.create_issue()")
-    with pytest.raises(LookupError, match="there is no server 'gitlab'; there are: github, mail"):
+    with pytest.raises(LookupError, match="there is no server 'gitlab'; there are: e_mail, github"):
         root.describe("gitlab.x")
     with pytest.raises(LookupError, match="did you mean create_issue"):
         root.describe("github.create_isue")
