@@ -53,7 +53,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
 
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
-    for module in modules:
+    for module in (*FOR_ACTIONS, *modules):
         preload_module(module)
     gc.freeze()
     return built
@@ -140,11 +140,6 @@ def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
 
 
-def actions() -> list[Callable[[], object]]:
-    """What makes the first actions of every fork faster, one piece at a time."""
-    return [*(partial(importlib.import_module, name) for name in FOR_ACTIONS), gc.freeze]
-
-
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     """Runs a cell without a host and without a trace; returns the messages."""
     recorder = Recorder()
@@ -206,7 +201,7 @@ def pristine(shell: Any) -> Iterator[None]:
 
 
 def preload_module(name: str) -> None:
-    """Imports what the host wants every kernel to have; a kernel that needs a missing one says so itself."""
+    """Imports what every kernel is to have; a kernel that needs a missing one says so itself."""
     try:
         importlib.import_module(name)
     except Exception:

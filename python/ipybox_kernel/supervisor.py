@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
 MAX_DESCRIPTORS = 8
+IDLE = 100  # milliseconds without a request, before a chore begins: the longest take a third of that
 
 
 class Refused(Exception):
@@ -67,9 +68,8 @@ class Supervisor:
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         process.set_dumpable(False)
         self.forks = 0
-        self.warm_up: list[Chore] = []  # what makes later kernels faster
-        self.warm_up_actions: list[Chore] = []  # and those that have an action socket
-        self.chores: deque[Chore] = deque()  # done while no request waits
+        self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
+        self.chores: deque[Chore] = deque()  # done while nobody asks for anything
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -83,7 +83,7 @@ class Supervisor:
         poller.register(self.control, select.POLLIN)
         poller.register(self.wakeup, select.POLLIN)
         while True:
-            ready = dict(poller.poll(0 if self.chores else None))
+            ready = dict(poller.poll(IDLE if self.chores else None))
             if not ready:
                 self.do_chore()
             if self.wakeup in ready:
@@ -170,19 +170,11 @@ class Supervisor:
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
-        self.prepare_next(acts=len(descriptors) > 1)
-        return {"pid": pid}
-
-    def prepare_next(self, acts: bool) -> None:
-        """Warms up, when there is time, for the kernels that come after a second one. Most hosts have one, which
-        would pay with memory: what is written in this process is shared no more."""
         self.forks += 1
-        if self.forks > 1:
+        if self.forks == 2:
+            # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
-            self.warm_up = []
-            if acts:
-                self.chores.extend(self.warm_up_actions)
-                self.warm_up_actions = []
+        return {"pid": pid}
 
     def checked_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""
@@ -368,7 +360,7 @@ def main(control: socket.socket, hello: dict[str, Any]) -> None:
     except preload.Failure as failure:
         supervisor.fail(failure.kind, str(failure))
     supervisor.send({**ready, **preload.versions(), "level": kernel.level})
-    supervisor.warm_up, supervisor.warm_up_actions = preload.warm_up(kernel), preload.actions()
+    supervisor.warm_up = preload.warm_up(kernel)
     birth = supervisor.serve()
 
     from ipybox_kernel import child

@@ -138,19 +138,22 @@ def is_asleep(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("S")
 
 
-def test_nothing_is_prepared_for_later_kernels_before_there_is_a_second_one() -> None:
-    def prepared(host: Host) -> bool:
+def test_the_supervisor_warms_up_once_there_was_a_second_kernel() -> None:
+    texts = sources()
+    texts["supervisor"] = texts["supervisor"].replace("IDLE = 100", "IDLE = 0")
+    texts["preload"] = texts["preload"].replace('"1/0"', '"import colorsys"')
+
+    def is_warm(host: Host) -> bool:
         kernel = host.fork()
-        found = kernel.run("import sys; 'ipybox_kernel.actions' in sys.modules").value
+        found = kernel.run("import sys; 'colorsys' in sys.modules").value
         kernel.close()
         return found == "True"
 
-    with Host() as host:
-        host.fork(actions=True)
+    with Host(texts=texts) as host:
+        host.fork()
         wait_until(lambda: is_asleep(host.process.pid))  # it has nothing more to do
-        assert not prepared(host)
-        host.fork(actions=True)
-        wait_until(lambda: prepared(host))
+        assert not is_warm(host)
+        wait_until(lambda: is_warm(host))
 
 
 def test_hang_up_before_ready_ends_the_supervisor() -> None:

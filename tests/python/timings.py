@@ -94,8 +94,8 @@ def main() -> None:
     level = sys.argv[1] if len(sys.argv) > 1 else "auto"
     starts(level, 10)
     with Host(level=level) as host:
-        kernels = [host.fork() for _ in range(1)]
-        time.sleep(0.2)  # the warm-up has its time
+        kernels = [host.fork() for _ in range(2)]
+        time.sleep(2)  # the warm-up has its time
         show("warm fork -> starting", [clock(lambda: kernels.append(host.fork())) for _ in range(20)])
         show("warm fork -> print", [clock(lambda: host.fork().run("print(1)")) for _ in range(20)])
         for kernel in kernels:

@@ -1059,6 +1059,8 @@ def describe(name: str) -> Text:
     """The interface of a tool as Python, or the tools of a server."""
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
     servers = _servers()
+    if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
+        server = {known.lower(): known for known in servers}.get(re.sub(r"\W", "_", server).lower(), server)
     if server not in servers:
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)

@@ -1739,7 +1739,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
 
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
-    for module in modules:
+    for module in (*FOR_ACTIONS, *modules):
         preload_module(module)
     gc.freeze()
     return built
@@ -1826,11 +1826,6 @@ def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
 
 
-def actions() -> list[Callable[[], object]]:
-    """What makes the first actions of every fork faster, one piece at a time."""
-    return [*(partial(importlib.import_module, name) for name in FOR_ACTIONS), gc.freeze]
-
-
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     """Runs a cell without a host and without a trace; returns the messages."""
     recorder = Recorder()
@@ -1892,7 +1887,7 @@ def pristine(shell: Any) -> Iterator[None]:
 
 
 def preload_module(name: str) -> None:
-    """Imports what the host wants every kernel to have; a kernel that needs a missing one says so itself."""
+    """Imports what every kernel is to have; a kernel that needs a missing one says so itself."""
     try:
         importlib.import_module(name)
     except Exception:
@@ -3037,6 +3032,7 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
 MAX_DESCRIPTORS = 8
+IDLE = 100  # milliseconds without a request, before a chore begins: the longest take a third of that
 
 
 class Refused(Exception):
@@ -3079,9 +3075,8 @@ class Supervisor:
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         process.set_dumpable(False)
         self.forks = 0
-        self.warm_up: list[Chore] = []  # what makes later kernels faster
-        self.warm_up_actions: list[Chore] = []  # and those that have an action socket
-        self.chores: deque[Chore] = deque()  # done while no request waits
+        self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
+        self.chores: deque[Chore] = deque()  # done while nobody asks for anything
         self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         process.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -3095,7 +3090,7 @@ class Supervisor:
         poller.register(self.control, select.POLLIN)
         poller.register(self.wakeup, select.POLLIN)
         while True:
-            ready = dict(poller.poll(0 if self.chores else None))
+            ready = dict(poller.poll(IDLE if self.chores else None))
             if not ready:
                 self.do_chore()
             if self.wakeup in ready:
@@ -3182,19 +3177,11 @@ class Supervisor:
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
-        self.prepare_next(acts=len(descriptors) > 1)
-        return {"pid": pid}
-
-    def prepare_next(self, acts: bool) -> None:
-        """Warms up, when there is time, for the kernels that come after a second one. Most hosts have one, which
-        would pay with memory: what is written in this process is shared no more."""
         self.forks += 1
-        if self.forks > 1:
+        if self.forks == 2:
+            # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
-            self.warm_up = []
-            if acts:
-                self.chores.extend(self.warm_up_actions)
-                self.warm_up_actions = []
+        return {"pid": pid}
 
     def checked_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""
@@ -3380,9 +3367,8 @@ def main(control: socket.socket, hello: dict[str, Any]) -> None:
     except preload.Failure as failure:
         supervisor.fail(failure.kind, str(failure))
     supervisor.send({**ready, **preload.versions(), "level": kernel.level})
-    supervisor.warm_up, supervisor.warm_up_actions = preload.warm_up(kernel), preload.actions()
-)py"
-R"py(    birth = supervisor.serve()
+    supervisor.warm_up = preload.warm_up(kernel)
+    birth = supervisor.serve()
 
     from ipybox_kernel import child
 
