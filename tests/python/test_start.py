@@ -141,11 +141,11 @@ def is_asleep(pid: int) -> bool:
 def test_the_supervisor_warms_up_once_there_was_a_second_kernel() -> None:
     texts = sources()
     texts["supervisor"] = texts["supervisor"].replace("IDLE = 100", "IDLE = 0")
-    texts["preload"] = texts["preload"].replace('"1/0"', '"import colorsys"')
+    texts["preload"] = texts["preload"].replace('"1/0"', '"import tabnanny"')
 
     def is_warm(host: Host) -> bool:
         kernel = host.fork()
-        found = kernel.run("import sys; 'colorsys' in sys.modules").value
+        found = kernel.run("import sys; 'tabnanny' in sys.modules").value
         kernel.close()
         return found == "True"
 
