@@ -334,7 +334,7 @@ class Kernel:
     def interrupt_when_started(self, code: str) -> Result:
         """Runs a cell that says when it has started, and interrupts it then."""
         request = self.start(code)
-        self.until("started")
+        self.until("started\n")
         self.interrupt()
         return self.finish(request)
 
@@ -399,6 +399,11 @@ class Actions:
     def argvs(self) -> list[list[str]]:
         """What was asked for, in order."""
         return [action["argv"] for action in self.seen if action["op"] == "run"]
+
+    def program(self) -> int:
+        """The pid of the program that was asked for last, which may print before the supervisor's answer is read."""
+        wait_until(lambda: self.seen and self.seen[-1].pid)
+        return self.seen[-1].pid or 0
 
     def close(self) -> None:
         try:

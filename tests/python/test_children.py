@@ -101,7 +101,7 @@ def test_interrupting_children(any_kernel: Kernel) -> None:
         for p in ps: p.join()
     """
     request = any_kernel.start(code)
-    any_kernel.until("started")
+    any_kernel.until("started\n")
     any_kernel.interrupt()
     assert any_kernel.finish(request).error == "KeyboardInterrupt"
     assert any_kernel.run("for p in ps: p.join()\nprint('joined')").text() == "joined\n"

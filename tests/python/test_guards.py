@@ -263,9 +263,7 @@ class TestOtherProcesses:
         guarded.run(
             "import threading\nthreading.Thread(target=get_ipython().getoutput, args=('sleep 1000',), daemon=True).start()"
         )
-        wait_until(lambda: guarded.actions.seen and guarded.actions.seen[0].pid)
-        command = guarded.actions.seen[0].pid
-        assert command
+        command = guarded.actions.program()
         yield {
             "supervisor": guard_host.process.pid,
             "guarded sibling": sibling.pid,

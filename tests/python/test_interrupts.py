@@ -33,12 +33,12 @@ def pause(seconds: float) -> None:
 def interrupted(kernel: Kernel, code: str) -> Result:
     """Runs a cell and interrupts it once it has started."""
     request = kernel.start("print('started')\n" + code)
-    kernel.until("started")
+    kernel.until("started\n")
     pause(0.02)
     started = time.monotonic()
     kernel.interrupt()
     result = kernel.finish(request)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 10
     return result
 
 
@@ -169,10 +169,10 @@ def test_what_swallows_the_first_gets_the_second(kernel: Kernel) -> None:
         await asyncio.sleep(1000)
     """
     request = kernel.start(code)
-    kernel.until("started")
+    kernel.until("started\n")
     pause(0.02)
     kernel.interrupt()
-    kernel.until("swallowed")
+    kernel.until("swallowed\n")
     pause(0.02)
     kernel.interrupt()
     assert kernel.finish(request).error == "KeyboardInterrupt"
@@ -189,7 +189,7 @@ def test_busy_background_task(kernel: Kernel) -> None:
         await asyncio.sleep(1000)
     """
     request = kernel.start(code)
-    kernel.until("busy")
+    kernel.until("busy\n")
     kernel.interrupt()
     assert kernel.finish(request).error == "KeyboardInterrupt"
     assert kernel.run("await asyncio.sleep(0)\nprint(task.done())").text() == "True\n"
@@ -241,7 +241,7 @@ def test_cells_may_handle_it(any_kernel: Kernel) -> None:
 def test_siblings_are_not_hit(host: Host) -> None:
     first, second = host.fork(), host.fork()
     request = second.start("import time; print('started'); time.sleep(0.2); print('done')")
-    second.until("started")
+    second.until("started\n")
     first.interrupt()
     assert second.finish(request).text() == "done\n"
     first.close()
@@ -258,7 +258,7 @@ def test_completion_can_be_interrupted(kernel: Kernel) -> None:
     """
     kernel.run(code)
     request = kernel.send("complete_request", {"code": "slow.", "cursor_pos": 5})
-    kernel.until("started")
+    kernel.until("started\n")
     kernel.interrupt()
     assert "status" in kernel.finish(request).reply
     assert kernel.run("print(1)").text() == "1\n"

@@ -82,7 +82,7 @@ def test_a_kernel_can_be_signalled_at_once(host: Host) -> None:
 def test_end_of_file_on_the_stream_ends_the_kernel(host: Host) -> None:
     idle, busy = host.fork(), host.fork()
     busy.start("import time; print('busy', flush=True)\nwhile True: time.sleep(1)")
-    busy.until("busy")
+    busy.until("busy\n")
     for kernel in (idle, busy):
         kernel.stream.close()
         assert host.event("exit", pid=kernel.pid)["code"] == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -292,10 +293,8 @@ class TestEnd:
     def test_interrupt_ends_the_group(self, acting: Kernel, code: str) -> None:
         started = time.monotonic()
         assert acting.interrupt_when_started(code).error == "KeyboardInterrupt"
-        assert time.monotonic() - started < 2
-        pid = acting.actions.seen[-1].pid
-        assert pid
-        wait_until(lambda: not group(pid))
+        assert time.monotonic() - started < 10
+        wait_until(lambda: not group(acting.actions.program()))
         assert acting.run("!echo on").text() == "on\n"
 
     def test_interrupt_while_nobody_has_decided(self, acting: Kernel, tmp_path: Path) -> None:
@@ -327,9 +326,9 @@ class TestEnd:
     def test_programs_end_with_the_kernel(self, host: Host) -> None:
         kernel = host.fork(actions=True)
         kernel.start("!echo started; sleep 1000 & trap '' INT TERM HUP; sleep 1000")
-        kernel.until("started")
-        pid = kernel.actions.seen[0].pid
-        assert pid and host.signal(kernel.pid, 9)
+        kernel.until("started\n")
+        pid = kernel.actions.program()
+        assert host.signal(kernel.pid, 9)
         assert kernel.wait_closed()["signal"] == 9
         assert not group(pid)
 
@@ -337,10 +336,10 @@ class TestEnd:
         host = Host()
         kernel = host.fork(actions=True)
         kernel.start("!echo started; sleep 1000 & sleep 1000")
-        kernel.until("started")
-        pid = kernel.actions.seen[0].pid
+        kernel.until("started\n")
+        pid = kernel.actions.program()
         host.close()
-        assert pid and not group(pid)
+        assert not group(pid)
 
 
 def group(leader: int) -> list[int]:
@@ -371,7 +370,10 @@ class TestBroker:
         pid = lines[-1]
         assert lines[:3] == [str(tmp_path), "-2-3", f"{pid} {pid} {pid}"]
         masks = dict(line.split(":\t") for line in lines if line.startswith("Sig"))
-        assert int(masks["SigIgn"], 16) & 0x7FFFFFFF == int(masks["SigBlk"], 16) == 0, "32 and 33 are libc's own"
+        ignored = {number for number in range(1, 65) if int(masks["SigIgn"], 16) >> (number - 1) & 1}
+        inherited = {signal.SIGHUP, signal.SIGQUIT}  # under nohup, or in the background of a shell
+        assert ignored <= inherited | {32, 33}, "these two are libc's own"
+        assert int(masks["SigBlk"], 16) == 0
         assert set(lines[-4:-1]) == {"0", "1", "2"}
         assert log["code"] == 0
 

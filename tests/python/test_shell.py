@@ -106,7 +106,7 @@ def test_it_ignores_nothing_it_should_not(any_kernel: Kernel) -> None:
 
 def test_interrupting_what_ignores_it(any_kernel: Kernel) -> None:
     request = any_kernel.start("!trap '' INT; echo started; while :; do sleep 1; done")
-    any_kernel.until("started")
+    any_kernel.until("started\n")
     any_kernel.interrupt()
     assert any_kernel.finish(request).error == "KeyboardInterrupt"
 

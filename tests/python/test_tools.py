@@ -399,7 +399,7 @@ class TestInterrupt:
         code = "print('started', flush=True)\nn = 0\nwhile True:\n  n += 1\n  assert runner.run_sync('echo', {'n': n, 'x': 'x' * 3000})['n'] == n"
         for pause in range(40):
             request = acting.start(code)
-            acting.until("started")
+            acting.until("started\n")
             time.sleep(pause / 10_000)
             acting.interrupt()
             assert acting.finish(request).error == "KeyboardInterrupt"
@@ -410,7 +410,7 @@ class TestInterrupt:
         for code in ("runner.run_sync('text', {})", "runner.run_sync('length', {'x': 'x' * 30_000_000})"):
             for pause in (0, 0.005, 0.02, 0.04):
                 request = acting.start(f"print('started', flush=True)\nwhile True: {code}")
-                acting.until("started")
+                acting.until("started\n")
                 time.sleep(pause)
                 acting.interrupt()
                 assert acting.finish(request).error == "KeyboardInterrupt"
