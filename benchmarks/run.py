@@ -58,9 +58,11 @@ MINE = [
     *(str(BENCH_OURS), "--benchmarks", str(HERE)),
     *("--server-python", str(ORIGINAL), "--filesystem-server", str(FILESYSTEM_SERVER)),
 ]
-MEASURERS = [
+OUR_MEASURERS = [
     Measurer(OURS, MINE),
     Measurer(BUBBLEWRAP, [*MINE, "--sandbox", "bubblewrap"]),
+]
+PEER_MEASURERS = [
     Measurer("original", THEIRS),
     Measurer("original_nodelay", [*THEIRS, "--nodelay"]),
     Measurer(
@@ -85,11 +87,11 @@ def measure_group(group: Group, turn: int, scale: Scale, pool: Pool) -> None:
 
     What the sandbox costs is less than a machine's moods: ours take turns with it and without.
     """
-    ours, peers = MEASURERS[:2], [measurer for measurer in MEASURERS[2:] if measurer.name in group.peers]
-    parties = [rotated(ours, turn) * scale.repeat, *([peer] for peer in peers)]
+    peers = [[measurer] for measurer in PEER_MEASURERS if measurer.name in group.peers]
+    parties = [rotated(OUR_MEASURERS, turn) * scale.repeat, *peers]
     for measurer in chain(*rotated(parties, turn)):
         begin = time.perf_counter()
-        repeat = 1 if group.once or measurer in ours else scale.repeat
+        repeat = 1 if group.once or measurer in OUR_MEASURERS else scale.repeat
         pool.add(measurer.name, measurer.measure(group.metrics, repeat))
         say(f"  {measurer.name} {time.perf_counter() - begin:.1f} s", end="")
 

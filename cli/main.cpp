@@ -16,11 +16,9 @@
 #include <cerrno>
 #include <csignal>
 #include <exception>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>

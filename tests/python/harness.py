@@ -403,7 +403,9 @@ class Actions:
     def program(self) -> int:
         """The pid of the program that was asked for last, which may print before the supervisor's answer is read."""
         wait_until(lambda: self.seen and self.seen[-1].pid)
-        return self.seen[-1].pid or 0
+        pid = self.seen[-1].pid
+        assert pid
+        return pid
 
     def close(self) -> None:
         try:

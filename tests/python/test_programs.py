@@ -293,8 +293,9 @@ class TestEnd:
     def test_interrupt_ends_the_group(self, acting: Kernel, code: str) -> None:
         started = time.monotonic()
         assert acting.interrupt_when_started(code).error == "KeyboardInterrupt"
-        assert time.monotonic() - started < 10
-        wait_until(lambda: not group(acting.actions.program()))
+        assert time.monotonic() - started < 2
+        pid = acting.actions.program()
+        wait_until(lambda: not group(pid))
         assert acting.run("!echo on").text() == "on\n"
 
     def test_interrupt_while_nobody_has_decided(self, acting: Kernel, tmp_path: Path) -> None:
@@ -370,9 +371,9 @@ class TestBroker:
         pid = lines[-1]
         assert lines[:3] == [str(tmp_path), "-2-3", f"{pid} {pid} {pid}"]
         masks = dict(line.split(":\t") for line in lines if line.startswith("Sig"))
-        ignored = {number for number in range(1, 65) if int(masks["SigIgn"], 16) >> (number - 1) & 1}
-        inherited = {signal.SIGHUP, signal.SIGQUIT}  # under nohup, or in the background of a shell
-        assert ignored <= inherited | {32, 33}, "these two are libc's own"
+        # what these tests were started with stays: nohup ignores SIGHUP, a shell's background SIGQUIT
+        inherited = sum(1 << number - 1 for number in (1, 3) if signal.getsignal(number) == signal.SIG_IGN)
+        assert int(masks["SigIgn"], 16) & 0x7FFFFFFF == inherited, "32 and 33 are libc's own"
         assert int(masks["SigBlk"], 16) == 0
         assert set(lines[-4:-1]) == {"0", "1", "2"}
         assert log["code"] == 0
