@@ -7,6 +7,7 @@
 #include <ipybox/execution/output_chunk.hpp>
 
 #include <cstddef>
+#include <string>
 
 namespace ipybox::cli {
 
@@ -30,6 +31,13 @@ class cell_output {
     static execution_result const nothing;
     if (result) return *result;
     return result.error().output() != nullptr ? *result.error().output() : nothing;
+}
+
+/// What `sys.exit("text")` wants to be shown; empty where it has a code, which is no text.
+[[nodiscard]] inline std::string exit_text(error const& why) {
+    if (why.exception() == nullptr || why.output() == nullptr || why.output()->exit_code != 1) return {};
+    auto const& text = why.exception()->evalue;
+    return text == "True" || text == "1" ? std::string() : text;
 }
 
 } // namespace ipybox::cli

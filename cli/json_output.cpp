@@ -36,9 +36,11 @@ failure_words words_for(error const& error) {
 }
 
 json error_of(error const& error) {
-    if (auto const* exception = error.exception())
-        return {{"ename", exception->ename}, {"evalue", exception->evalue}, {"traceback", exception->traceback}};
-    return {{"ename", words_for(error).ename}, {"evalue", error.text()}, {"traceback", json::array()}};
+    auto const* exception = error.exception();
+    auto const traceback = exception ? json(exception->traceback) : json::array();
+    if (error == errc::python_error)
+        return {{"ename", exception->ename}, {"evalue", exception->evalue}, {"traceback", traceback}};
+    return {{"ename", words_for(error).ename}, {"evalue", error.text()}, {"traceback", traceback}};
 }
 
 } // namespace
@@ -63,18 +65,20 @@ void json_output::cleared(std::size_t cell) { write_line(out_, {{"event", "clear
 void json_output::approval_wanted(std::size_t cell, approval_request const& request) {
     auto env = json::object();
     for (auto const& [name, value] : request.env()) env[name] = value ? json(*value) : json();
-    write_line(out_, {{"event", "approval"},
-                      {"cell", cell},
-                      {"id", request.id()},
-                      {"kind", name_of(request.kind())},
-                      {"server", request.server()},
-                      {"tool", request.tool()},
-                      {"arguments", request.arguments()},
-                      {"argv", request.argv()},
-                      {"cwd", request.cwd().string()},
-                      {"env_difference", std::move(env)},
-                      {"stdin", request.subject()->input},
-                      {"code", request.code()}});
+    json event = {{"event", "approval"},
+                  {"cell", cell},
+                  {"id", request.id()},
+                  {"kind", name_of(request.kind())},
+                  {"server", request.server()},
+                  {"tool", request.tool()},
+                  {"arguments", request.arguments()},
+                  {"argv", request.argv()},
+                  {"cwd", request.cwd().string()},
+                  {"env_difference", std::move(env)},
+                  {"stdin", request.subject()->input},
+                  {"code", request.code()}};
+    if (auto const& exact = request.subject()->exact_arguments; !exact.empty()) event["exact_arguments"] = exact;
+    write_line(out_, event);
 }
 
 void json_output::finished(std::size_t cell, result<execution_result> const& result) {
@@ -83,7 +87,10 @@ void json_output::finished(std::size_t cell, result<execution_result> const& res
     for (auto const& image : output.images) images.push_back(image.string());
     write_line(out_, {{"event", "result"},
                       {"cell", cell},
-                      {"status", result ? "ok" : words_for(result.error()).status},
+                      {"status", output.exit_code ? "exited"
+                                 : result         ? "ok"
+                                                  : words_for(result.error()).status},
+                      {"exit_code", output.exit_code ? json(*output.exit_code) : json()},
                       {"text", output.text},
                       {"images", std::move(images)},
                       {"seconds", std::chrono::duration<double>(output.elapsed).count()},

@@ -5,6 +5,7 @@
 #include <cli/apigen.hpp>
 #include <cli/approver.hpp>
 #include <cli/json_output.hpp>
+#include <cli/orphans.hpp>
 #include <cli/run_cells.hpp>
 #include <cli/terminal_output.hpp>
 #include <cli/terminal_questions.hpp>
@@ -42,6 +43,17 @@ any_sandbox sandbox_of(run_options const& options) {
     return bubblewrap_sandbox{};
 }
 
+/// As Python has it: the file, or `-` or `-c`, and what comes behind it.
+std::vector<std::string> argv_of(run_options const& options) {
+    std::vector<std::string> argv{"-c"};
+    if (options.source.file) argv[0] = *options.source.file;
+    std::error_code ignored;
+    if (options.source.file && argv[0] != "-" && options.working_dir != std::filesystem::current_path(ignored))
+        argv[0] = std::filesystem::absolute(argv[0], ignored).string();
+    argv.insert(argv.end(), options.arguments.begin(), options.arguments.end());
+    return argv;
+}
+
 /// What is asked for, with rules and log read and opened.
 result<executor_options> executor_options_of(run_options const& options) {
     executor_options result;
@@ -61,8 +73,15 @@ result<executor_options> executor_options_of(run_options const& options) {
     result.require_shell_escape = options.require_shell_escape;
     result.working_dir = options.working_dir;
     result.images_dir = options.images_dir;
+    result.spill_dir = options.spill_dir;
+    result.calls_per_cell = options.calls_per_cell;
     result.python = options.python;
+    result.allow = options.allow;
+    result.read_only = options.deciding_files();
     result.restart_dead_kernel = options.keep_going;
+    result.end_grace = options.end_grace;
+    result.after_cell = cwd_policy::keep; // the cells of a file are one program
+    result.argv = argv_of(options);
     return result;
 }
 
@@ -71,6 +90,7 @@ exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options
     interrupts::target const interrupted(signals, box);
     auto const added = add_tools(box, options, signals, err);
     if (auto const ending = signals.ending()) return *ending;
+    if (options.sandbox == sandbox_choice::bubblewrap) warn_of_open_files(options, err);
     if (!added) {
         err.write_lines("ipybox: " + added.error().text());
         return exit_code_without_tools(added.error());
@@ -80,8 +100,9 @@ exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options
 }
 
 exit_code run_program(run_options const& options) {
-    output_file out(STDOUT_FILENO);
-    output_file err(STDERR_FILENO);
+    auto const passed = options.raw_output ? escape_sequences::all : escape_sequences::colours;
+    output_file out(STDOUT_FILENO, passed);
+    output_file err(STDERR_FILENO, passed);
     auto const cells = read_cells(options.source);
     if (!cells) {
         err.write_lines("ipybox: " + cells.error().text());
@@ -101,7 +122,7 @@ exit_code run_program(run_options const& options) {
         return exit_code::usage;
     }
     interrupts signals;
-    terminal_questions terminal;
+    terminal_questions terminal(passed);
     // Without a policy the reader of the events is asked: the approver.
     if (options.kernel.empty()) {
         executor box(*how, any_approval{}, sandbox_of(options));
@@ -122,6 +143,7 @@ exit_code run_program(int argc, char** argv) {
     open_standard_descriptors();
     // A closed output becomes EPIPE, so that the kernel is ended in order.
     std::signal(SIGPIPE, SIG_IGN);
+    orphans const left_behind;
     try {
         auto const asked = read_command_line(argc, argv);
         if (auto const* code = std::get_if<exit_code>(&asked)) return *code;

@@ -25,11 +25,27 @@ namespace ipybox::cli {
     return text;
 }
 
+/// A JSON object with the members that every notebook has, which no Python code of use is.
+[[nodiscard]] inline bool looks_like_notebook(std::string_view text) {
+    if (!trimmed(text).starts_with('{')) return false;
+    auto const book = nlohmann::json::parse(text, nullptr, false);
+    return book.is_object() && book.contains("nbformat") && book.contains("cells");
+}
+
+/// The language that a notebook says it is written in; empty where it says none.
+[[nodiscard]] inline std::string notebook_language(nlohmann::json const& book) {
+    for (auto const* const place : {"/metadata/kernelspec/language", "/metadata/language_info/name"}) {
+        nlohmann::json::json_pointer const pointer(place);
+        if (book.contains(pointer) && book[pointer].is_string()) return book[pointer].get<std::string>();
+    }
+    return {};
+}
+
 /**
  * \brief The code cells of a Jupyter notebook, blank ones left out.
  * \par Errors errc::invalid_argument — no JSON, no notebook, or not of format 4; the text says which
  */
-[[nodiscard]] inline result<std::vector<cell>> read_notebook(std::string_view text) {
+[[nodiscard]] inline result<std::vector<cell>> read_notebook(std::string_view text, bool any_language = false) {
     nlohmann::json book;
     try {
         book = nlohmann::json::parse(text);
@@ -44,6 +60,11 @@ namespace ipybox::cli {
                            ", only format 4 is read; `jupyter nbconvert --to notebook` converts it");
     if (!book.contains("cells") || !book["cells"].is_array())
         return failure(errc::invalid_argument, "a notebook without cells");
+
+    if (auto const language = notebook_language(book);
+        !any_language && !language.empty() && language != "python" && language != "Python" && language != "ipython")
+        return failure(errc::invalid_argument,
+                       "a notebook in " + language + ", and the kernel runs Python; choose its own with --kernel");
 
     std::vector<cell> cells;
     for (auto const& entry : book["cells"]) {

@@ -7,9 +7,20 @@
 
 namespace ipybox::cli {
 
+output_file::output_file(int descriptor, escape_sequences passed) : descriptor_(descriptor) {
+    if (passed == escape_sequences::colours && ::isatty(descriptor) != 0) filter_.emplace();
+}
+
 void output_file::write(std::string_view text) {
     if (text.empty()) return;
-    in_line_ = text.back() != '\n';
+    position_.pass(text);
+    if (filter_)
+        write_all((*filter_)(text));
+    else
+        write_all(text);
+}
+
+void output_file::write_all(std::string_view text) {
     while (!text.empty()) {
         auto const count = ::write(descriptor_, text.data(), text.size());
         if (count >= 0) {
@@ -25,9 +36,9 @@ void output_file::write(std::string_view text) {
 }
 
 void output_file::write_lines(std::string_view text) {
-    if (in_line_) write("\n");
+    write(position_.end_line());
     write(text);
-    if (in_line_) write("\n");
+    write(position_.end_line());
 }
 
 } // namespace ipybox::cli

@@ -1,5 +1,10 @@
 #pragma once
 
+#include <ipybox/execution/line_position.hpp>
+
+#include <cli/terminal_text.hpp>
+
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -10,10 +15,17 @@ struct output_error : std::system_error {
     using system_error::system_error;
 };
 
+/// Escape sequences in what is written to a terminal.
+enum class escape_sequences {
+    colours, ///< only those that change the look of text or erase its line, see terminal_text
+    all
+};
+
 /// One of the program's standard streams, unbuffered: what was written is seen at once.
 class output_file {
   public:
-    explicit output_file(int descriptor) noexcept : descriptor_(descriptor) {}
+    /// A file or pipe gets all that is written, whichever sequences are to pass.
+    explicit output_file(int descriptor, escape_sequences passed = escape_sequences::colours);
 
     /// Writes all of it. Throws output_error.
     void write(std::string_view text);
@@ -22,8 +34,11 @@ class output_file {
     void write_lines(std::string_view text);
 
   private:
+    void write_all(std::string_view text);
+
     int descriptor_;
-    bool in_line_ = false;
+    std::optional<terminal_text> filter_; ///< for a terminal
+    line_position position_;
 };
 
 } // namespace ipybox::cli

@@ -63,16 +63,36 @@ class run {
         for (std::size_t i = 0; i < cells.size(); ++i) {
             auto const code = one(i, cells[i]);
             if (auto const ending = signals_.ending()) return *ending;
-            if (code != exit_code::ok && (!options_.keep_going || code == exit_code::cannot_start)) return code;
+            if (code == exit_code::cannot_start && !left_) return code;
             if (worst == exit_code::ok) worst = code;
+            if (left_ || i + 1 == cells.size() || (code != exit_code::ok && !options_.keep_going)) {
+                end_kernel(i);
+                break;
+            }
         }
-        return worst;
+        return signals_.ending().value_or(worst);
     }
 
   private:
+    /// What threads and exit functions print at the end comes behind the last cell.
+    void end_kernel(std::size_t last) {
+        auto events = box_.finish();
+        while (auto event = events.next()) {
+            std::visit(overloaded{[&](output_chunk const& chunk) { output_.text(last, chunk); },
+                                  [&](display const& shown) { output_.shown(last, shown); },
+                                  [&](output_cleared) { output_.cleared(last); },
+                                  [&](approval_request& request) { request.reject("the run has ended"); },
+                                  [&](result<execution_result> const& end) {
+                                      if (!end && end.error() == condition::timeout) say(end.error().text());
+                                  }},
+                       *event);
+        }
+    }
+
     exit_code one(std::size_t number, cell const& cell) {
         stream_options call;
         call.timeout = options_.timeout;
+        if (!cell.title.empty()) call.title = cell.title;
         if (can_ask(options_))
             call.on_input = [input = input_](input_request request) { input->ask(std::move(request)); };
 
@@ -108,6 +128,10 @@ class run {
         if (brought.kernel_restarted)
             say("cell " + name + ": the kernel is a fresh one, what earlier cells made is gone");
         if (signals_.interrupted()) return exit_code::interrupted;
+        if (brought.exit_code) {
+            left_ = true;
+            return static_cast<exit_code>(*brought.exit_code);
+        }
         return result ? exit_code::ok : exit_code_of(result.error());
     }
 
@@ -120,6 +144,7 @@ class run {
     cell_output& output_;
     output_file& messages_;
     std::shared_ptr<terminal_input> input_;
+    bool left_ = false; ///< the code has ended the run
 };
 
 } // namespace

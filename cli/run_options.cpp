@@ -7,11 +7,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <vector>
 
 namespace ipybox::cli {
 namespace {
@@ -20,9 +23,11 @@ constexpr auto about_run = R"(Runs Python code in a sandboxed IPython kernel. Ou
 
 FILE is cut into cells at lines that begin with `# %%`; what follows on such a line is the cell's title,
 and `# %% [markdown]` cells are skipped. All cells run in one session, one after the other; the first one
-that fails ends the run. Of a notebook (FILE.ipynb) the code cells are run. `-` reads standard input.)";
+that fails ends the run, and sys.exit(N) or exit(N) ends it with N. Of a notebook (FILE.ipynb) the code cells are
+run. `-` reads standard input.)";
 
 constexpr auto run_footer = R"(Exit codes:
+  N  of sys.exit(N)
   0  all cells ran            1  a cell raised an exception, or its kernel died
   2  wrong usage or file    124  a cell took longer than --timeout
   3  no kernel, sandbox     130  interrupted by Ctrl-C (twice: at once)
@@ -67,6 +72,14 @@ std::string check_sandbox(std::string const& name) {
     return "'" + name + "' is neither bubblewrap nor none";
 }
 
+std::string check_access(std::string const& name) {
+    if (system_access_of(name)) return {};
+    std::string known;
+    for (auto const& [access, its_name] : detail::system_access_names)
+        known.append(known.empty() ? "" : ", ").append(its_name);
+    return "'" + name + "' is none of " + known;
+}
+
 /// What a person reads who has called the program wrongly.
 std::string complaint(CLI::App const* program, CLI::Error const& error) {
     std::string what = error.what();
@@ -92,6 +105,17 @@ void add_action_options(CLI::App& run, run_options& options, approval_words& app
                    "Servers whose tools the code may call: their Python APIs are generated into mcptools/")
         ->type_name("FILE")
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
+    auto const set_tool_timeout = [&options](double const& seconds) {
+        options.tool_timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+    };
+    run.add_option_function<double>(
+           "--tool-timeout", set_tool_timeout,
+           "Seconds that a tool call, or a server that is asked for its tools, may take; else\n"
+           "the `timeout` of its entry, or 600 and 60")
+        ->type_name("S")
+        ->check(check_timeout);
+    run.add_flag("--require-servers", options.require_servers,
+                 "End before the first cell where a server does not start");
     run.add_flag("--approve-shell-cmds", options.approve_shell_cmds, "Ask before shell commands, too (!ls, %%bash)");
     run.add_flag("--require-shell-escape", options.require_shell_escape,
                  "Let the code start programs by shell commands alone: every other way is closed");
@@ -154,12 +178,13 @@ void choose_approval(run_options& options, approval_words const& approval) {
 /// What is about actions is not to be passed over: a kernel that starts programs by itself would seem to ask.
 void check_kernel(CLI::App const& run) {
     if (run.count("--kernel") == 0) return;
-    for (auto const* option : {"--mcp-config", "--approve-shell-cmds", "--require-shell-escape", "--approve", "--yes",
-                               "--deny", "--audit-log"})
+    for (auto const* option : {"ARG", "--mcp-config", "--tool-timeout", "--require-servers", "--approve-shell-cmds",
+                               "--require-shell-escape", "--approve", "--yes", "--deny", "--audit-log"})
         if (run.count(option) > 0)
-            throw CLI::ExcludesError(std::string(option) +
-                                         " needs the kernel of ipybox: one of --kernel asks for nothing",
-                                     CLI::ExitCodes::ExcludesError);
+            throw CLI::ExcludesError(
+                std::string(option) +
+                    " needs the kernel of ipybox; one of --kernel takes no arguments and asks for nothing",
+                CLI::ExitCodes::ExcludesError);
 }
 
 void add_apigen_command(CLI::App& program, apigen_options& options) {
@@ -196,6 +221,9 @@ void add_apigen_command(CLI::App& program, apigen_options& options) {
 void add_run_command(CLI::App& program, run_options& options, double& timeout, approval_words& approval) {
     auto& run = *program.add_subcommand("run", about_run);
     auto* const file = run.add_option("FILE", options.source.file, "Python file or notebook; `-`: standard input");
+    run.add_option("ARG", options.arguments,
+                   "Arguments of the code (sys.argv); those that begin with `-` come behind `--`")
+        ->type_name("");
     auto* const code = run.add_option("-c", options.source.code, "Run this text instead of a file")->type_name("CODE");
     file->type_name("");
 
@@ -206,14 +234,38 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
                                          "What holds the kernel: bubblewrap (default) or none")
         ->type_name("NAME")
         ->check(check_sandbox);
+    auto const allow = [&options](std::vector<std::string> const& names) {
+        for (auto const& name : names) options.allow.push_back(*system_access_of(name));
+    };
+    run.add_option_function<std::vector<std::string>>(
+           "--allow", allow,
+           "Leave a part of the system open: unix-sockets (what your services listen on), ptrace,\n"
+           "user-namespaces, io-uring or perf-events; may be given more than once")
+        ->type_name("NAME")
+        ->allow_extra_args(false)
+        ->check(check_access);
     run.add_option("--timeout", timeout, "Seconds that one cell may take; no limit without it")
         ->type_name("S")
         ->check(check_timeout);
+    run.add_option_function<double>(
+           "--end-grace",
+           [&options](double seconds) {
+               options.end_grace = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+           },
+           "Seconds that threads and exit functions may take at the end (default: 1)")
+        ->type_name("S")
+        ->check(CLI::Range(0.0, 1e6));
     run.add_option("--working-dir", options.working_dir, "Where the code runs and may write (default: here)")
         ->type_name("DIR")
         ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
     run.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")
         ->type_name("DIR");
+    run.add_option("--spill-dir", options.spill_dir,
+                   "Where output that is too large for memory is kept (default: in temporary files, which are\n"
+                   "gone at the end)")
+        ->type_name("DIR");
+    run.add_option("--calls-per-cell", options.calls_per_cell, "How many actions one cell may ask for (default: 10000)")
+        ->type_name("N");
     run.add_option("--python", options.python,
                    "Interpreter of the kernel (default: a virtual environment, else python3)")
         ->type_name("PATH");
@@ -222,6 +274,8 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
     run.add_flag("--keep-going", options.keep_going,
                  "Go on after a cell that failed; the exit code is that of the first one");
     run.add_flag("--times", options.times, "Say on standard error how long each cell took");
+    run.add_flag("--raw-output", options.raw_output,
+                 "Let every escape sequence of the code's output through to a terminal, not only colours");
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
     add_action_options(run, options, approval);
     run.footer(run_footer);
@@ -230,6 +284,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         if (!file->empty() && !code->empty())
             throw CLI::ExcludesError("FILE and -c CODE exclude each other", CLI::ExitCodes::ExcludesError);
         check_kernel(run);
+        options.source.any_language = !options.kernel.empty();
         std::error_code ignored;
         if (options.working_dir.empty()) options.working_dir = std::filesystem::current_path(ignored);
         choose_approval(options, approval);
@@ -237,6 +292,16 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
 }
 
 } // namespace
+
+std::vector<std::filesystem::path> run_options::deciding_files() const {
+    std::vector<std::filesystem::path> files;
+    for (auto const& named : {source.file.value_or(""), rules.string(), audit_log.string(), mcp_config.string()}) {
+        std::error_code missing;
+        if (auto const file = std::filesystem::absolute(named, missing); !named.empty() && exists(file, missing))
+            files.push_back(file);
+    }
+    return files;
+}
 
 std::variant<run_options, apigen_options, exit_code> read_command_line(int argc, char const* const* argv) {
     run_options options;
@@ -250,12 +315,15 @@ std::variant<run_options, apigen_options, exit_code> read_command_line(int argc,
     program.failure_message(complaint);
     add_run_command(program, options, timeout, approval);
     add_apigen_command(program, apigen);
+    // What stands behind `--` is the code's alone, whatever it looks like.
+    auto const end = std::find(argv, argv + argc, std::string_view("--"));
     try {
-        program.parse(argc, argv);
+        program.parse(static_cast<int>(end - argv), argv);
     } catch (CLI::ParseError const& error) {
         return program.exit(error, std::cout, std::cerr) == 0 ? exit_code::ok : exit_code::usage;
     }
     if (program.got_subcommand("apigen")) return apigen;
+    if (end != argv + argc) options.arguments.insert(options.arguments.end(), end + 1, argv + argc);
     if (timeout > 0)
         options.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout));
     return options;

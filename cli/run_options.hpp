@@ -1,13 +1,17 @@
 #pragma once
 
+#include <ipybox/os/system_access.hpp>
+
 #include <cli/exit_code.hpp>
 #include <cli/text_source.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 namespace ipybox::cli {
 
@@ -25,21 +29,33 @@ enum class approval_choice {
 /// What `ipybox run` was asked for; see `ipybox run --help`.
 struct run_options {
     text_source source;
+    std::vector<std::string> arguments; ///< of the code, behind its file
+    std::chrono::milliseconds end_grace = std::chrono::seconds(1);
     sandbox_choice sandbox = sandbox_choice::bubblewrap;
     std::optional<std::chrono::milliseconds> timeout;
     std::filesystem::path working_dir; ///< named in any case: the kernel returns to it after each cell
     std::filesystem::path images_dir;
+    std::filesystem::path spill_dir;
+    std::uint64_t calls_per_cell = 10'000;
     std::filesystem::path python;
     std::string kernel; ///< a kernelspec; empty: the forked IPython kernel
     bool keep_going = false;
     bool times = false;
     bool json = false;
+    bool raw_output = false;          ///< escape sequences of the code reach the terminal
     std::filesystem::path mcp_config; ///< a file of `mcpServers`; empty: none
+    std::optional<std::chrono::milliseconds>
+        tool_timeout;             ///< of a call and of a list of tools, in the place of what the file says
+    bool require_servers = false; ///< a server that does not start ends the run
     bool approve_shell_cmds = false;
     bool require_shell_escape = false;
     approval_choice approval = approval_choice::nobody;
     std::filesystem::path rules; ///< a rules file; empty: none
     std::filesystem::path audit_log;
+    std::vector<system_access> allow; ///< what sandbox and guard leave open
+
+    /// The files named here that decide about what is done: the code must not write to them.
+    [[nodiscard]] std::vector<std::filesystem::path> deciding_files() const;
 };
 
 /// What `ipybox apigen` was asked for; see `ipybox apigen --help`.

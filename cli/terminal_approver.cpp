@@ -1,10 +1,12 @@
 #include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/safe_text.hpp>
 
 #include <cli/terminal_approver.hpp>
 
+#include <algorithm>
 #include <optional>
-#include <sstream>
 #include <string>
+#include <utility>
 
 namespace ipybox::cli {
 namespace {
@@ -15,10 +17,20 @@ decision decision_for(std::string const& typed, approval_request const& request)
     return decision::reject(typed.empty() || typed == "n" || typed == "no" ? "" : typed);
 }
 
-std::string question_about(approval_request const& request) {
-    std::ostringstream question;
-    question << request << "\n[y]es, [n]o, [a]lways in this session, or why not: ";
-    return std::move(question).str();
+/// Rows that stay free, for what says it once more, and for an answer.
+constexpr std::size_t rows_of_question = 6;
+constexpr std::size_t most_rows = 20;
+
+std::string question_about(approval_subject const& subject, terminal_size size, question_extent extent) {
+    auto const room = size.rows > rows_of_question ? size.rows - rows_of_question : 0;
+    auto const rows = extent == question_extent::all ? 0 : std::clamp<std::size_t>(room, 3, most_rows);
+    auto const shown = to_safe_text(subject, {.columns = size.columns, .rows = rows});
+    auto question = shown.text() + "\n";
+    if (shown.rows.size() > 1)
+        question += to_safe_title(subject) + ", " + std::to_string(shown.characters) + " characters" +
+                    (shown.left_out > 0 ? ", not all of which are shown" : "") + "\n";
+    return question + (shown.left_out > 0 ? "[v]iew all, [y]es, " : "[y]es, ") +
+           "[n]o, [a]lways in this session, or why not: ";
 }
 
 } // namespace
@@ -28,7 +40,10 @@ void terminal_approver::decide(approval_request request) {
     auto const take = [request](std::optional<std::string> const& typed) {
         request.answer(typed ? decision_for(*typed, request) : decision::reject("nobody answered"));
     };
-    auto const number = terminal_.ask({terminal_question::kind::decision, question_about(request), take});
+    auto const text = [subject = request.subject()](terminal_size size, question_extent extent) {
+        return question_about(*subject, size, extent);
+    };
+    auto const number = terminal_.ask({terminal_question::kind::decision, "", text, take});
     answer->on_decided([&terminal = terminal_, number](decision const&) { terminal.withdraw(number); });
 }
 

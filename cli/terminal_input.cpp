@@ -16,7 +16,7 @@ void terminal_input::ask(input_request const& request) {
             request.refuse();
     };
     using kind = terminal_question::kind;
-    asked_ = terminal_.ask({request.password() ? kind::password : kind::input, request.prompt(), take});
+    asked_ = terminal_.ask({request.password() ? kind::password : kind::input, request.prompt(), {}, take});
 }
 
 void terminal_input::forget() {

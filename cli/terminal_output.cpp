@@ -21,9 +21,19 @@ void terminal_output::shown(std::size_t, display const& shown) {
 void terminal_output::finished(std::size_t cell, result<execution_result> const& result) {
     // Who ended the run need not be told.
     if (result || result.error() == errc::not_running) return;
+    if (output_of(result).exit_code) {
+        if (auto const said = exit_text(result.error()); !said.empty()) err_.write_lines(said);
+        return;
+    }
     std::ostringstream text;
-    if (result.error().exception() == nullptr) text << "ipybox: cell " << cell + 1 << ": ";
-    text << result.error();
+    auto const& error = result.error();
+    // Where the code was when it had to be ended is worth knowing, too.
+    if (error != errc::python_error) {
+        if (error.exception())
+            for (auto const& line : error.exception()->traceback) text << line << '\n';
+        text << "ipybox: cell " << cell + 1 << ": ";
+    }
+    text << error;
     err_.write_lines(text.str());
 }
 

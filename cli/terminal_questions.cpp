@@ -2,7 +2,9 @@
 #include <cli/terminal_questions.hpp>
 #include <cli/typed_line.hpp>
 
+#include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -34,20 +36,43 @@ class hidden_typing {
     bool changed_ = false;
 };
 
-/// On a line of its own, in plain visible letters, whatever the code has told the terminal before: ASCII, no attributes, nothing is shifted.
-constexpr std::string_view start_afresh = "\x0F\x1B(B\x1B[0m\x1B[4l\n";
+/// Text is what it says again, whatever the terminal was told before.
+constexpr std::string_view plain_text =
+    "\x18\x1B\\"                               // ends a sequence that is not complete
+    "\x0F\x1B(B\x1B[0m"                        // ASCII, no colours, visible
+    "\x1B[4l\x1B[20l\x1B[?7h\x1B[?5l\x1B[?25h" // nothing is shifted, lines are wrapped, nothing inverted, the cursor is seen
+    "\x1B]104\x1B\\\x1B]110\x1B\\\x1B]111\x1B\\"               // the colours that the person has chosen
+    "\x1B[?1000l\x1B[?1002l\x1B[?1003l\x1B[?1004l\x1B[?2004l"; // the terminal types nothing by itself
+
+/// The whole screen, and its last row. These move the cursor, and are left out where the code cannot have told the terminal otherwise.
+constexpr std::string_view whole_screen = "\x1B[?1049l\x1B[?69l\x1B[?6l\x1B[r\x1B[999;1H";
+
+using clock = std::chrono::steady_clock;
+
+/// For what was printed before a decision was asked for. The kernel has sent it before, so that it only has to be read.
+constexpr clock::duration time_for_output = std::chrono::milliseconds(100);
+
+/// How long nothing counts as an answer to a question that appeared in the place of another one: longer than a finger needs that is on its way.
+constexpr int settling_milliseconds = 700;
+
+terminal_size size_of_terminal() {
+    winsize size{};
+    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0) return {80, 24};
+    return {size.ws_col, size.ws_row};
+}
 
 /// Whether all of it could be written.
 bool write_to_terminal(std::string_view text) {
     try {
-        output_file(STDERR_FILENO).write(text);
+        output_file(STDERR_FILENO, escape_sequences::all).write(text);
         return true;
     } catch (output_error const&) { return false; }
 }
 
 } // namespace
 
-terminal_questions::terminal_questions() : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+terminal_questions::terminal_questions(escape_sequences passed)
+    : passed_(passed), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
 terminal_questions::~terminal_questions() {
     {
@@ -61,7 +86,8 @@ terminal_questions::~terminal_questions() {
 
 terminal_questions::number terminal_questions::ask(terminal_question question) {
     std::scoped_lock const lock(mutex_);
-    open_.push_back({++last_, std::move(question)});
+    bool const waits = question.what == terminal_question::kind::decision;
+    open_.push_back({++last_, std::move(question), clock::now() + (waits ? time_for_output : clock::duration::zero())});
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     changed_.notify_all();
     return last_;
@@ -86,8 +112,13 @@ void terminal_questions::wait_for_decisions() {
 }
 
 bool terminal_questions::decision_is_open() const {
-    return std::any_of(open_.begin(), open_.end(),
-                       [](entry const& e) { return e.question.what == terminal_question::kind::decision; });
+    return std::any_of(open_.begin(), open_.end(), [now = clock::now()](entry const& e) {
+        return e.question.what == terminal_question::kind::decision && e.from <= now;
+    });
+}
+
+clock::time_point terminal_questions::next_question() const {
+    return open_.empty() ? clock::time_point::max() : open_.front().from;
 }
 
 void terminal_questions::work() {
@@ -95,6 +126,10 @@ void terminal_questions::work() {
     for (;;) {
         changed_.wait(lock, [this] { return over_ || !open_.empty(); });
         if (over_) return;
+        if (auto const from = next_question(); from > clock::now()) {
+            changed_.wait_until(lock, from);
+            continue;
+        }
         asking_ = true;
         auto const question = open_.front().question;
         lock.unlock();
@@ -109,20 +144,62 @@ void terminal_questions::work() {
 }
 
 void terminal_questions::put(terminal_question const& question) {
-    using kind = terminal_question::kind;
-    std::optional<hidden_typing> hidden;
-    if (question.what == kind::password) hidden.emplace();
-    auto const decides = question.what == kind::decision;
-    if (decides) ::tcflush(STDIN_FILENO, TCIFLUSH);
-    auto const seen = (!decides || write_to_terminal(start_afresh)) && write_to_terminal(question.text);
-    // Nobody decides about what cannot be read; what the code wants to know can still be typed.
-    if (decides && !seen) return question.answered(std::nullopt);
+    if (question.what == terminal_question::kind::decision)
+        put_decision(question);
+    else
+        put_input(question);
+}
 
+void terminal_questions::put_input(terminal_question const& question) {
+    std::optional<hidden_typing> hidden;
+    if (question.what == terminal_question::kind::password) hidden.emplace();
+    // It can be typed also where the question cannot be written.
+    write_to_terminal(passed_ == escape_sequences::all ? question.text : terminal_text()(question.text));
     auto typed = read_typed_line(wake_.get());
     hidden.reset();
+    replaces_ = typed.by == typed_line::end::woken;
     if (typed.by == typed_line::end::line) return question.answered(std::move(typed.text));
-    if (decides) write_to_terminal("\n");
     if (typed.by == typed_line::end::end_of_file) question.answered(std::nullopt);
+}
+
+void terminal_questions::put_decision(terminal_question const& question) {
+    auto extent = question_extent::screen;
+    for (;;) {
+        // A question that cannot be read decides nothing.
+        if (!show(question, extent)) return question.answered(std::nullopt);
+        if (std::exchange(replaces_, false)) {
+            pollfd woken{wake_.get(), POLLIN, 0};
+            if (::poll(&woken, 1, settling_milliseconds) > 0) return taken_back();
+            pollfd typed{STDIN_FILENO, POLLIN, 0};
+            bool const too_early = ::poll(&typed, 1, 0) > 0;
+            ::tcflush(STDIN_FILENO, TCIFLUSH);
+            if (too_early) {
+                write_to_terminal("\nThe question has changed; please read this one:\n");
+                continue;
+            }
+        }
+        auto typed = read_typed_line(wake_.get());
+        if (typed.by == typed_line::end::woken) return taken_back();
+        if (typed.by == typed_line::end::end_of_file) {
+            write_to_terminal("\n");
+            return question.answered(std::nullopt);
+        }
+        if (typed.text != "v" && typed.text != "view") return question.answered(std::move(typed.text));
+        extent = question_extent::all;
+    }
+}
+
+bool terminal_questions::show(terminal_question const& question, question_extent extent) {
+    ::tcflush(STDIN_FILENO, TCIFLUSH);
+    std::string text(plain_text);
+    if (passed_ == escape_sequences::all) text += whole_screen;
+    text += '\n';
+    return write_to_terminal(text + question.decision(size_of_terminal(), extent));
+}
+
+void terminal_questions::taken_back() {
+    replaces_ = true;
+    write_to_terminal("\nThe question was taken back.\n");
 }
 
 } // namespace ipybox::cli

@@ -2,7 +2,11 @@
 
 #include <ipybox/os/unique_fd.hpp>
 
+#include <cli/output_file.hpp>
+
+#include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -13,6 +17,17 @@
 
 namespace ipybox::cli {
 
+struct terminal_size {
+    std::size_t columns;
+    std::size_t rows;
+};
+
+/// How much of a decision's question is shown.
+enum class question_extent {
+    screen, ///< what fits on it
+    all
+};
+
 /// What the person at the terminal is to be asked.
 struct terminal_question {
     enum class kind {
@@ -22,7 +37,9 @@ struct terminal_question {
     };
 
     kind what;
-    std::string text;
+    std::string text; ///< by the code, for its input
+    std::function<std::string(terminal_size, question_extent)> decision =
+        {}; ///< the text of a decision, which nothing of the code's may change
     std::function<void(std::optional<std::string>)>
         answered; ///< gets the line, or nothing at the end of file (Ctrl-D), on a thread of the questions
 };
@@ -31,13 +48,17 @@ struct terminal_question {
  * \brief Asks the person at the terminal, one question after the other.
  * \details Reads on a thread of its own, so that nobody waits for the person but who asks. Questions are written to standard error, where they are seen even if standard output
  * goes elsewhere. What a person reads beside a question for a decision must not come from the code: `wait_for_decisions` before writing it.
+ * What was printed before a decision was asked for may come behind it, as it takes another way: it has a moment to pass.
+ * A question for a decision sets the terminal to rights first. "v" shows all of it and asks again. Behind a question that was taken back nothing is taken for
+ * an answer for a moment, as it may have been meant for that one.
  * \par Thread safety Safe. Outlives the executor, whose requests come back to it when they are decided otherwise.
  */
 class terminal_questions {
   public:
     using number = std::uint64_t;
 
-    terminal_questions();
+    /// `passed`: what the code's output may contain. If that is all, the terminal may be in any state.
+    explicit terminal_questions(escape_sequences passed = escape_sequences::colours);
     terminal_questions(terminal_questions const&) = delete;
     terminal_questions& operator=(terminal_questions const&) = delete;
     ~terminal_questions();
@@ -54,12 +75,19 @@ class terminal_questions {
     struct entry {
         number id;
         terminal_question question;
+        std::chrono::steady_clock::time_point from; ///< before it is asked output may pass it
     };
 
     void work();
     void put(terminal_question const& question);
+    void put_input(terminal_question const& question);
+    void put_decision(terminal_question const& question);
+    [[nodiscard]] bool show(terminal_question const& question, question_extent extent);
+    void taken_back();
     [[nodiscard]] bool decision_is_open() const;
+    [[nodiscard]] std::chrono::steady_clock::time_point next_question() const;
 
+    escape_sequences const passed_;
     os::unique_fd wake_;
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -67,7 +95,8 @@ class terminal_questions {
     bool asking_ = false;
     bool over_ = false;
     number last_ = 0;
-    std::thread worker_; ///< since the first question
+    bool replaces_ = false; ///< a question was taken back, and no other was asked since; of the worker
+    std::thread worker_;    ///< since the first question
 };
 
 } // namespace ipybox::cli

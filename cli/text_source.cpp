@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <utility>
 
@@ -25,6 +26,14 @@ std::string with_unix_lines(std::string text) {
     return text;
 }
 
+/// By its name; what comes from standard input has none.
+bool is_notebook(text_source const& source, std::string const& text) {
+    if (source.file == "-") return looks_like_notebook(text);
+    auto extension = std::filesystem::path(source.file.value_or("")).extension().string();
+    for (auto& letter : extension) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    return extension == ".ipynb";
+}
+
 } // namespace
 
 result<std::vector<cell>> read_cells(text_source const& source) {
@@ -36,9 +45,9 @@ result<std::vector<cell>> read_cells(text_source const& source) {
         auto const line = 1 + std::count(text->begin(), text->begin() + static_cast<std::ptrdiff_t>(bad), '\n');
         return failure(errc::invalid_argument, name + ": not UTF-8: line " + std::to_string(line));
     }
-    if (std::filesystem::path(name).extension() != ".ipynb") return cut_into_cells(with_unix_lines(std::move(*text)));
+    if (!is_notebook(source, *text)) return cut_into_cells(with_unix_lines(std::move(*text)));
 
-    auto cells = read_notebook(*text);
+    auto cells = read_notebook(*text, source.any_language);
     if (!cells) return failure(errc::invalid_argument, name + ": " + cells.error().text());
     return cells;
 }

@@ -14,6 +14,7 @@ namespace ipybox::cli {
 struct text_source {
     std::optional<std::string> file;
     std::string code;
+    bool any_language = false; ///< a notebook need not be Python's
 };
 
 /**

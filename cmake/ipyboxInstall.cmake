@@ -6,6 +6,7 @@ install(EXPORT ipyboxTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}
 
 configure_package_config_file(cmake/ipyboxConfig.cmake.in ipyboxConfig.cmake
   INSTALL_DESTINATION "${IPYBOX_CMAKE_DIR}"
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR
   NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(ipyboxConfigVersion.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(
@@ -14,7 +15,6 @@ install(
     "${CMAKE_CURRENT_BINARY_DIR}/ipyboxConfigVersion.cmake"
     cmake/ipyboxDependencies.cmake
     cmake/ipyboxCompiled.cmake
-    cmake/compiled.cpp
   DESTINATION "${IPYBOX_CMAKE_DIR}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/licenses/ipybox")
 

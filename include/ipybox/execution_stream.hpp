@@ -31,7 +31,11 @@ class execution_stream {
     execution_stream& operator=(execution_stream&&) noexcept;
     ~execution_stream();
 
-    /// Waits for the next event; none after the result.
+    /**
+     * \brief Waits for the next event; none after the result.
+     * \details Where the call would block what has to serve it, the event is a result with errc::would_deadlock, once, and then there are none:
+     * a loop ends. The execution goes on; `async_next`, or `next` on another thread, has its events.
+     */
     [[nodiscard]] event next();
 
     /**
@@ -51,6 +55,7 @@ class execution_stream {
     static asio::any_io_executor executor_of(detail::event_queue const& events);
 
     std::shared_ptr<detail::event_queue> events_;
+    bool refused_ = false; ///< `next` has said that it cannot be served
 };
 
 } // namespace ipybox

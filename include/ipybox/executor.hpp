@@ -17,7 +17,8 @@ namespace ipybox {
 /**
  * \brief Runs Python code in a stateful, sandboxed IPython kernel.
  * \details The front door. The kernel is forked by a supervisor inside the sandbox; without another choice that is bubblewrap. The approval policy decides about actions
- * that leave the kernel; there are none yet, and without a policy they will be rejected.
+ * that leave the kernel: tool calls, installations, and shell commands where they are to be approved. Without a policy the reader of a stream decides, and
+ * what has no reader is rejected.
  * What is permissive is named by the caller: `no_sandbox{}`, `auto_approval{}`.
  * \par Thread safety as executor_base
  * \par Example
@@ -39,7 +40,7 @@ class executor : public executor_base {
                       any_sandbox sandbox = bubblewrap_sandbox{})
         : executor(on_application(), std::move(io), std::move(options), std::move(approval), std::move(sandbox)) {}
 
-    /// Both.
+    /// Works on the application's own I/O context, and shares a supervisor and its sandbox with other executors.
     template <class IoExecutor>
         requires std::convertible_to<IoExecutor, asio::any_io_executor>
     executor(IoExecutor io, executor_options options, any_approval approval, runtime const& shared)

@@ -12,21 +12,28 @@
 #include <asio/async_result.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <chrono>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace ipybox {
 namespace detail {
-class session;
-}
+class session_handle;
+struct execution;
+} // namespace detail
 
 /**
  * \brief The operations of every executor: `executor` and `basic_executor<…>` differ in how they are made.
  * \details One kernel, one queue: calls are executed in the order they were made. The first call starts the kernel. Each blocking operation has an `async_` twin that
  * takes a completion token. The destructor ends the kernel and completes outstanding operations with errc::not_running; it never hangs.
- * \par Thread safety Safe: every operation may be called from any thread. Blocking operations called from the thread that serves the executor
- * return errc::would_deadlock.
+ * \par Thread safety Safe: every operation may be called from any thread. Blocking operations return errc::would_deadlock where they would wait for
+ * the calling thread itself: at once from the thread that serves the executor, or in a handler of an `io_context` that does; after a second in a
+ * handler of a pool or a strand none of whose other threads comes; after 5 s where no thread runs the application's context, as between two calls of
+ * its `poll()`. A context that is no longer run once the call has begun is waited for.
+ * \par Fork A forked child cannot use an executor of its parent: blocking operations return errc::not_running, its destructor there ends nothing.
  */
 class executor_base {
   public:
@@ -54,7 +61,8 @@ class executor_base {
      * \details Waits its turn, then for the reply and all output. The namespace stays for the calls that follow.
      * \par Completion        void(result<execution_result>), exactly once, never inline
      * \par Errors            errc::python_error — the code raised; condition::timeout — the budget ran out and the code was interrupted; condition::cancelled;
-     *                        errc::kernel_died — with `error::status()`; errc::io_error — an image or spill file cannot be written; those of `start`.
+     *                        errc::kernel_died — with `error::status()`; errc::message_too_large — the code is too long for one message, and was
+     *                        not begun; errc::io_error — an image or spill file cannot be written; those of `start`.
      *                        Each carries in `error::output()` what was printed and displayed before it.
      * \par Cancellation      terminal, partial, total: the code is interrupted, its output drained, the call completes with condition::cancelled, the executor
      *                        stays usable; before the code has started it never runs, and a kernel that is started for it is given up
@@ -80,6 +88,14 @@ class executor_base {
 
     /// Runs one block of code and yields its events as they come. Waits its turn like `execute`; returns at once.
     [[nodiscard]] execution_stream stream(std::string code, stream_options options = {});
+
+    /**
+     * \brief Ends the kernel in order, behind everything that was submitted, and yields what it puts out until then: what threads and exit functions print.
+     * \details The last event is the result. Calls that come later fail with errc::kernel_died, as after `exit()`, until `reset()`. `stop()` does not wait its turn, and
+     * drops that output.
+     * \par Errors condition::timeout — the kernel was killed, as it did not end within `end_grace`
+     */
+    [[nodiscard]] execution_stream finish();
 
     /**
      * \brief Cancels every execution that was submitted until now: the running one is interrupted, waiting ones never start.
@@ -131,9 +147,11 @@ class executor_base {
     /**
      * \brief Registers the servers of an `mcpServers` file, as Claude, Cursor and VS Code write it: all that can be reached, or none.
      * \details A name that Python cannot import is registered with `_` for what cannot be in it. \return the names, and notices of what is not as in the file
+     * \param tool_timeout of a call and of a list of tools, in the place of what the entries say
      * \par Errors errc::io_error, errc::invalid_argument — the file, or what is wrong in it; errc::mcp_server_exists
      */
-    [[nodiscard]] result<mcp::registered_servers> register_mcp_servers(std::filesystem::path const& file);
+    [[nodiscard]] result<mcp::registered_servers>
+    register_mcp_servers(std::filesystem::path const& file, std::optional<std::chrono::milliseconds> tool_timeout = {});
 
     /**
      * \brief Generates the Python API of a registered server's tools: the package `root_dir/server`.
@@ -156,10 +174,10 @@ class executor_base {
     [[nodiscard]] asio::any_io_executor get_executor() const;
 
   protected:
-    explicit executor_base(std::shared_ptr<detail::session> session) noexcept;
+    explicit executor_base(std::shared_ptr<detail::session_handle> session) noexcept;
 
   private:
-    using session_ptr = std::shared_ptr<detail::session>;
+    using session_ptr = std::shared_ptr<detail::session_handle>;
     using submit_function = void (*)(session_ptr const&, detail::completion<result<void>>);
 
     template <class T, class Token>
@@ -177,7 +195,8 @@ class executor_base {
     static void submit_stop(session_ptr const&, detail::completion<result<void>>);
     static void submit_execute(session_ptr const&, std::string, execute_options,
                                detail::completion<result<execution_result>>);
-    static asio::any_io_executor executor_of(detail::session const&);
+    execution_stream read_events_of(std::shared_ptr<detail::execution> e);
+    static asio::any_io_executor executor_of(detail::session_handle const&);
 
     session_ptr session_;
 };

@@ -17,9 +17,12 @@ class supervisor;
 struct runtime_options {
     std::filesystem::path working_dir =
         {}; ///< writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
-    environment kernel_env = {};           ///< of the supervisor; what the interpreter itself needs
-    std::filesystem::path python = {};     ///< as in executor_options
-    std::vector<std::string> preload = {}; ///< as in executor_options
+    environment kernel_env = {};                       ///< of the supervisor; what the interpreter itself needs
+    std::filesystem::path python = {};                 ///< as in executor_options
+    std::vector<std::string> preload = {};             ///< as in executor_options
+    std::vector<system_access> allow = {};             ///< as in executor_options, for the sandbox
+    std::vector<std::filesystem::path> read_only = {}; ///< as in executor_options
+    std::vector<std::filesystem::path> hidden = {};    ///< as in executor_options
 };
 
 /**

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import itertools
 import json
 import os
@@ -16,9 +17,12 @@ from functools import partial
 from threading import get_ident
 from typing import Any
 
-from ipybox_kernel.inbox import MAX_FRAME, READ, Answer, Inbox
+from ipybox_kernel.inbox import READ, Answer, Inbox
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.service import Bell
 
+MAX_REQUEST = 65 << 20  # bytes; what is larger the host does not read
+MAX_HEAD = 256 << 10
 FINAL = ("result", "exited", "error")  # no further answer follows
 ABSENT = "No actions are possible here: the host takes none from this kernel."
 ENDED = "No actions are possible any more: the host has closed their channel."
@@ -59,25 +63,6 @@ def failure(head: dict[str, Any]) -> Exception:
     if kind == "exec":
         return OSError(head.get("errno"), text)
     return ToolRunnerError(text)
-
-
-class Bell:
-    """Wakes the thread that listens to it."""
-
-    def __init__(self) -> None:
-        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
-
-    def ring(self) -> None:
-        os.eventfd_write(self.fd, 1)
-
-    def silence(self) -> None:
-        try:
-            os.eventfd_read(self.fd)
-        except BlockingIOError:
-            pass
-
-    def __del__(self) -> None:
-        os.close(self.fd)
 
 
 class Request:
@@ -166,9 +151,18 @@ class ActionChannel:
             raise ToolRunnerError(self.closed)
         self.before_asking()
         request = Request(next(self._numbers), wake or self._bell().ring, 0 if wake else get_ident())
-        text = to_json({"op": op, "id": request.number, "cell": self.cell(), **head}).encode()
-        if 4 + len(text) + len(body) > MAX_FRAME:
-            raise ToolRunnerError(f"{len(body)} bytes are too much for one request.")
+        try:
+            text = to_json({"op": op, "id": request.number, "cell": self.cell(), **head}).encode()
+        except UnicodeEncodeError as error:
+            what = "a word, a variable or the directory" if op == "run" else "a name"
+            raise OSError(
+                errno.EILSEQ,
+                f"{what} is not UTF-8, and cannot be shown for approval: {error.object[error.start : error.end]!r}",
+            ) from None
+        if len(text) > MAX_HEAD:
+            raise OSError(errno.E2BIG, f"{len(text)} bytes of words and variables are too much for one program")
+        if 4 + len(text) + len(body) > MAX_REQUEST:
+            raise ToolRunnerError(f"{len(body)} bytes are too much for one request: 64 MiB are possible.")
         with interrupts:
             self._outstanding[request.number] = request
             self._send(text, body)

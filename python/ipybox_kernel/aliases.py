@@ -5,20 +5,20 @@ from __future__ import annotations
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 PACKAGES = ("mcpygen", "mcpygen.tool_exec", "mcpygen.tool_exec.approval")
 MODULES = ("mcpygen.tool_exec.client", "mcpygen.tool_exec.approval.client")
 
 
 class Aliases:
-    """Importer that is asked when nobody else knows ``mcpygen``: when it is not installed."""
+    """Importer of some of these names."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name not in PACKAGES + MODULES:
-            return None
-        top: Any = sys.modules.get("mcpygen")
-        if top and getattr(top.__spec__, "loader", None) is not self:
+        if name not in self.names:
             return None
         return ModuleSpec(name, self, is_package=name in PACKAGES)  # type: ignore[arg-type]
 
@@ -29,8 +29,27 @@ class Aliases:
         from ipybox_kernel import tools
 
         vars(module).update({name: getattr(tools, name) for name in tools.__all__})
+        if module.__name__ in MODULES:
+            vars(module)["__getattr__"] = refuse
+
+
+def refuse(name: str) -> Any:
+    """Says what is to be done about a name of the original that has no counterpart."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise_missing(name)
+
+
+def raise_missing(name: str) -> NoReturn:
+    raise ImportError(
+        f"mcpygen's {name} does not exist in this kernel: the host reaches the servers and asks by itself. "
+        "ToolRunner(server_name).run_sync(tool_name, arguments) calls a tool."
+    )
 
 
 def install() -> None:
-    """Makes them importable."""
-    sys.meta_path.append(Aliases())  # type: ignore[arg-type]
+    """Makes them importable. Calls go through the host also where mcpygen is installed; its packages are used then."""
+    for name in MODULES:
+        sys.modules.pop(name, None)  # of a module that was preloaded
+    sys.meta_path.insert(0, Aliases(MODULES))  # type: ignore[arg-type]
+    sys.meta_path.append(Aliases(PACKAGES))  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import glob
+import json
 import os
 import shutil
 import sys
@@ -11,7 +12,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from ipybox_kernel import process
+from ipybox_kernel import landlock, process
 from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
@@ -35,19 +36,28 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     os.environ.update(birth.env)
     time.tzset()
     set_import_path(birth.env)
+    become_script(kernel.shell)
     reseed()
     if birth.actions:
         kernel.connect_actions(birth.actions)
     if birth.guard:
         from ipybox_kernel import guards
 
-        guards.confine()
+        guards.confine(birth.allow)
+    else:
+        landlock.keep_signals_in()
     kernel.run(Link(birth.stream), birth.restore_cwd)
 
 
 def environment(env: dict[str, str]) -> dict[str, str]:
-    """Exactly what the host gave, and what keeps programs from colouring their output."""
-    return {**DEFAULTS, **matplotlib_place(env), **env}
+    """What the host gave, what keeps programs from colouring their output, and where programs are found."""
+    return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
+
+
+def program_path(path: str) -> str:
+    """The folder of this interpreter comes first: ``!pip`` and ``!python`` are this kernel's."""
+    folders = [os.path.dirname(sys.executable), *path.split(os.pathsep)]
+    return os.pathsep.join(dict.fromkeys(folders))
 
 
 def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
@@ -72,6 +82,21 @@ def set_import_path(env: dict[str, str]) -> None:
     """The working directory and PYTHONPATH come first, as if the interpreter had been started here."""
     extra = [os.path.abspath(entry) for entry in env.get("PYTHONPATH", "").split(os.pathsep) if entry]
     sys.path[:] = ["", *dict.fromkeys(extra), *(entry for entry in sys.path if entry not in extra)]
+
+
+def become_script(shell: Any) -> None:
+    """Takes the arguments of the code out of the environment; a file of Python counts as the script that runs."""
+    given = os.environ.pop("IPYBOX_ARGV", None)
+    if given is None:
+        return
+    sys.argv[:] = json.loads(given)
+    file = sys.argv[0]
+    if file in ("", "-", "-c") or file.lower().endswith(".ipynb"):
+        return
+    path = os.path.abspath(file)
+    sys.path.insert(0, os.path.dirname(path))
+    for namespace in (shell.user_ns, shell.user_ns_hidden):
+        namespace["__file__"] = path
 
 
 def reseed() -> None:

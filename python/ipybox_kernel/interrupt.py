@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from inspect import CO_COROUTINE
 from types import FrameType, TracebackType
 from typing import Any
@@ -13,11 +15,17 @@ from typing import Any
 STEP = asyncio.Handle._run.__code__  # of an event loop
 
 
+TOLD = "interrupted"  # the interrupt has reached the code
+ENDING = "ending"  # the code has ended; what is left to do is the kernel's own work
+
+
 class Interrupts:
     """Turns SIGINT into the end of the running cell.
 
     ``with interrupts`` around a change that must not be left half done: an interrupt that comes meanwhile is
     raised at the end of it. (Blocking the signal would not do: Python runs the handler whichever thread took it.)
+    The first one that comes before the code of a cell has begun strikes when that begins, and not the machinery that
+    leads there. The host is told how far an interrupt has come: see `tell`.
     """
 
     def __init__(self) -> None:
@@ -26,31 +34,68 @@ class Interrupts:
         self.depth = 0
         self.pending = False
         self.begun = False  # the cell's own code runs
-        self.swallowed = False  # perhaps: it was raised before the code began
+        self.postponed = False  # strikes when the code begins
+        self.taken = False  # the code was interrupted
+        self.ended = False  # and the host knows that it has ended
         self.cancelled = False
+        self.deaf = 0  # interrupts are dropped
+        self.tell: Callable[[str], object] = lambda state: None  # says to the host what is true of the code now
         self.wake: Callable[[], object] = lambda: None  # called when an interrupt comes inside a shield
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
+        self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.main = threading.get_ident()
+        # What waits for a descriptor waits for this one too: a signal that came just before leaves no other trace.
+        self.arrived, self.arrival = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(self.arrival, warn_on_full_buffer=False)
         signal.signal(signal.SIGINT, self.handle)
 
-    def arm(self) -> None:
-        """From here on SIGINT stops what runs."""
-        self.pending = self.begun = self.swallowed = self.cancelled = False
+    def forget_arrivals(self) -> None:
+        """Python has run the handlers of the signals that have come."""
+        try:
+            while os.read(self.arrived, 4096):
+                pass
+        except BlockingIOError:
+            pass
+
+    def arm(self, cell: bool = False) -> None:
+        """From here on SIGINT stops what runs. The code of a cell is still to `begin`."""
+        self.pending = self.postponed = self.taken = self.ended = self.cancelled = False
+        self.begun = not cell
+        self.deaf = 0
         self.armed = True
 
     def begin(self) -> None:
-        """The cell's own code begins. If something on the way there, as IPython's callbacks do, made nothing of an
-        interrupt, it strikes now.
+        """The cell's own code begins. An interrupt that came before strikes now; also one that IPython's callbacks,
+        which print what they raise, made nothing of.
         """
         self.begun = True
-        if self.swallowed:
-            self.swallowed = False
+        if self.postponed:
+            self.postponed = False
             raise KeyboardInterrupt
+
+    def end(self) -> None:
+        """The cell's own code has ended."""
+        if self.taken and not self.ended:
+            self.ended = True
+            self.tell(ENDING)
+
+    @contextmanager
+    def dropped(self) -> Iterator[None]:
+        """While an error is shown, which takes as long as it takes: an interrupt would only strike the machinery."""
+        if threading.get_ident() != self.main:
+            yield
+            return
+        self.deaf += 1
+        try:
+            self.end()
+            yield
+        finally:
+            self.deaf -= 1
 
     def disarm(self) -> None:
         self.armed = False
@@ -60,23 +105,39 @@ class Interrupts:
         """The signal handler."""
         if not self.armed:
             self.early = True
+        elif self.deaf:
+            self.tell(ENDING)
         elif self.depth:
             self.pending = True
             self.wake()
+        elif not self.begun and not self.postponed:
+            self.postpone()
         elif self.task is None or runs_a_callback(frame):
             self.strike()
         else:
             self.cancel()
 
+    def take(self) -> None:
+        """The code is about to get an interrupt."""
+        self.pending = False
+        self.taken = True
+        self.tell(TOLD)
+
+    def postpone(self) -> None:
+        """Keeps the first interrupt for the beginning of the code; the next one strikes wherever it is."""
+        self.take()
+        self.postponed = True
+
     def strike(self) -> None:
         """Raises in the code that runs."""
-        self.pending = False
-        self.swallowed = not self.begun
+        self.take()
+        self.postponed = not self.begun
         raise KeyboardInterrupt
 
     def cancel(self) -> None:
         """Cancels the task of an ``await`` cell. What swallows that is cancelled again the next time."""
         if self.task is not None and self.loop is not None:
+            self.take()
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)
 
@@ -92,7 +153,10 @@ class Interrupts:
         if threading.get_ident() == self.main:
             self.depth -= 1
             if self.pending and not self.depth and self.armed:
-                self.strike()
+                if self.begun or self.postponed:
+                    self.strike()
+                else:
+                    self.postpone()
 
     def unshield(self) -> None:
         """Leaves a shield where nothing can be raised; an interrupt that came meanwhile waits for the next one."""
@@ -102,7 +166,9 @@ class Interrupts:
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""
         self.disarm()
-        self.depth = 0
+        self.depth = self.deaf = 0
+        self.tell = lambda state: None
+        signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

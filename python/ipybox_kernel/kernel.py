@@ -13,13 +13,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError, UsageError
 
+from ipybox_kernel import debugging, shutdown
+from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.leaving import Exit, exit_code
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
@@ -40,26 +43,37 @@ class HandlersKernel(IPythonKernel):
         self.replies = Sink(SHELL)
         self.streams = Streams(self.session, self.iopub_socket)
         self.commands = ShellCommands(self.shell, self.streams)
-        self.tracebacks = Tracebacks(self.shell, self.publish_error)
+        # ipykernel's compiler invents files, for its debugger; IPython trips over them
+        self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
+        self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
         self.shell.enable_gui = enable_gui
+        self.shell.exiter = Exit(self.shell)
+        for namespace in (self.shell.user_ns, self.shell.user_ns_hidden):
+            namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
         self.shell.run_code = beginning(self.shell.run_code)
+        self.shell.run_ast_nodes = ending(self.shell.run_ast_nodes)
+        self.shell.should_run_async = tolerating_null_bytes(self.shell.should_run_async)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
         self.home: str | None = None  # where a cell that went elsewhere is brought back to
+        self.exit_status = 0  # of this process, when it ends by itself
         self._execute_sleep = 0.0
 
     # Life
 
-    def run(self, link: Link, restore_cwd: bool) -> None:
-        """Lives as a kernel, until ``exit()`` or the end of file."""
+    def run(self, link: Link, restore_cwd: bool) -> NoReturn:
+        """Lives as a kernel, until ``exit()``, a request to shut down or the end of file."""
         self.link = link
+        self.cells.forget()
+        name_cells_in_warnings(self.cells)
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
         self.streams.open(link)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
+        sys.breakpointhook = debugging.stop
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         interrupts.install(loop)
@@ -67,6 +81,7 @@ class HandlersKernel(IPythonKernel):
         self.shell_channel_thread = self.main_thread()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
+        shutdown.end(self.streams, self.shell, self.exit_status)
 
     def connect_actions(self, stream: socket.socket) -> None:
         """Lets cells ask the host for tools and programs."""
@@ -88,10 +103,16 @@ class HandlersKernel(IPythonKernel):
                 message = self.backlog.popleft() if self.backlog else self.link.receive()
             except EOFError:
                 return
+            if message and self.is_shutdown(*message):
+                return
             if message:
                 await self.handle(*message)
             else:
                 await readable(loop, self.link.socket.fileno())
+
+    def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
+        """Whether the host wants this kernel to end. It does not ask while a cell runs."""
+        return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
 
     async def handle(self, channel: int, frames: list[memoryview]) -> None:
         """Handles one message of the host. Whatever happens, a request is answered."""
@@ -102,7 +123,7 @@ class HandlersKernel(IPythonKernel):
         try:
             try:
                 self.set_parent([], request)
-                interrupts.arm()
+                interrupts.arm(cell=request["msg_type"] == "execute_request")
                 if interrupts.early:
                     self.check_early_interrupt(request)
                 handler = self.shell_handlers[request["msg_type"]]
@@ -169,6 +190,8 @@ class HandlersKernel(IPythonKernel):
     ) -> dict[str, Any]:
         """Runs a cell; returns the content of its reply when everything it put out has been sent."""
         self.tracebacks.begin()
+        self.cells.begin(self.get_parent("shell").get("metadata", {}).get("title"))
+        self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:
                 reply = await self.run_cell(code, silent, store_history, user_expressions or {})
@@ -183,8 +206,19 @@ class HandlersKernel(IPythonKernel):
             reply.update(describe(error), status="error")
         if reply["status"] == "error":
             reply["traceback"] = (self.session.last_error or {}).get("traceback", [])
+        self.tell_exit(reply)
         self.finish_cell()
         return reply
+
+    def tell_exit(self, reply: dict[str, Any]) -> None:
+        """Adds the exit code of a cell that wants to leave. ``exit()`` is no error: its cell has come to its end."""
+        left = self.tracebacks.left
+        if self.shell.exit_now and not self.shell.keepkernel_on_exit:
+            self.exit_status = reply["exit_code"] = exit_code(self.shell.exiter.status)
+            if reply.get("ename") == "SystemExit":
+                reply["status"] = "ok"
+        elif left is not None:
+            reply["exit_code"] = exit_code(left.code)
 
     async def run_cell(
         self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
@@ -312,20 +346,22 @@ class LeanKernel(HandlersKernel):
             transformed, failure = shell.transform_cell(code), None
         except Exception:
             transformed, failure = code, sys.exc_info()
-        cell = shell.run_cell_async(
-            code,
-            store_history=store_history,
-            silent=silent,
-            transformed_cell=transformed,
-            preprocessing_exc_tuple=failure,
-        )
-        result = None
+        cell = result = None
         try:
+            cell = shell.run_cell_async(
+                code,
+                store_history=store_history,
+                silent=silent,
+                transformed_cell=transformed,
+                preprocessing_exc_tuple=failure,
+            )
             if shell.should_run_async(code, transformed_cell=transformed, preprocessing_exc_tuple=failure):
                 result = await self.run_task(cell)
             else:
                 result = complete(cell)
         finally:
+            if cell and inspect.getcoroutinestate(cell) == inspect.CORO_CREATED:
+                cell.close()  # an interrupt struck before
             shell.events.trigger("post_execute")
             if not silent:
                 shell.events.trigger("post_run_cell", result)
@@ -364,14 +400,40 @@ def enable_gui(gui: str | None = None) -> None:
         raise UsageError(f"There is no event loop for {gui!r} here.")
 
 
-def beginning(run_code: Callable[..., T]) -> Callable[..., T]:
+def beginning(run_code: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
     """``shell.run_code``, which IPython calls when it is done with its callbacks."""
 
-    def run(*code: Any, **options: Any) -> T:
-        interrupts.begin()
-        return run_code(*code, **options)
+    async def run(*code: Any, **options: Any) -> T:
+        with interrupts:
+            running = run_code(*code, **options)
+        try:
+            interrupts.begin()
+            return await running
+        finally:
+            running.close()  # if an interrupt struck before it began
 
     return run
+
+
+def ending(run_ast_nodes: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """``shell.run_ast_nodes``, which runs the code of a cell; IPython's callbacks come behind it."""
+
+    async def run(*nodes: Any, **options: Any) -> T:
+        try:
+            return await run_ast_nodes(*nodes, **options)
+        finally:
+            interrupts.end()
+
+    return run
+
+
+def tolerating_null_bytes(should_run_async: Callable[..., bool]) -> Callable[..., bool]:
+    """``shell.should_run_async``, which compiles the cell; Python 3.10 has an error of its own for null bytes."""
+
+    def tolerant(raw_cell: str, **options: Any) -> bool:
+        return "\0" not in raw_cell and should_run_async(raw_cell, **options)
+
+    return tolerant
 
 
 def complete(cell: Coroutine[Any, Any, Any]) -> Any:

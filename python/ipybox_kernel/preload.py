@@ -6,6 +6,7 @@ import asyncio
 import fnmatch
 import gc
 import importlib
+import inspect
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -53,8 +55,11 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     from ipybox_kernel.child import DEFAULTS  # needs what import_kernel has found
 
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
-    for module in (*FOR_ACTIONS, *modules):
+    for module in FOR_ACTIONS:
+        importlib.import_module(module)
+    for module in modules:
         preload_module(module)
+    know_modules()
     gc.freeze()
     return built
 
@@ -97,7 +102,6 @@ def build(candidates: list[Any]) -> HandlersKernel:
 
 def make(candidate: Any) -> HandlersKernel:
     """Builds a kernel and its shell. Nothing is read from or written to a profile directory."""
-    from IPython.core.compilerop import CachingCompiler
     from IPython.core.profiledir import ProfileDir
     from traitlets.config import Config
 
@@ -112,7 +116,6 @@ def make(candidate: Any) -> HandlersKernel:
         user_ns=None,
         log=logging.getLogger("ipykernel"),
     )
-    made.shell.compile = CachingCompiler()  # ipykernel's invents files, for its debugger; IPython trips over them
     made.shell.db = Store()
     made.shell.magics_manager.register_lazy("store", "IPython.extensions.storemagic")
     warnings.filterwarnings("ignore", message="To exit: use")
@@ -201,12 +204,23 @@ def pristine(shell: Any) -> Iterator[None]:
 
 
 def preload_module(name: str) -> None:
-    """Imports what every kernel is to have; a kernel that needs a missing one says so itself."""
+    """Imports what every kernel is to have; raises Failure if that cannot be imported."""
     try:
         importlib.import_module(name)
-    except Exception:
-        print(f"ipybox: could not preload {name}:", file=sys.stderr)
-        traceback.print_exc()
+    except Exception as error:
+        what = "".join(traceback.format_exception_only(type(error), error)).strip()
+        text = f"{sys.executable} cannot import {name!r}, which is to be preloaded: {what}\n"
+        raise Failure("error", text + "Install it for this interpreter, or leave it out of `preload`.") from None
+
+
+def know_modules() -> None:
+    """Tells ``inspect`` which module has which file: for the first traceback it would look at the files of all."""
+    by_name = getattr(inspect, "_filesbymodname", {})
+    for name, module in list(sys.modules.items()):
+        file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
+        if isinstance(file, str):
+            by_name[name] = file
+            inspect.modulesbyfile[file] = name  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -7,6 +7,8 @@ import errno
 import os
 import signal
 
+from ipybox_kernel import landlock
+
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
@@ -29,16 +31,22 @@ def set_dumpable(dumpable: bool) -> None:
 def detach(supervisor: int) -> None:
     """Gives a child of the supervisor its own session and group, and makes it die with the supervisor."""
     os.setsid()
-    libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != supervisor:
-        os._exit(1)
+    die_with_parent(supervisor, signal.SIGKILL)
     adopt_orphans()
 
 
+def die_with_parent(parent: int, number: int) -> None:
+    """Makes this process get a signal when its parent ends, or end at once if that has happened already."""
+    libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def forget_signals() -> None:
-    """Undoes what the supervisor does with signals, except that SIGINT stays ignored until somebody can handle it."""
+    """Undoes what the supervisor does with signals, except that SIGINT stays ignored until it can be handled."""
     signal.set_wakeup_fd(-1)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def default_signals() -> None:
@@ -84,6 +92,12 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     return True
 
 
+def kill_children() -> None:
+    """Kills all children, and what comes to this process from them, until only those of other users are left."""
+    while [pid for pid in children() if kill(pid, signal.SIGKILL)]:
+        os.waitpid(-1, 0)
+
+
 def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
     """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
 
@@ -122,6 +136,7 @@ def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
     if pid == 0:
         try:
             detach(supervisor)
+            landlock.keep_signals_in()
             default_signals()
             os.execvpe(argv[0], argv, env)
         except OSError as error:

@@ -8,7 +8,8 @@ import select
 import signal
 import threading
 import time
-from typing import TYPE_CHECKING
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ipybox_kernel.streams import Streams
@@ -47,6 +48,25 @@ class Timer:
             pass  # set anew meanwhile
 
 
+class Bell:
+    """Wakes the thread that listens to it."""
+
+    def __init__(self) -> None:
+        self.fd = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+
+    def ring(self) -> None:
+        os.eventfd_write(self.fd, 1)
+
+    def silence(self) -> None:
+        try:
+            os.eventfd_read(self.fd)
+        except BlockingIOError:
+            pass
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
+
 class Service:
     """Waits for work without ever waking up for nothing."""
 
@@ -55,6 +75,10 @@ class Service:
         self.timer = Timer()
         self.due = False  # something waits for the timer
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
+        self.bell = Bell()
+        self.news: deque[tuple[str, dict[str, Any]]] = (
+            deque()
+        )  # states that the host has to hear of, with their request
         self.hangup = link.socket.fileno()
         self.flushed = 0.0
         threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
@@ -71,11 +95,16 @@ class Service:
             self.due = False
             self.timer.set(0)
 
+    def tell(self, state: str) -> None:
+        """Lets the host know what has become of the code that runs. It may be called by a signal handler."""
+        self.news.append((state, self.streams.session.request))
+        self.bell.ring()
+
     def _run(self) -> None:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         poller = select.poll()
-        for fd in (self.timer.fd, *self.captures):
+        for fd in (self.timer.fd, self.bell.fd, *self.captures):
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         while True:
@@ -83,6 +112,8 @@ class Service:
                 if fd == self.timer.fd:
                     self.timer.reset()
                     self._flush()
+                elif fd == self.bell.fd:
+                    self._tell()
                 elif event & select.POLLIN:
                     self.captures[fd].pump()
                 elif fd in self.captures:
@@ -90,6 +121,12 @@ class Service:
                 else:
                     time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
                     os._exit(0)
+
+    def _tell(self) -> None:
+        self.bell.silence()
+        while self.news:
+            state, request = self.news.popleft()
+            self.streams.session.send(self.streams.sink, "status", {"execution_state": state}, request)
 
     def _flush(self) -> None:
         with self.streams.lock:

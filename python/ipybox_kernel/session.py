@@ -116,7 +116,7 @@ class LeanSession(Session):
                 wire.to_json(message["header"]),
                 self.request_json if parent_header is self.request else wire.to_json(parent_header),
                 wire.to_json(notes) if notes else b"{}",
-                wire.to_json(body),
+                wire.fitting(message["msg_type"], body),
                 *frames,
             ],
         )

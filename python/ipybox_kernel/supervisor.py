@@ -12,7 +12,7 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import process
+from ipybox_kernel import keeper, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
@@ -47,6 +47,7 @@ class Birth:
         env: dict[str, str],
         restore_cwd: bool,
         guard: bool,
+        allow: list[str],
     ) -> None:
         self.supervisor = supervisor
         self.stream = stream
@@ -54,6 +55,7 @@ class Birth:
         self.env = env
         self.restore_cwd = restore_cwd
         self.guard = guard
+        self.allow = allow
 
 
 class Supervisor:
@@ -74,6 +76,8 @@ class Supervisor:
         process.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        if self.pid != 1:  # which no signal reaches that it does not handle
+            signal.signal(signal.SIGTERM, self.terminated)
         self.wakeup, self.wakeup_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self.wakeup_end, warn_on_full_buffer=False)
 
@@ -156,6 +160,7 @@ class Supervisor:
         env = checked_env(request["env"])
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.checked_guard(request.get("guard"))
+        allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
         env = child.environment(env)
         try:
@@ -166,7 +171,8 @@ class Supervisor:
         if pid == 0:
             self.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
-            return Birth(self.pid, sockets[0], sockets[1] if len(sockets) == 2 else None, env, restore_cwd, guard)
+            actions = sockets[1] if len(sockets) == 2 else None
+            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow)
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
@@ -189,6 +195,16 @@ class Supervisor:
         if self.missing:
             raise Refused("guard", f"the guard no_exec cannot be had: {self.missing}")
         return True
+
+    def checked_allow(self, names: Any) -> list[str]:
+        """The names of what the guard leaves open; a refusal if one means nothing."""
+        if not names:
+            return []
+        from ipybox_kernel import filters
+
+        if not isinstance(names, list) or not set(names) <= set(filters.CHOICES):
+            raise Refused("request", f"cannot allow {names!r}, only of {', '.join(filters.CHOICES)}")
+        return names
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
@@ -278,6 +294,12 @@ class Supervisor:
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
         self.send({"event": "exit", "pid": pid, "code": code, "signal": number})
 
+    def terminated(self, *_: object) -> NoReturn:
+        """The keeper has ended, or this process is told to."""
+        if os.getpid() == self.pid:
+            self.end()
+        os._exit(128 + signal.SIGTERM)  # a child that has not yet become what it will be
+
     def end(self) -> NoReturn:
         """Kills everything below this process, until nothing is left, and exits."""
         for pid in self.living:
@@ -292,7 +314,8 @@ class Supervisor:
 
     def send(self, message: dict[str, Any]) -> None:
         try:
-            self.control.send(json.dumps(message).encode())
+            # What is said of names that are not UTF-8 is for reading: the host takes no lone surrogates.
+            self.control.send(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
         except OSError:
             self.end()
 
@@ -334,6 +357,7 @@ def checked_env(env: Any) -> dict[str, str]:
 
 def main(control: socket.socket, hello: dict[str, Any]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
+    keeper.fork_supervisor(control)
     supervisor = Supervisor(control)
     ready = {
         "event": "ready",

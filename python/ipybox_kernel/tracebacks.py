@@ -11,23 +11,28 @@ from typing import Any
 
 from IPython.core.error import UsageError
 
+from ipybox_kernel.cells import Cells
 from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.plain_traceback import plain_traceback
 
-HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator"}
+RENDERERS = {"stack_data", "executing", "asttokens", "pure_eval"}
+HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
 
 
 class Tracebacks:
     """Takes the place of ``shell.showtraceback``, and remembers what the reply to the cell has to say."""
 
-    def __init__(self, shell: Any, publish: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, shell: Any, cells: Cells, publish: Callable[[dict[str, Any]], None]) -> None:
         self.shell = shell
+        self.cells = cells
         self.publish = publish
         self.display_error: BaseException | None = None
+        self.left: SystemExit | None = None  # what the cell has raised to leave
         shell.showtraceback = self.show
 
     def begin(self) -> None:
         """A new cell starts."""
-        self.display_error = None
+        self.display_error = self.left = None
 
     def show(
         self,
@@ -38,13 +43,24 @@ class Tracebacks:
         running_compiled_code: bool = False,
     ) -> None:
         """Publishes the exception that just occurred, as IPython formats it."""
+        with interrupts.dropped():
+            self.show_undisturbed(exc_tuple, filename, exception_only, running_compiled_code)
+
+    def show_undisturbed(
+        self, exc_tuple: Any, filename: str | None, exception_only: bool, running_compiled_code: bool
+    ) -> None:
         error = exc_tuple[1] if exc_tuple else (sys.exc_info()[1] or getattr(sys, "last_value", None))
         if error is None:
             print("No traceback available to show.", file=sys.stderr)
             return
         error = as_interrupt(error)
+        if isinstance(error, SystemExit):
+            self.left = error
+            if self.shell.exit_now:
+                return  # of exit(), which is no error
         clean(error)
         remember(error)
+        self.cells.keep()
         if isinstance(error, UsageError):
             print(f"UsageError: {error}", file=sys.stderr)
             return
@@ -55,7 +71,22 @@ class Tracebacks:
         self.publish(describe(error, self.format(error, exception_only, running_compiled_code)))
 
     def format(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
-        """The lines of a traceback."""
+        """The lines of a traceback: as IPython has them, or few and at once for code that was interrupted."""
+        if interrupts.taken and is_interrupt(error):
+            return plain_traceback(error, self.cells)
+        lines = self.render(error, exception_only, running_compiled_code)
+        return self.as_written(lines) if self.cells.written else lines
+
+    def as_written(self, lines: list[str]) -> list[str]:
+        """Puts what cells say in the place of what IPython made of it: ``!ls`` for ``get_ipython().system('ls')``."""
+        names = {f"Cell {self.cells.labels[name]}, line ": name for name in self.cells.written}
+        shown = []
+        for text in lines:
+            name = next((name for start, name in names.items() if text.lstrip().startswith(start)), None)
+            shown.append(self.cells.as_written(name, text) if name else text)
+        return shown
+
+    def render(self, error: BaseException, exception_only: bool, running_compiled_code: bool) -> list[str]:
         kind, frames = type(error), error.__traceback__
         try:
             if isinstance(error, SyntaxError):
@@ -80,6 +111,16 @@ def describe(error: BaseException, lines: list[str] | None = None) -> dict[str, 
     except Exception:
         text = f"<unprintable {type(error).__name__}>"
     return {"ename": type(error).__name__, "evalue": text, "traceback": lines or []}
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether an exception is an interrupt, or was raised while one was handled."""
+    linked: BaseException | None = error
+    for _ in range(100):
+        if linked is None or isinstance(linked, KeyboardInterrupt):
+            break
+        linked = linked.__cause__ or linked.__context__
+    return isinstance(linked, KeyboardInterrupt)
 
 
 def as_interrupt(error: BaseException) -> BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import select
 import socket
 import struct
@@ -16,8 +17,17 @@ from jupyter_client.jsonutil import json_clean, json_default
 from ipybox_kernel.interrupt import interrupts
 
 SHELL, IOPUB, STDIN, CONTROL = range(4)
-MAX_MESSAGE = 256 << 20
+MAX_MESSAGE = 256 << 20  # of the host
+MAX_SENT = 64 << 20  # what the host takes: docs/kernel-protocol.md section 3
+MAX_CONTENT = 16 << 20
+MAX_METADATA = 1 << 20
+MAX_HEADER = 64 << 10
+MAX_VALUES = 100_000
+MAX_DISPLAYED_VALUES = 1_000_000
 MAX_FRAMES = 255
+DISPLAYS = ("display_data", "execute_result", "update_display_data")
+MARKS = (b"[", b"{", b",", b":")
+STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 RAW_VALUE = 4096  # MIME values above this many characters travel as buffers
 
 Frame: TypeAlias = "bytes | memoryview"
@@ -33,6 +43,51 @@ def to_json(value: Any) -> bytes:
     except (TypeError, ValueError):
         text = _encode(json_clean(value))
     return text.encode("utf-8", "replace")
+
+
+def fitting(kind: str, content: Content) -> bytes:
+    """The JSON of a content that the host takes. What is beyond its bounds it would refuse together with the kernel."""
+    text = to_json(content)
+    shown = kind in DISPLAYS
+    most = MAX_DISPLAYED_VALUES if shown else MAX_VALUES
+    if fits(text, MAX_CONTENT, most):
+        return text
+    if kind.startswith("comm_"):
+        return b"{}"  # the host has no use for it
+    if shown:
+        raise ValueError(
+            f"a display has {len(text)} bytes of JSON, in more than {most} values or {MAX_CONTENT >> 20} MiB: "
+            "the host takes no more; display less, or as text (text/html, text/plain), which may have 64 MiB"
+        )
+    for longest, items in (1 << 18, 1 << 12), (1 << 12, 1 << 8), (1 << 8, 1 << 6):
+        text = to_json(shortened(content, longest, items))
+        if fits(text, MAX_CONTENT, most):
+            return text
+    return to_json({name: value for name, value in content.items() if name in ("status", "ename")})
+
+
+def fits(text: bytes, size: int, values: int) -> bool:
+    """Whether JSON is within bounds. The host counts brackets, commas and colons outside of strings."""
+    if len(text) > size:
+        return False
+    if len(text) <= values or sum(map(text.count, MARKS)) < values:
+        return True
+    bare = STRING.sub(b"", text)
+    return sum(map(bare.count, MARKS)) < values
+
+
+def shortened(value: Any, longest: int, items: int) -> Any:
+    """A value whose strings and lists have their middle left out where they are too long."""
+    if isinstance(value, str) and len(value) > longest:
+        half = longest // 2
+        return f"{value[:half]}\n[… {len(value) - 2 * half} characters left out …]\n{value[-half:]}"
+    if isinstance(value, (list, tuple)):
+        half = items // 2
+        kept = list(value) if len(value) <= items else [*value[:half], *value[-half:]]
+        return [shortened(item, longest, items) for item in kept]
+    if isinstance(value, dict):
+        return {name: shortened(item, longest, items) for name, item in list(value.items())[:items]}
+    return value
 
 
 def split_raw(content: Content, metadata: Content, buffers: Sequence[Frame]) -> tuple[Content, Content, list[Frame]]:
@@ -82,7 +137,7 @@ class Link:
         """Sends one message, whole, blocking as long as the host does not read."""
         sizes = list(map(len, frames))
         length = 2 + 4 * len(sizes) + sum(sizes)
-        if length > MAX_MESSAGE or len(sizes) > MAX_FRAMES:
+        if length > MAX_SENT or len(sizes) > MAX_FRAMES:
             raise ValueError(f"message of {length} bytes in {len(sizes)} frames is too large for the host")
         prefix = struct.pack(f"<IBB{len(sizes)}I", length, channel, len(sizes), *sizes)
         with interrupts, self.lock:
@@ -107,7 +162,11 @@ class Link:
         """Blocks until there is something to read; can be interrupted."""
         poller = select.poll()
         poller.register(self.socket, select.POLLIN)
+        if interrupts.arrived >= 0:
+            poller.register(interrupts.arrived, select.POLLIN)
         poller.poll()
+        if interrupts.arrived >= 0:
+            interrupts.forget_arrivals()
 
     def _read(self) -> bool:
         try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,10 +88,24 @@ def describe(name: str) -> Text:
         if tool_name in (tool.module, tool.listed.get("name")):
             source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
             interface = source.partition("\n\n\n")[2]  # what follows the imports
-            return Text(f"from {__name__}.{server} import {tool.module}\n\n\n{interface.rstrip()}")
+            unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
+            return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}")
     close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
+
+
+def __getattr__(name: str) -> Any:
+    """The package of a server, which need not be imported."""
+    if not name.startswith("_") and name in _servers():
+        return import_module(f"{__name__}.{name}")
+    close = get_close_matches(name, _servers(), n=1)
+    hint = f": did you mean {close[0]!r}?" if close else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_servers()})
 
 
 def _root() -> Path:

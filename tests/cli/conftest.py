@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import os
+import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import Program, Terminal, Terminals
+from program import WIDE, Program, Terminal, Terminals
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))  # ways_to_start_programs
 
@@ -23,13 +25,21 @@ def on_terminal(program: Program) -> Iterator[Terminals]:
     """Starts the program in the foreground of a terminal."""
     opened: list[Terminal] = []
 
-    def start(*arguments: str) -> Terminal:
-        opened.append(program.on_terminal(*arguments))
+    def start(*arguments: str, size: tuple[int, int] = WIDE) -> Terminal:
+        opened.append(program.on_terminal(*arguments, size=size))
         return opened[-1]
 
     yield start
     for terminal in opened:
         terminal.close()
+
+
+@pytest.fixture
+def fresh_seed() -> int:
+    """Another one in each run, unless IPYBOX_TEST_SEED names it. A test that fails shows it."""
+    seed = int(os.environ.get("IPYBOX_TEST_SEED") or secrets.randbelow(1 << 32))
+    print(f"IPYBOX_TEST_SEED={seed}")
+    return seed
 
 
 @pytest.fixture(params=["none", "bubblewrap"])

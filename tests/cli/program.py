@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import fcntl
 import json
@@ -10,6 +11,7 @@ import pty
 import re
 import select
 import signal
+import struct
 import subprocess
 import termios
 import time
@@ -24,6 +26,9 @@ PYTHON = os.environ["IPYBOX_PYTHON"]
 
 #: No test waits longer for anything.
 PATIENCE = 30.0
+
+#: Rows and columns of a terminal on which each question of a test has one row.
+WIDE = (24, 400)
 
 #: Code that displays a picture.
 ONE_PIXEL = """
@@ -118,8 +123,8 @@ class Program:
             self.arguments(*arguments), cwd=self.directory, env=self.environment(), **{**usual, **options}
         )
 
-    def on_terminal(self, *arguments: str) -> Terminal:
-        return Terminal(self, arguments)
+    def on_terminal(self, *arguments: str, size: tuple[int, int] = WIDE) -> Terminal:
+        return Terminal(self, arguments, size)
 
     def processes(self) -> list[str]:
         """What still runs of all that this program has started."""
@@ -142,9 +147,12 @@ class Program:
 class Terminal:
     """The program in the foreground of a terminal."""
 
-    def __init__(self, program: Program, arguments: tuple[str, ...]) -> None:
+    def __init__(self, program: Program, arguments: tuple[str, ...], size: tuple[int, int]) -> None:
         self.seen = ""
+        self.received = b""  # all of it
         self._master, slave = pty.openpty()
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
 
         def take_terminal() -> None:
             _with_default_signals()
@@ -172,12 +180,22 @@ class Terminal:
             left = deadline - time.monotonic()
             ready, _, _ = select.select([self._master], [], [], max(left, 0))
             assert ready, f"{pattern!r} did not come, but {self.seen!r}"
-            self.seen += os.read(self._master, 65536).decode()
+            self._read()
         self.seen = self.seen[match.end() :]
         return match
 
+    def _read(self) -> None:
+        data = os.read(self._master, 65536)
+        self.received += data
+        self.seen += self._decoder.decode(data)
+
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
+
+    def answer_behind_another(self, text: str) -> None:
+        """Answers a question that took the place of another one, which cannot be done at once."""
+        time.sleep(0.9)
+        self.type(text)
 
     def press_ctrl_c(self) -> None:
         self.type("\x03")
@@ -185,7 +203,7 @@ class Terminal:
     def wait(self) -> int:
         code = self.process.wait(PATIENCE)
         while select.select([self._master], [], [], 0)[0]:
-            self.seen += os.read(self._master, 65536).decode()
+            self._read()
         return code
 
     def close(self) -> None:

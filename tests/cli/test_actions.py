@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -194,6 +196,35 @@ def test_several_requests_at_once_from_threads(any_sandbox: Program) -> None:
     assert len({e["id"] for e in ended.approvals}) == 8
 
 
+def test_the_documented_rule_for_packages_allows_pip(program: Program) -> None:
+    page = (Path(__file__).parents[2] / "docs/approvals.md").read_text()
+    rules = re.search(r"```json\n(\{\n  \"allow\".*?)```", page, re.S)
+    assert rules
+    arguments = ("--approve", program.write("rules.json", rules[1]), "--audit-log", str(program.directory / "log"))
+    ended = program.run(*arguments, "-c", "%pip install numpy")  # which is there
+    assert "already satisfied: numpy" in ended.out
+    recorded = [json.loads(line) for line in (program.directory / "log").read_text().splitlines()]
+    assert [r["detail"] for r in recorded if r["record"] == "decision"] == ["allow[4]"]
+    assert "there is no terminal to ask at" in program.run(*arguments, "-c", "%pip install evil").err
+
+
+def test_a_word_with_blanks_is_a_program_and_not_a_line(any_sandbox: Program) -> None:
+    code = """
+import os, sys
+evil = os.path.abspath("evil")
+with open(evil, "w") as file: file.write("#!/bin/sh\\necho EVIL RAN\\n")
+os.chmod(evil, 0o755)
+for word in ("make test #", "ls "):
+    os.makedirs(word, exist_ok=True)
+    for kind in ("shell", "shell_magic", "package"):
+        try: get_ipython().system.__self__.programs.run([word + "/../evil"], kind, sys.stdout.write, sys.stderr.write)
+        except PermissionError: print("refused")
+"""
+    rules = {"allow": [{"argv": ["make", "test"]}, {"argv": ["ls", "**"]}, {"argv": ["l*", "**"]}]}
+    ended = any_sandbox.run("--approve-shell-cmds", "--approve", any_sandbox.write("r", json.dumps(rules)), "-c", code)
+    assert ended.out == "refused\n" * 6
+
+
 def test_rules_decide_before_anybody(program: Program) -> None:
     rules = {
         "allow": [{"tool": "tools.echo", "where": [{"path": "text", "op": "prefix", "value": "a"}]}],
@@ -309,10 +340,15 @@ def test_wrong_mcp_config(program: Program, text: str, why: str) -> None:
     ],
 )
 def test_server_that_does_not_start(any_sandbox: Program, server: dict[str, Any], why: str) -> None:
-    ended = any_sandbox.run("--mcp-config", config(any_sandbox, broken=server), "--yes", "-c", "print(1)")
-    assert (ended.code, ended.out) == (3, "")
+    call = ("--mcp-config", config(any_sandbox, broken=server), "--yes", "-c", "print(1)")
+    ended = any_sandbox.run(*call)
+    assert (ended.code, ended.out) == (0, "1\n")
     assert ended.err.startswith("ipybox: ")
     assert why in ended.err
+    assert "its tools are missing in this run" in ended.err
+    strict = any_sandbox.run("--require-servers", *call)
+    assert (strict.code, strict.out) == (3, "")
+    assert why in strict.err
 
 
 def test_server_that_cannot_be_reached_from_here(program: Program) -> None:
@@ -369,8 +405,11 @@ def test_signals_while_a_tool_works(any_sandbox: Program, number: int) -> None:
 
 def test_timeout_while_a_tool_works(program: Program) -> None:
     code = "from mcptools.tools import sleep\nsleep.run(sleep.Params(seconds=60))"
-    ended = program.run("--mcp-config", config(program), "--yes", "--timeout", "0.5", "-c", code)
-    assert ended.code == 124
+    file = program.write("a.py", f"kept = 7\n# %%\n{code}\n# %%\nprint(kept)")
+    ended = program.run("--mcp-config", config(program), "--yes", "--timeout", "2", "--keep-going", file)
+    assert (ended.code, ended.out) == (124, "7\n")
+    assert "sleep.run(" in ended.err  # where it was
+    assert "fresh one" not in ended.err
 
 
 def test_failing_tool(program: Program) -> None:

@@ -102,7 +102,7 @@ def test_written_anew(program: Program) -> None:
     program.apigen(*options)
     (program.directory / "api/tools/left_over.py").write_text("")
     assert program.apigen(*options).code == 0
-    assert not (program.directory / "api/tools/left_over.py").exists()
+    assert (program.directory / "api/tools/left_over.py").exists()
 
 
 def test_secrets_are_not_written(program: Program) -> None:

@@ -82,7 +82,7 @@ def test_ctrl_c_instead_of_an_answer(any_sandbox: Program, on_terminal: Terminal
     terminal.press_ctrl_c()
     terminal.expect("KeyboardInterrupt")
     terminal.expect(r'"text":"b"\}\r\n' + QUESTION)
-    terminal.type("y\n")
+    terminal.answer_behind_another("y\n")
     terminal.expect("got b")
     assert terminal.wait() == 130
 
@@ -93,7 +93,7 @@ def test_ctrl_c_that_the_code_survives_takes_the_question_back(program: Program,
     terminal.expect(QUESTION)
     terminal.press_ctrl_c()
     terminal.expect(r'"text":"b"\}\r\n' + QUESTION)
-    terminal.type("y\n")
+    terminal.answer_behind_another("y\n")
     terminal.expect("got b")
     assert terminal.wait() == 130
 
@@ -135,7 +135,7 @@ def test_the_code_cannot_write_beside_a_question(program: Program, on_terminal: 
     terminal = on_terminal("--mcp-config", config(program), "-c", code)
     match = terminal.expect(r"before([^\n]*)\r\n([^\n]*)\r\n" + QUESTION)
     assert "\x1b[0m" in match[1]  # visible again
-    assert match[2] == 'tool call tools.echo {"text":"a"}'
+    assert match[2] == '| tool call tools.echo {"text":"a"}'
     with pytest.raises(AssertionError):
         terminal.expect("cats", patience=0.7)
     terminal.type("y\n")

@@ -38,6 +38,7 @@ SCHEMA: dict[str, dict[str, Any]] = {
         "event": str,
         "cell": int,
         "status": str,
+        "exit_code": (int, type(None)),
         "text": str,
         "images": list,
         "seconds": float,
@@ -110,7 +111,7 @@ def test_timeout(program: Program) -> None:
     result = events_of(program, "-c", "print(1)\nimport time\ntime.sleep(60)", "--timeout", "0.3")[-1]
     assert (result["status"], result["text"]) == ("timeout", "1")
     assert result["error"]["ename"] == "TimeoutError"
-    assert result["error"]["traceback"] == []
+    assert "----> 3 time.sleep(60)" in "\n".join(result["error"]["traceback"])
     assert 0.25 < result["seconds"] < 5
 
 

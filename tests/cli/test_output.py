@@ -8,6 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 from program import ONE_PIXEL, PATIENCE, PYTHON, Program
 
 
@@ -51,12 +52,12 @@ def test_images_dir_that_cannot_be_made(program: Program) -> None:
     program.write("file", "")
     ended = program.run("-c", ONE_PIXEL, "--images-dir", "file/images")
     assert ended.code == 1
-    assert "file/images" in ended.err
+    assert "/file: Not a directory" in ended.err
 
 
 def test_working_dir(any_sandbox: Program) -> None:
     (any_sandbox.directory / "work").mkdir()
-    file = any_sandbox.write("a.py", "import os\nopen('made', 'w').close()\nos.chdir('/')\n# %%\nprint(os.getcwd())")
+    file = any_sandbox.write("a.py", "import os\nopen('made', 'w').close()\n# %%\nprint(os.getcwd())")
     ended = any_sandbox.run(file, "--working-dir", "work")
     assert ended.out.endswith(f"{any_sandbox.directory}/work\n")
     assert (any_sandbox.directory / "work/made").exists()
@@ -66,12 +67,10 @@ def test_code_runs_in_the_current_directory(program: Program) -> None:
     assert program.run("-c", "import os; print(os.getcwd())").out == f"{program.directory}\n"
 
 
-def test_the_kernel_returns_to_the_current_directory_after_each_cell(any_sandbox: Program) -> None:
-    file = any_sandbox.write("a.py", "import os\nos.chdir('/')\nprint(os.getcwd())\n# %%\nprint(os.getcwd())")
-    first, *rest = any_sandbox.run(file).out.splitlines()
-    assert first == "/"
-    assert rest[-1] == str(any_sandbox.directory)
-    assert "[ipybox] cwd reset to" in "\n".join(rest)
+@pytest.mark.parametrize("options", [[], ["--working-dir", "."]])
+def test_a_cell_that_goes_elsewhere_leaves_the_next_one_there(any_sandbox: Program, options: list[str]) -> None:
+    file = any_sandbox.write("a.py", "import os\nos.chdir('/')\n# %%\nprint(os.getcwd())\n# %%\n%cd /usr\n# %%\n%pwd")
+    assert any_sandbox.run(file, *options).out.splitlines() == ["/", "/usr", "'/usr'"]
 
 
 def test_traceback_goes_to_standard_error_and_ends_the_run(any_sandbox: Program) -> None:
@@ -94,10 +93,31 @@ def test_syntax_error(program: Program) -> None:
     assert "SyntaxError" in ended.err
 
 
-def test_sys_exit_is_an_error_of_the_cell(program: Program) -> None:
-    ended = program.run("-c", "import sys; sys.exit(7)")
-    assert ended.code == 1
-    assert "SystemExit" in ended.err
+@pytest.mark.parametrize(
+    ("code", "expected", "said"),
+    [
+        ("import sys; sys.exit(7)", 7, ""),
+        ("exit(3)", 3, ""),
+        ("import sys; sys.exit()", 0, ""),
+        ("exit()", 0, ""),
+        ("raise SystemExit(124)", 124, ""),
+        ("import sys; sys.exit('no such table')", 1, "no such table\n"),
+    ],
+)
+def test_an_exit_ends_the_run_with_its_code(any_sandbox: Program, code: str, expected: int, said: str) -> None:
+    before, after = "import atexit; _ = atexit.register(print, 'last')\n# %%\n", "\n# %%\nprint('not run')"
+    file = any_sandbox.write("a.py", before + code + after)
+    ended = any_sandbox.run(file)
+    assert (ended.code, ended.out, ended.err) == (expected, "last\n", said)
+
+
+def test_a_script_is_started_as_python_starts_it(any_sandbox: Program) -> None:
+    (any_sandbox.directory / "folder").mkdir()
+    any_sandbox.write("folder/beside.py", "here = 1")
+    code = "import sys, beside\nprint(sys.argv, __file__, __name__)"
+    file = any_sandbox.write("folder/a.py", code)
+    ended = any_sandbox.run(file, "--", "one", "--two", "-3")
+    assert ended.out.split() == f"['{file}', 'one', '--two', '-3'] {file} __main__".split(), ended.err
 
 
 def test_timeout(any_sandbox: Program) -> None:
@@ -107,6 +127,23 @@ def test_timeout(any_sandbox: Program) -> None:
     assert (ended.code, ended.out) == (124, "start\n")
     assert "cell 1" in ended.err
     assert time.monotonic() - before < 10
+
+
+def test_tracebacks_and_warnings_tell_cells_apart(program: Program) -> None:
+    cells = [
+        "# %% setup\ndef f(): return 1/0",
+        "# %%\nimport time\ntime.sleep(60)",
+        "# %% failing\nimport warnings; warnings.warn('careful')\nf()",
+    ]
+    ended = program.run(program.write("a.py", "\n".join(cells)), "--timeout", "0.5", "--keep-going")
+    for part in (
+        "Cell In[2], line 2\n----> 2 time.sleep(60)",
+        "cell 2: the code did not end within 500 ms",
+        "Cell In[3] (failing):1: UserWarning: careful",
+        "Cell In[3] (failing), line 2",
+        "Cell In[1] (setup), line 1, in f()",
+    ):
+        assert part in ended.err
 
 
 def test_timeout_is_for_each_cell_and_the_session_lives_on(program: Program) -> None:

@@ -66,7 +66,6 @@ def test_help_fits_a_terminal() -> None:
         (["run", "-c", "1", "--timeout", "nan"], "'nan' is not a number of seconds"),
         (["run", "-c", "1", "--timeout", "1e300"], "'1e300' is not a number of seconds"),
         (["run", "-c", "1", "--working-dir", "/no/such/directory"], "/no/such/directory"),
-        (["run", "a.py", "b.py"], "b.py"),
         (["run", "-c", "1", "--yes", "--deny"], "--approve, --yes and --deny exclude each other"),
         (["run", "-c", "1", "--approve", "auto", "--yes"], "--approve, --yes and --deny exclude each other"),
         (["run", "-c", "1", "--approve", "deny", "--deny"], "--approve, --yes and --deny exclude each other"),
@@ -169,7 +168,8 @@ def test_interpreter_that_is_none(program: Program) -> None:
     ended = program.run("-c", "1", "--python", "/bin/true")
     assert (ended.code, ended.out) == (3, "")
     assert ended.err.startswith("ipybox: ")
-    assert "is /bin/true a Python interpreter?" in ended.err
+    assert "/bin/true" in ended.err
+    assert "a Python interpreter?" in ended.err
 
 
 def test_sandbox_that_is_not_installed(program: Program, tmp_path: Path) -> None:

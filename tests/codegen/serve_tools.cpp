@@ -35,12 +35,12 @@ ordered_json listed(mcp::tool const& tool) {
 
 ordered_json value_of(mcp::call_result const& result) {
     if (result.is_error) return {{"error", joined_text(result)}};
-    if (result.structured_content) return {{"value", ordered_json(*result.structured_content)}};
+    if (result.structured_content) return {{"value", result.structured_content->value()}};
     return {{"value", joined_text(result)}};
 }
 
 asio::awaitable<ordered_json> answer(mcp::server_registry& registry, std::string request) {
-    auto const asked = nlohmann::json::parse(request);
+    auto const asked = ordered_json::parse(request);
     auto const server = asked.at("server").get<std::string>();
     mcp::call_options options;
     options.timeout = std::chrono::seconds(60);

@@ -14,7 +14,7 @@ from packages import Packages
 MODULES = {"__future__", "typing", "pydantic", "", "_mcp", "_schema"}
 NAMES = {
     "annotations", "Annotated", "Any", "Literal", "Field", "CLIENT", "Model", "UNSET", "to_result", "to_text", "Schema",
-    "rule", "schema_of",
+    "rule", "schema_of", "tool",
 }  # fmt: skip
 CALLED = {"Field", "Schema", "rule", "schema_of", "_params", "_result", "to_result", "to_text", "Params"}
 CALLED_MEMBERS = {"CLIENT.run_sync", "CLIENT.run", "params.to_arguments"}
@@ -50,6 +50,8 @@ def unknown_statement(statement: ast.stmt) -> Iterator[str]:
         yield from unknown_class(statement)
     elif isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
         doc, returned = statement.body
+        if [ast.unparse(decorator) for decorator in statement.decorator_list] != ["tool"]:
+            yield f"the decorators of {statement.name}"
         if statement.name not in ("run", "arun") or not is_text(doc) or not isinstance(returned, ast.Return):
             yield f"the function {statement.name}"
     elif isinstance(statement, ast.Assign):
@@ -102,6 +104,7 @@ def test_the_rules_see_what_escapes() -> None:
         "class A(Model):\n    x: eval('1')",
         "class A(Model):\n    'a\u202eb'",
         "@decorated\nclass A(Model): pass",
+        "@tool\n@other\ndef run(params):\n    'x'\n    return to_text(CLIENT.run_sync('x', params.to_arguments()))",
     ):
         assert list(escapes(text)), text
 
@@ -148,8 +151,8 @@ def test_the_index_quotes_what_servers_write(packages: Packages) -> None:
     text = (packages.root / "server" / "__init__.py").read_text(encoding="utf-8")
     doc, imported, client = ast.parse(text).body
     assert is_text(doc)
-    assert ast.unparse(imported) == "from ipybox_kernel.tools import ToolRunner"
-    assert ast.unparse(client) == "CLIENT = ToolRunner(server_name='server')"
+    assert ast.unparse(imported) == "from ._client import package"
+    assert ast.unparse(client) == "CLIENT, __getattr__, __dir__ = package(__name__, 'server')"
     assert not [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
     module = packages.module("server")
     assert module.CLIENT.server_name == "server"

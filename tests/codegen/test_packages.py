@@ -57,7 +57,7 @@ def test_nothing_but_the_name_of_the_server_is_written(packages: Packages) -> No
     """W16: the original writes the server's parameters, and with them its secrets, where code that is not trusted reads and changes them."""
     packages.generate({"server": "server", "tools": [tool("a")]})
     text = (packages.root / "server" / "__init__.py").read_text(encoding="utf-8")
-    assert text.endswith('from ipybox_kernel.tools import ToolRunner\n\nCLIENT = ToolRunner(server_name="server")\n')
+    assert text.endswith('from ._client import package\n\nCLIENT, __getattr__, __dir__ = package(__name__, "server")\n')
     assert "environ" not in text
 
 
@@ -68,7 +68,8 @@ def test_the_index_of_a_package(packages: Packages) -> None:
     index = importlib.import_module(f"{packages.name}.server").__doc__
     assert index is not None
     assert index.splitlines()[-2:] == ["a()", "b_tool(x, ...) - Does this."]
-    assert not any(name.startswith(f"{packages.name}.server.") for name in sys.modules)
+    imported = [name for name in sys.modules if name.startswith(f"{packages.name}.server.")]
+    assert imported == [f"{packages.name}.server._client"]
 
 
 def test_tools_are_found_without_importing_them(packages: Packages) -> None:

@@ -5,8 +5,8 @@
 //
 // Whatever comes: no crash; JSON is read and written as the JSON library does it; a value that was passed over is the one that would have been read.
 
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/handshake_machine.hpp>
-#include <ipybox/mcp/json_cursor.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/rpc_machine.hpp>
 #include <ipybox/mcp/tool_call_machine.hpp>

@@ -68,6 +68,27 @@ TEST_CASE("a full disk under the spill file is an error with head and tail", "[k
     CHECK(box.run("1") == "1");
 }
 
+TEST_CASE("code that is too long for a message is refused, and the kernel keeps its state", "[kernel]") {
+    kernel_box<> box;
+    REQUIRE(box.run("x = 7") == "");
+    // Each of these is six characters of JSON.
+    auto const r = box->execute(std::string(std::size_t(44) << 20, '\x01'));
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::message_too_large);
+    CHECK_THAT(r.error().text(), Contains("pass data in a file"));
+    CHECK(box.run("x") == "7");
+}
+
+TEST_CASE("a line of input that is too long is a refusal", "[kernel]") {
+    kernel_box<> box;
+    execute_options options;
+    options.on_input = [](input_request const& q) { q.reply(std::string(input_request::longest_line + 1, '\x01')); };
+    auto const r = box->execute("try: input()\nexcept EOFError: print('refused')", options);
+    CHECK(text_of(r) == "refused");
+    options.on_input = [](input_request const& q) { q.reply(std::string(input_request::longest_line, '\x01')); };
+    CHECK(text_of(box->execute("print(len(input()))", options)) == std::to_string(input_request::longest_line));
+}
+
 TEST_CASE("a kernel that breaks the protocol is ended", "[kernel]") {
     // Hostile code finds the stream socket among its descriptors and writes what it likes.
     std::string const find =

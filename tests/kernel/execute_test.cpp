@@ -289,11 +289,11 @@ TEST_CASE("Q8 M2 100 MB of text, a 10 MB cell and a 50 MB image pass", "[kernel]
     auto const code = "data = '" + std::string(10'000'000, 'z') + "'\nlen(data)";
     CHECK(box.run(code) == "10000000");
 
-    auto const image = box->execute("import os\npixels = b'\\x89PNG' + os.urandom(50_000_000)\n"
+    auto const image = box->execute("import os\npixels = b'\\x89PNG\\r\\n\\x1a\\n' + os.urandom(50_000_000)\n"
                                     "from IPython.display import Image\nImage(data=pixels, format='png')");
     REQUIRE(image);
     REQUIRE(image->images.size() == 1);
-    CHECK(std::filesystem::file_size(image->images[0]) == 50'000'004);
+    CHECK(std::filesystem::file_size(image->images[0]) == 50'000'008);
 }
 
 TEST_CASE("stdout and stderr are told apart", "[kernel][compat]") {

@@ -5,6 +5,8 @@
 #include <future>
 #include <optional>
 #include <thread>
+#include <type_traits>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/kernel_box.hpp"
@@ -126,7 +128,11 @@ TEMPLATE_TEST_CASE("a cancelled call has what was printed until then", "[kernel]
     REQUIRE_FALSE(r);
     CHECK(r.error() == condition::cancelled);
     REQUIRE(r.error().output());
-    CHECK(r.error().output()->text == "partial");
+    // A stock kernel may warn of a coroutine of its own that it never awaited, behind what the code printed.
+    auto const& text = r.error().output()->text;
+    CHECK_THAT(text, Catch::Matchers::StartsWith("partial"));
+    CHECK_THAT(text, !Contains("\nnever"));
+    if constexpr (std::is_same_v<TestType, socketpair_transport>) CHECK(text == "partial");
     CHECK_FALSE(r.error().output()->kernel_restarted);
 }
 
@@ -191,8 +197,8 @@ TEST_CASE("Q6 M6 code that swallows KeyboardInterrupt loses its kernel to a fres
 TEST_CASE("code that holds the GIL in C loses its kernel to a fresh one", "[kernel]") {
     kernel_box<> box([](executor_options& o) { o.interrupt_grace = 300ms; });
     // an interrupt may come before the C code has begun
-    auto call = begin(box, "while True:\n    try:\n        print('counting')\n        sum(range(10**11))\n"
-                           "    except KeyboardInterrupt:\n        pass\n");
+    auto call = begin(box, "while True:\n    try:\n        " + says_running +
+                               "        sum(range(10**11))\n    except KeyboardInterrupt:\n        pass\n");
     box->cancel();
     auto const r = call.get();
     REQUIRE_FALSE(r);
@@ -226,6 +232,66 @@ TEST_CASE("a kernel that an interrupt has struck dumb is a dead kernel", "[kerne
     CHECK(box->execute("1").error() == errc::kernel_died);
     REQUIRE(box->reset());
     CHECK(box.run("1") == "1");
+}
+
+TEST_CASE("code that cannot be told yet has more time than the grace", "[kernel]") {
+    kernel_box<> box;
+    REQUIRE(box.run("kept = 7") == "");
+    auto const deaf_for_a_while = "import signal, time\n"
+                                  "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"
+                                  "time.sleep(2)\n"
+                                  "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})\n"
+                                  "time.sleep(60)";
+    auto const r = box->execute(deaf_for_a_while, {.timeout = 200ms});
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::timed_out);
+    CHECK_FALSE(r.error().output()->kernel_restarted);
+    CHECK(box.run("kept") == "7");
+}
+
+TEST_CASE("the rendering of an error does not count against the grace, and is not interrupted", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.interrupt_grace = 500ms; });
+    REQUIRE(box.run("kept = 7") == "");
+    auto const slow_to_show = "import time\n"
+                              "class Slow(Exception):\n"
+                              "    def _render_traceback_(self):\n"
+                              "        time.sleep(1.5)\n"
+                              "        return ['rendered']\n"
+                              "error = None\n"
+                              "try: time.sleep(60)\n"
+                              "except KeyboardInterrupt: error = Slow()\n"
+                              "if error: raise error";
+    auto const r = box->execute(slow_to_show, {.timeout = 200ms});
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::timed_out);
+    CHECK_FALSE(r.error().output()->kernel_restarted);
+    REQUIRE(r.error().exception());
+    CHECK(r.error().exception()->ename == "Slow");
+    CHECK(r.error().exception()->traceback == std::vector<std::string>{"rendered"});
+    CHECK(box.run("kept") == "7");
+}
+
+TEST_CASE("the error of a timeout or a cancellation says where the code was", "[kernel][compat]") {
+    kernel_box<> box(be_patient);
+    auto const where = [](result<execution_result> const& r) {
+        REQUIRE_FALSE(r);
+        REQUIRE(r.error().exception());
+        CHECK(r.error().exception()->ename == "KeyboardInterrupt");
+        std::string lines;
+        for (auto const& line : r.error().exception()->traceback) lines += line + "\n";
+        return lines;
+    };
+    execute_options options;
+    options.timeout = 300ms;
+    options.title = "the slow part";
+    auto const r = box->execute("def f():\n    while True: pass\nf()", options);
+    CHECK(r.error() == errc::timed_out);
+    CHECK_THAT(r.error().text(), Contains("300 ms"));
+    CHECK_THAT(where(r), Contains("Cell In[1] (the slow part), line 2, in f()\n----> 2     while True: pass\n"));
+
+    auto call = begin(box, "import time\ntime.sleep(60)");
+    box->cancel();
+    CHECK_THAT(where(call.get()), Contains("Cell In[2], line "));
 }
 
 TEST_CASE("a short C loop ends by itself within the grace", "[kernel]") {

@@ -89,7 +89,10 @@ TEST_CASE("a stream that is left before its code starts never runs it", "[kernel
 }
 
 TEST_CASE("a slow reader slows the kernel down and memory stays bounded", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.max_output = 4 << 20; });
+    kernel_box<> box([](executor_options& o) {
+        o.max_output = 4 << 20;
+        o.max_spill = std::uint64_t(4) << 30;
+    });
     REQUIRE(box.run("pass") == "");
     auto const before = resident();
     auto stream = box->stream("for i in range(2000): print('x' * 1_000_000)\nprint('end')");

@@ -344,7 +344,7 @@ TEST_CASE("wayward: a registry that goes ends its servers at once") {
     REQUIRE(registry->add("s", wayward({"--ignore-eof", "--ignore-term"})));
     auto const r = test::run(context, registry->call("s", "environment", json::object()));
     REQUIRE(r);
-    auto const pid = (*r->structured_content)["pid"].get<pid_t>();
+    auto const pid = r->structured_content->value()["pid"].get<pid_t>();
     registry.reset();
     context.restart();
     context.run(); // nothing stays under way

@@ -55,7 +55,7 @@ class Host:
         number = theirs.fileno() if control_fd is None else control_fd
         self.stderr_file = os.memfd_create("stderr")
         self.process = subprocess.Popen(
-            [python, "-E", "-c", boot, str(number)],
+            [python, "-E", "-s", "-c", boot, str(number)],
             stdin=subprocess.DEVNULL,
             stdout=theirs if control_fd == 1 else subprocess.DEVNULL,
             stderr=self.stderr_file,
@@ -79,6 +79,11 @@ class Host:
         self.ready: dict[str, Any] = {}
         if wait:
             self.ready = self.event("ready")
+
+    @property
+    def supervisor(self) -> int:
+        """Its pid. The process that was started is its keeper."""
+        return int(self.ready["pid"])
 
     def send(self, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
         socket.send_fds(self.control, [json.dumps(message).encode()], descriptors or [])

@@ -15,8 +15,24 @@ def test_environment_is_exactly_what_the_host_gave(host: Host) -> None:
     code = "import os, subprocess\nprint(dict(sorted(os.environ.items())))\nprint(subprocess.run(['/usr/bin/env'], capture_output=True, text=True).stdout)"
     first, *rest = kernel.run(code).text().splitlines()
     backend = "module://matplotlib_inline.backend_inline"
-    assert first == str({"A": "1", "MPLBACKEND": backend, "NO_COLOR": "1", "TERM": "xterm"})
-    assert sorted(filter(None, rest)) == ["A=1", f"MPLBACKEND={backend}", "NO_COLOR=1", "TERM=xterm"]
+    path = f"{os.path.dirname(PYTHON)}:{os.defpath}"
+    assert first == str({"A": "1", "MPLBACKEND": backend, "NO_COLOR": "1", "PATH": path, "TERM": "xterm"})
+    assert sorted(filter(None, rest)) == [
+        "A=1",
+        f"MPLBACKEND={backend}",
+        "NO_COLOR=1",
+        f"PATH={path}",
+        "TERM=xterm",
+    ]
+    kernel.close()
+
+
+def test_programs_of_the_interpreter_come_first(host: Host) -> None:
+    folder = os.path.dirname(PYTHON)
+    kernel = host.fork(env={"PATH": f"/usr/bin:/bin:{folder}"})
+    assert kernel.run("import os; print(os.environ['PATH'])").text() == (f"{folder}:/usr/bin:/bin\n")
+    for shell in ("!command -v python", "%%bash\ncommand -v python"):
+        assert kernel.run(shell).text().strip() == f"{folder}/python"
     kernel.close()
 
 

@@ -17,7 +17,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
-from ipybox_kernel import guards
+from ipybox_kernel import landlock
 from ways_to_start_programs import PAST_PYTHON, STARTS, TOOLS
 
 from harness import PACKAGE, PYTHON, Action, Host, Kernel, Refusal, default_env, sources, wait_until
@@ -265,7 +265,7 @@ class TestOtherProcesses:
         )
         command = guarded.actions.program()
         yield {
-            "supervisor": guard_host.process.pid,
+            "supervisor": guard_host.supervisor,
             "guarded sibling": sibling.pid,
             "free sibling": free.pid,
             "approved command": command,
@@ -283,7 +283,7 @@ class TestOtherProcesses:
             assert set(eval(outcomes).values()) <= {"EACCES", "EPERM"}, (name, outcomes)
 
     def test_they_cannot_be_signalled(self, guarded: Kernel, targets: dict[str, int]) -> None:
-        if guards.landlock_version() < 6:
+        if landlock.version() < landlock.ABI_WITH_SCOPES:
             pytest.skip("elsewhere: this Linux's Landlock knows no signals")
         for code in (TOOLS + self.NUMBERS, self.SIGNAL):
             assert not guarded.run(code).error
@@ -402,7 +402,7 @@ class TestSupervisor:
     def test_it_cannot_be_looked_into(self, guard_host: Host, guarded: Kernel) -> None:
         """By other processes of its user: by those it runs, for example."""
         command = (
-            f"cat /proc/{guard_host.process.pid}/environ; echo $?; cat /proc/{guarded.pid}/environ > /dev/null; echo $?"
+            f"cat /proc/{guard_host.supervisor}/environ; echo $?; cat /proc/{guarded.pid}/environ > /dev/null; echo $?"
         )
         codes = guarded.run("!" + command).text().split()
         assert codes[-1] == "0"
@@ -410,18 +410,18 @@ class TestSupervisor:
             assert codes[-2] != "0"
 
     @pytest.mark.parametrize(
-        ("change", "missing"),
+        ("module", "change", "missing"),
         [
-            (("RESTRICT_SELF = 444, 445, 446", "RESTRICT_SELF = 9444, 9445, 9446"), "no Landlock"),
-            (("seccomp=317", "seccomp=9317"), "no seccomp filter"),
-            (('"x86_64": Machine', '"x86": Machine'), "there is no filter for x86_64"),
+            ("landlock", ("RESTRICT_SELF = 444, 445, 446", "RESTRICT_SELF = 9444, 9445, 9446"), "no Landlock"),
+            ("filters", ('"seccomp": 317', '"seccomp": 9317'), "no seccomp filter"),
+            ("filters", ('"x86_64": Machine', '"x86": Machine'), "there is no filter for x86_64"),
         ],
     )
     @only_x86
-    def test_what_is_missing_is_said(self, change: tuple[str, str], missing: str) -> None:
+    def test_what_is_missing_is_said(self, module: str, change: tuple[str, str], missing: str) -> None:
         texts = sources()
-        assert change[0] in texts["guards"]
-        texts["guards"] = texts["guards"].replace(*change).replace('MACHINES["x86_64"]', "None")
+        assert change[0] in texts[module]
+        texts[module] = texts[module].replace(*change)
         with Host(texts=texts) as host:
             for _ in range(2):
                 with pytest.raises(AssertionError) as refused:
@@ -441,10 +441,10 @@ def test_landlock_of_other_kernels(version: int, tmp_path: Path) -> None:
     code = f"""
 import errno, os, sys
 sys.path.insert(0, {str(PACKAGE.parent)!r})
-from ipybox_kernel import guards
-if guards.landlock_version() < {version}: sys.exit(5)
-guards.libc.prctl(guards.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-guards.restrict({version})
+from ipybox_kernel import landlock
+if landlock.version() < {version}: sys.exit(5)
+landlock.give_up_new_privileges()
+landlock.isolate({version})
 os.mkdir("a"); os.mkdir("b"); open("a/x", "w").close(); os.rename("a/x", "a/y")
 try: os.rename("a/y", "b/y"); print("renamed")
 except OSError as error: print(errno.errorcode[error.errno])

@@ -125,6 +125,26 @@ def test_waiting_input(any_kernel: Kernel) -> None:
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
+def test_an_interrupt_right_before_input_waits(any_kernel: Kernel) -> None:
+    """The system's handler has run, Python's has not, and nothing else would wake what waits then."""
+    code = """
+        import collections, ctypes, functools, select, signal, types
+        from ipybox_kernel import wire
+        interrupt = functools.partial(ctypes.PyDLL(None)['raise'], signal.SIGINT)
+        class Poller:
+            def __init__(self): self.poller = select.poll()
+            def register(self, *what): self.poller.register(*what)
+            @property
+            def poll(self):  # both calls without a bytecode in between
+                calls = map(functools.partial.__call__, [interrupt, functools.partial(self.poller.poll)])
+                return functools.partial(collections.deque, calls, 0)
+        wire.select = types.SimpleNamespace(poll=Poller, POLLIN=select.POLLIN)
+    """
+    any_kernel.run(code)
+    assert any_kernel.run("input('?')", allow_stdin=True).error == "KeyboardInterrupt"
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
 def test_tight_print_loop(kernel: Kernel) -> None:
     """At shifting moments: nothing is torn, doubled or lost."""
     for turn in range(30):
@@ -262,3 +282,108 @@ def test_completion_can_be_interrupted(kernel: Kernel) -> None:
     kernel.interrupt()
     assert "status" in kernel.finish(request).reply
     assert kernel.run("print(1)").text() == "1\n"
+
+
+def states(result: Result) -> list[str]:
+    """What the host was told of an interrupt."""
+    told = [message.content["execution_state"] for message in result.of("status")]
+    return [state for state in told if state not in ("busy", "idle")]
+
+
+def test_the_host_is_told_when_code_was_and_when_it_has_ended(any_kernel: Kernel) -> None:
+    code = """
+        import time
+        try:
+            print('started', flush=True)
+            time.sleep(1000)
+        finally:
+            time.sleep(0.2)
+            print('cleaned up', flush=True)
+            time.sleep(0.2)
+    """
+    result = any_kernel.interrupt_when_started(code)
+    order = [
+        m.content.get("execution_state") or m.content["text"] for m in result.messages if m.type in ("status", "stream")
+    ]
+    order = [what for what in order if what not in ("busy", "idle")]
+    assert order[:2] == ["interrupted", "cleaned up\n"]
+    assert result.error == "KeyboardInterrupt" and set(order[2:]) <= {"ending"}
+
+
+def test_the_end_of_code_is_told_while_callbacks_run(any_kernel: Kernel) -> None:
+    code = """
+        import time
+        get_ipython().events.register('post_execute', lambda: print('callback', flush=True) or time.sleep(0.3))
+    """
+    any_kernel.run(code)
+    code = "import time\ntry: print('started'); time.sleep(1000)\nexcept KeyboardInterrupt: pass"
+    assert states(any_kernel.interrupt_when_started(code)) == ["interrupted", "ending"]
+
+
+def test_nothing_is_told_without_an_interrupt(any_kernel: Kernel) -> None:
+    assert not states(any_kernel.run("1/0")) and not states(any_kernel.run("pass"))
+
+
+def test_interrupts_are_dropped_while_an_error_is_rendered(any_kernel: Kernel) -> None:
+    """Whatever raises them: the error that is shown is the code's own, and no frame of the renderer is in it."""
+    code = """
+        import time
+        class Slow(Exception):
+            def _render_traceback_(self):
+                print('started', flush=True)
+                deadline = time.monotonic() + 0.5
+                while time.monotonic() < deadline: pass
+                return ['rendered']
+        raise Slow
+    """
+    request = any_kernel.start(code)
+    any_kernel.until("started\n")
+    for _ in range(5):
+        any_kernel.interrupt()
+        pause(0.02)
+    result = any_kernel.finish(request)
+    assert (result.error, result.traceback) == ("Slow", "rendered")
+    assert set(states(result)) == {"ending"}
+    assert any_kernel.run("print('next')").text() == "next\n"
+
+
+DEEP = """
+import time
+def descend(n):
+    if n: return descend(n - 1)
+    try:
+        print('started', flush=True)
+        time.sleep(1000)
+    except KeyboardInterrupt: raise ValueError('x' * 100_000)
+"""
+
+
+def test_the_traceback_of_an_interrupt_is_small(any_kernel: Kernel) -> None:
+    result = any_kernel.interrupt_when_started(DEEP + "descend(500)")
+    assert result.error == "ValueError"
+    text = result.traceback
+    assert len(text) < 20_000 and "frames are left out" in text
+    assert "During handling" in text and "in descend(n)\n" in text
+    assert "KeyboardInterrupt" in text and "ValueError: xxx" in text
+
+
+def test_the_renderer_is_not_needed_for_it(any_kernel: Kernel) -> None:
+    """It parses the files of all frames as a whole."""
+    any_kernel.run("get_ipython().InteractiveTB.structured_traceback = lambda *error, **options: ['by IPython']")
+    result = any_kernel.interrupt_when_started("import time\nprint('started', flush=True)\ntime.sleep(1000)")
+    assert "Cell In[2], line" in result.traceback and "by IPython" not in result.traceback
+    assert any_kernel.run("1/0").traceback == "by IPython"
+
+
+@pytest.mark.parametrize("after", [0.0005 * turn for turn in range(16)])
+def test_an_early_interrupt_prints_nothing(any_kernel: Kernel, after: float) -> None:
+    """No coroutine of the machinery is left behind that was never awaited."""
+    for number in range(8):
+        code = "await __import__('asyncio').sleep(1000)" if number % 2 else "while True: pass"
+        request = any_kernel.start(code)
+        pause(after * (1 + number / 8))
+        any_kernel.interrupt(request)
+        result = any_kernel.finish(request)
+        assert result.error in ("KeyboardInterrupt", "CancelledError")
+        assert not result.of("stream")
+    assert not any_kernel.run("import gc; gc.collect()").of("stream")

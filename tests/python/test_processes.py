@@ -34,7 +34,7 @@ def alive(pid: int) -> bool:
 
 def test_a_kernel_is_on_its_own(host: Host, kernel: Kernel) -> None:
     result = kernel.run("import os; print(os.getpid(), os.getpgrp(), os.getsid(0), os.getppid())")
-    assert result.text() == f"{kernel.pid} {kernel.pid} {kernel.pid} {host.process.pid}\n"
+    assert result.text() == f"{kernel.pid} {kernel.pid} {kernel.pid} {host.supervisor}\n"
     assert os.readlink(f"/proc/{kernel.pid}/fd/0") == "/dev/null"
 
 
@@ -140,7 +140,7 @@ def test_many_forks_at_once(host: Host) -> None:
 
 def test_no_descriptor_is_left_open_in_the_supervisor(host: Host) -> None:
     def descriptors() -> int:
-        return len(os.listdir(f"/proc/{host.process.pid}/fd"))
+        return len(os.listdir(f"/proc/{host.supervisor}/fd"))
 
     before = descriptors()
     for _ in range(3):

@@ -15,7 +15,7 @@ from harness import TIMEOUT, Closed, Host, Kernel, sources, wait_until
 
 def test_ready_names_the_interpreter_and_the_versions(host: Host) -> None:
     ready = host.ready
-    assert ready["protocol"] == 1 and ready["pid"] == host.process.pid and ready["level"] == "lean"
+    assert ready["protocol"] == 1 and ready["pid"] == host.supervisor and ready["level"] == "lean"
     assert ready["ipykernel"][0] in "67" and ready["ipython"][0] in "89" and ready["python"].startswith("3.")
     assert Path(ready["executable"]).name.startswith("python")
 
@@ -98,12 +98,18 @@ def test_control_socket_on_stdout() -> None:
 
 
 def test_preloaded_modules_are_there_in_every_kernel() -> None:
-    with Host(modules=["colorsys", "no_such_module"]) as host:
+    with Host(modules=["colorsys"]) as host:
         kernel = host.fork()
         assert (
             kernel.run("import sys; print('colorsys' in sys.modules, 'colorsys' in globals())").text() == "True False\n"
         )
-        assert "no_such_module" in host.stderr()
+
+
+def test_a_module_that_cannot_be_preloaded_is_said() -> None:
+    with Host(modules=["colorsys", "no_such_module"], wait=False) as host:
+        failed = host.event("failed")
+    assert failed["kind"] == "error" and "leave it out of `preload`" in failed["text"]
+    assert "cannot import 'no_such_module'" in failed["text"] and "ModuleNotFoundError" in failed["text"]
 
 
 def test_preloaded_matplotlib_draws_inline() -> None:
@@ -151,7 +157,7 @@ def test_the_supervisor_warms_up_once_there_was_a_second_kernel() -> None:
 
     with Host(texts=texts) as host:
         host.fork()
-        wait_until(lambda: is_asleep(host.process.pid))  # it has nothing more to do
+        wait_until(lambda: is_asleep(host.supervisor))  # it has nothing more to do
         assert not is_warm(host)
         wait_until(lambda: is_warm(host))
 
@@ -162,7 +168,7 @@ def test_hang_up_before_ready_ends_the_supervisor() -> None:
 
 
 def test_the_supervisor_ignores_the_terminal(host: Host) -> None:
-    os.kill(host.process.pid, signal.SIGINT)
+    os.kill(host.supervisor, signal.SIGINT)
     assert host.fork().run("print(1)").text() == "1\n"
 
 

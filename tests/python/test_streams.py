@@ -232,7 +232,7 @@ def test_idle_processes_sleep(host: Host, kernel: Kernel) -> None:
 
     def switches() -> list[str]:
         found = []
-        for pid in (kernel.pid, host.process.pid):
+        for pid in (kernel.pid, host.supervisor):
             for task in os.listdir(f"/proc/{pid}/task"):
                 with open(f"/proc/{pid}/task/{task}/status") as file:
                     found += [line for line in file if "ctxt_switches" in line]

@@ -135,12 +135,22 @@ class TestErrors:
         assert acting.run(code).value == "(True, True, True, True)"
         assert acting.run("import mcpygen.nothing").error == "ModuleNotFoundError"
 
-    def test_an_installed_original_comes_first(self, acting: Kernel, tmp_path) -> None:
-        (tmp_path / "mcpygen").mkdir()
-        (tmp_path / "mcpygen" / "__init__.py").write_text("real = True")
+    def test_calls_go_through_the_host_where_the_original_is_installed(self, acting: Kernel, tmp_path) -> None:
+        package = tmp_path / "mcpygen" / "tool_exec" / "approval"
+        package.mkdir(parents=True)
+        for folder in (package, package.parent, package.parent.parent):
+            (folder / "__init__.py").write_text("real = True")
+        for client in (package / "client.py", package.parent / "client.py"):
+            client.write_text("raise RuntimeError('the original')")
         acting.run(f"import sys; sys.path.insert(0, '{tmp_path}')")
-        assert acting.run("import mcpygen; mcpygen.real").value == "True"
-        assert acting.run("import mcpygen.tool_exec").error == "ModuleNotFoundError"
+        assert acting.run("import mcpygen.tool_exec; mcpygen.real, mcpygen.tool_exec.real").value == "(True, True)"
+        code = "from mcpygen.tool_exec.client import ToolRunner\nToolRunner.__module__"
+        assert acting.run(code).value == "'ipybox_kernel.tools'"
+        assert acting.run("from mcpygen.tool_exec.approval.client import ApprovalRejectedError").error == ""
+
+    def test_what_the_original_has_besides_is_explained(self, acting: Kernel) -> None:
+        result = acting.run("from mcpygen.tool_exec.approval.client import ApprovalRequestor")
+        assert result.error == "ImportError" and "asks by itself" in result.reply["evalue"]
 
     def test_without_a_channel(self, kernel: Kernel) -> None:
         result = kernel.run(SETUP + "runner.run_sync('echo', {})")

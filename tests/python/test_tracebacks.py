@@ -136,3 +136,92 @@ def test_caught_errors_keep_nothing_alive(kernel: Kernel) -> None:
     assert kernel.run("try: undefined\nexcept NameError: pass\nlen(refs)").value == "1"
     kernel.run("1/0")
     assert kernel.run("gc.collect(); refs[0]()").value is None
+
+
+WRITTEN = {
+    "shell": ("!exit 3", ["----> 1 !exit 3"]),
+    "assigned": ("x = !exit 3", ["----> 1 x = !exit 3"]),
+    "script": ("%%bash\nexit 3\ntrue", ["----> 1 %%bash", "      2 exit 3", "      3 true"]),
+    "in a function": ("def f():\n    !exit 3\nf()", ["----> 3 f()", "----> 2     !exit 3"]),
+    "below continued lines": ("!echo a \\\n  b\n\n!exit 3", ["----> 4 !exit 3"]),
+    "line magic": ("a = 1\n%run /no/such/file", []),
+    "time": ("%%time\n1/0", ["ZeroDivisionError"]),
+    "prompts": (">>> !exit 3", ["----> 1 !exit 3"]),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_magics_are_shown_as_they_were_written(any_kernel: Kernel, name: str) -> None:
+    code, expected = WRITTEN[name]
+    any_kernel.run("get_ipython().system_raise_on_error = True")
+    text = shown(any_kernel.run(code))
+    for part in expected:
+        assert part in text
+    assert "get_ipython" not in text and "run_cell_magic" not in text
+
+
+def run_titled(kernel: Kernel, code: str, title: object) -> Result:
+    content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
+    return kernel.finish(kernel.send("execute_request", content, metadata={"title": title}))
+
+
+def test_cells_are_told_apart(any_kernel: Kernel) -> None:
+    any_kernel.run("def f(x):\n    return 1 / x")
+    run_titled(any_kernel, "def g():\n    f(0)", "load the <data>")
+    text = any_kernel.run("g()").traceback
+    for part in (
+        "Cell In[3], line 1\n----> 1 g()",
+        "Cell In[2] (load the <data>), line 2, in g()",
+        "Cell In[1], line 2, in f(x)",
+        "----> 2     return 1 / x",
+    ):
+        assert part in text
+    assert "Cell In[4], line 2" in any_kernel.run("a = 1\nx = = 1").traceback
+
+
+def test_equal_cells_are_told_apart(any_kernel: Kernel) -> None:
+    for _ in range(3):
+        text = any_kernel.run("1/0").traceback
+    assert "Cell In[3], line 1" in text and "In[1]" not in text
+
+
+def test_a_warning_names_its_cell(any_kernel: Kernel) -> None:
+    any_kernel.run("import warnings\ndef f(): warnings.warn('careful')")
+    assert (
+        run_titled(any_kernel, "f()", "calls")
+        .text("stderr")
+        .startswith("Cell In[1]:2: UserWarning: careful\n  def f(): warnings.warn('careful')\n")
+    )
+
+
+@pytest.mark.parametrize("title", [7, None, {"a": 1}, "", " \n ", "x" * 100_000, "a\nb\x1b[31m\u202e"])
+def test_a_title_cannot_harm(any_kernel: Kernel, title: object) -> None:
+    first = run_titled(any_kernel, "1/0", title).traceback.split("\n")[2]
+    assert first.startswith("Cell In[1]") and first.endswith(", line 1") and len(first) < 90 and first.isprintable()
+
+
+def test_source_of_what_a_cell_defines(any_kernel: Kernel) -> None:
+    any_kernel.run("def f():\n    return 7")
+    for _ in range(3):
+        any_kernel.run("pass")
+    assert any_kernel.run("import inspect; print(inspect.getsource(f))").text() == "def f():\n    return 7\n\n"
+
+
+def test_sources_of_cells_that_define_nothing_are_not_kept(any_kernel: Kernel) -> None:
+    count = "sum(name.startswith('<ipython-input') for name in linecache.cache)"
+    any_kernel.run("import linecache")
+    before = int(any_kernel.run(count).value or 0)
+    for _ in range(20):
+        any_kernel.run("x = 1")
+    assert int(any_kernel.run(count).value or 0) <= before + 1
+
+
+def test_a_null_byte_has_a_place(any_kernel: Kernel) -> None:
+    result = any_kernel.run("a = 1\nb = '\0'")
+    assert result.error == "SyntaxError" and "Cell In[1], line 2\n    b = '\\0'\n" in result.traceback
+    assert "cannot contain null bytes" in result.traceback
+
+
+def test_out_is_empty_without_a_history(any_kernel: Kernel) -> None:
+    any_kernel.run("5")
+    assert any_kernel.run("_, Out").value == "(5, {})"

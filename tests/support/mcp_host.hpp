@@ -63,7 +63,7 @@ class mcp_host {
         auto const r = call(std::move(tool), std::move(arguments));
         if (!r) FAIL(r.error().text());
         REQUIRE(r->structured_content);
-        return *r->structured_content;
+        return r->structured_content->value();
     }
 
     error failure_of(std::string tool, nlohmann::json arguments = nlohmann::json::object(),

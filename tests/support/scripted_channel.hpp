@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,7 @@ struct scripted_server {
     std::size_t closed = 0;                   ///< how often it was ended
     std::optional<std::size_t> fails_at = {}; ///< the n-th operation (open, send, receive, counted from 0) fails
     std::size_t operations = 0;               ///< how many there were
+    bool throws = false;                      ///< the operation that fails, and each close, throws
     std::optional<error> cannot_start = {};
     std::function<void(std::string)> say = {}; ///< says a line, in its present life
     std::function<void()> die = {};            ///< ends its present life
@@ -44,7 +46,11 @@ struct scripted_server {
         return list;
     }
 
-    bool fails() { return fails_at == operations++; }
+    bool fails() {
+        bool const now = fails_at == operations++;
+        if (now && throws) throw std::runtime_error("a bug of the channel");
+        return now;
+    }
 };
 
 class scripted_channel final : public mcp::channel {
@@ -83,6 +89,7 @@ class scripted_channel final : public mcp::channel {
     asio::awaitable<void> close() override {
         ++server_->closed;
         lines_.push(std::nullopt);
+        if (server_->throws) throw std::runtime_error("a bug of the channel");
         co_return;
     }
 

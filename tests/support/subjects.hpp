@@ -11,10 +11,11 @@
 namespace ipybox::test {
 
 inline approval_subject tool_subject(std::string server, std::string tool,
-                                     nlohmann::json arguments = nlohmann::json::object(), std::string cell = "c1") {
+                                     nlohmann::ordered_json arguments = nlohmann::ordered_json::object(),
+                                     std::string cell = "c1") {
     return {.server = std::move(server),
             .tool = std::move(tool),
-            .arguments = std::make_shared<nlohmann::json const>(std::move(arguments)),
+            .arguments = std::make_shared<nlohmann::ordered_json const>(std::move(arguments)),
             .cell_id = std::move(cell)};
 }
 

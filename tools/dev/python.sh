@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Python interpreters and environments. An environment has a stamp of what it was made from; with the same stamp nothing is done.
 #
-#   .venv             the main interpreter: kernel, numpy, pandas, matplotlib; for tests pytest too
+#   .venv             the main interpreter: kernel, numpy, pandas, matplotlib; for tests pytest and more libraries too
 #   .venvs/py310 …    the other interpreters of this machine among 3.10 to 3.13
 #   .venvs/oldest     the oldest supported ipykernel and IPython
 #   .venvs/dev        formatters and linters
@@ -104,11 +104,18 @@ warm_up() {
 need_test_venvs() {
     need_venv
     add_to_venv .venv test python/requirements-test.txt
+    need_libraries
     local version
     for version in 3.10 3.11 3.12 3.13; do
         need_compat_venv "$version"
     done
     make_venv .venvs/oldest "$(find_python 3.11 || main_python)" python/requirements-oldest.txt python/requirements-test.txt
+}
+
+# What tests/support/long_calls.json calls. Their wheels may be missing for an old interpreter.
+need_libraries() {
+    .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || return 0
+    add_to_venv .venv libraries python/requirements-libraries.txt
 }
 
 need_compat_venv() {

@@ -25,7 +25,8 @@ namespace ipybox::detail {
 
 [[nodiscard]] action_frame exited_answer(action_id id, exit_status status);
 
-/// An action was not done, or failed. Of an error only its text goes to the kernel, and of that only the first line: what stands below is the host's.
+/// An action was not done, or failed. Of an error only its text goes to the kernel, and of that only the first line, unless it is what a server answered: else what stands below
+/// is the host's.
 [[nodiscard]] action_frame error_answer(action_id id, error const& why);
 
 /// A frame that is no request.

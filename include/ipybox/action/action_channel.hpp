@@ -32,6 +32,9 @@ class action_channel {
     /// Descriptors go with the first byte of their frame.
     [[nodiscard]] asio::awaitable<result<void>> send(action_frame frame, std::vector<os::unique_fd> descriptors = {});
 
+    /// Waits until the kernel has read all but a quarter of what the socket holds; false when it never will.
+    [[nodiscard]] asio::awaitable<bool> is_read();
+
     /// Whoever waits here fails.
     void close();
 

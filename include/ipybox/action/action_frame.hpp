@@ -15,8 +15,11 @@
 
 namespace ipybox::detail {
 
-/// The largest frame that is accepted or sent, in bytes.
-inline constexpr std::uint32_t largest_action_frame = std::uint32_t(256) << 20;
+/// The largest frame that is accepted, in bytes: 64 MiB, and what says what they are.
+inline constexpr std::uint32_t largest_action_request = std::uint32_t(65) << 20;
+
+/// The largest frame that is sent: results of tools may be large.
+inline constexpr std::uint32_t largest_action_answer = std::uint32_t(256) << 20;
 
 /// What goes over the action channel: JSON that says what it is, and bytes that are not worth being JSON.
 struct action_frame {

@@ -58,7 +58,7 @@ class action_host {
 
     /// \par Cancellation terminal: the server is told
     [[nodiscard]] virtual asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
-                                                                         nlohmann::json const& arguments) = 0;
+                                                                         mcp::raw_json arguments) = 0;
 
     [[nodiscard]] virtual asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                         program_streams streams) = 0;

@@ -3,6 +3,9 @@
 #include <ipybox/action/action_frame.hpp>
 #include <ipybox/approval/approval_subject.hpp>
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/json_census.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/raw_json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -30,8 +33,9 @@ struct tool_call {
     std::string cell; ///< identifier of the execution that asks
     std::string server;
     std::string tool;
-    std::shared_ptr<nlohmann::json const> arguments; ///< an object
-    std::size_t size = 0;                            ///< bytes that it takes, about
+    std::shared_ptr<nlohmann::ordered_json const> arguments; ///< an object, to be looked into
+    mcp::raw_json sent;                                      ///< the same as it is sent
+    std::size_t size = 0;                                    ///< bytes that it takes, about
 };
 
 /// A program is to be run.
@@ -60,8 +64,11 @@ struct malformed_action {
 
 using action_request = std::variant<tool_call, program_run, action_cancel, malformed_action>;
 
-/// The longest arguments of a call, in bytes: values of JSON take up to twenty times their text.
-inline constexpr std::size_t largest_arguments = std::size_t(64) << 20;
+/// The most bytes of a request's head. Commands have no longer words: a control datagram has 128 KiB.
+inline constexpr json_bounds largest_head{std::size_t(256) << 10, 20'000};
+
+/// Limits of the arguments of a call.
+inline constexpr json_bounds largest_arguments{std::size_t(64) << 20, 100'000};
 
 /// What a frame asks for.
 [[nodiscard]] action_request parse_action(action_frame frame);

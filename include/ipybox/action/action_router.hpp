@@ -6,6 +6,7 @@
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
 #include <asio/cancellation_signal.hpp>
+#include <asio/steady_timer.hpp>
 
 #include <cstddef>
 #include <map>
@@ -56,6 +57,9 @@ class action_router : public std::enable_shared_from_this<action_router> {
                                             decision const& made, action_outcome& how);
     asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject,
                                             program_run const& wanted, decision const& made, action_outcome& how);
+    asio::awaitable<result<std::shared_ptr<running_program>>> start(action_host& host, program_run const& wanted);
+    asio::awaitable<bool> begin_start();
+    void end_start();
     static asio::awaitable<void> stop(std::shared_ptr<running_program> program);
     void answer(action_frame frame);
 
@@ -63,8 +67,10 @@ class action_router : public std::enable_shared_from_this<action_router> {
     action_channel channel_;
     std::weak_ptr<action_host> host_;
     std::map<action_id, std::shared_ptr<pending>> pending_;
-    std::size_t unsent_ = 0; ///< answers that the kernel has not taken
-    std::size_t held_ = 0;   ///< bytes of all that is pending or unsent
+    std::size_t unsent_ = 0;         ///< answers that the kernel has not taken
+    std::size_t held_ = 0;           ///< bytes of all that is pending or unsent
+    std::size_t starting_ = 0;       ///< programs whose descriptors are held
+    asio::steady_timer start_ended_; ///< one waiter is woken by each program that is started
 };
 
 } // namespace ipybox::detail

@@ -53,6 +53,9 @@ class approval_funnel {
     /// Rejects all that waits for a decision.
     void cancel_all();
 
+    /// The same from any thread, whether or not the executor runs, and for what is asked later too.
+    void abandon();
+
     /// How many requests wait for the policy.
     [[nodiscard]] std::size_t waiting() const noexcept;
 
@@ -64,6 +67,7 @@ class approval_funnel {
 
   private:
     struct request;
+    struct undecided;
     struct state;
     class place;
 

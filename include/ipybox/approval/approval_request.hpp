@@ -43,8 +43,8 @@ class approval_request {
     [[nodiscard]] std::string const& server() const noexcept { return subject_->server; }
     [[nodiscard]] std::string const& tool() const noexcept { return subject_->tool; }
 
-    /// Arguments of the tool; null for the kinds that have none.
-    [[nodiscard]] nlohmann::json const& arguments() const noexcept;
+    /// Arguments of the tool, in the order they were given; null for the kinds that have none.
+    [[nodiscard]] nlohmann::ordered_json const& arguments() const noexcept;
 
     [[nodiscard]] std::vector<std::string> const& argv() const noexcept { return subject_->argv; }
     [[nodiscard]] std::filesystem::path const& cwd() const noexcept { return subject_->cwd; }
@@ -63,7 +63,7 @@ class approval_request {
     bool accept() const;
 
     /// The tool may be called with these arguments. Rejects a request that has no arguments.
-    bool accept(nlohmann::json edited_arguments) const;
+    bool accept(nlohmann::ordered_json edited_arguments) const;
 
     /// The action may be done, and what the grant covers from now on without asking. This is the grant's first use, where it covers this action.
     bool accept_and_grant(grant const& given) const;
@@ -74,16 +74,14 @@ class approval_request {
     /// Answers with a decision that was made elsewhere.
     bool answer(decision decision) const;
 
+    /// The answer, once there is one: also by another copy, by the clock, or as the cell has ended.
+    [[nodiscard]] std::optional<decision> decided() const;
+
     /// Where the answer arrives. Who waits there keeps this and not the request, or would never learn that all copies were
     /// dropped.
     [[nodiscard]] std::shared_ptr<detail::approval_answer> pending_answer() const;
 
-    /**
-     * \brief One line for people to decide on: `tool call github.search {"q":"x"}`,
-     * `shell command ls -l 'my file' (in /work, A=1, without B)`.
-     * \details Complete, never shortened. Control characters, such as those that move a terminal's cursor or turn the
-     * reading direction, are spelled out.
-     */
+    /// One line for people to decide on, complete: `to_safe_text(*request.subject())`, which can also be wrapped and shortened for a screen.
     friend std::ostream& operator<<(std::ostream& out, approval_request const& request);
 
   private:

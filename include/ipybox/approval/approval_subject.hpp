@@ -39,17 +39,20 @@ using environment_difference = std::map<std::string, std::optional<std::string>>
 
 /// What is to be approved. Which members are filled in depends on the kind.
 struct approval_subject {
-    std::uint64_t id = 0;                                 ///< unique in this process; 0: not given yet
-    approval_kind kind = approval_kind::tool;             ///< what the rest is about
-    std::string server = {};                              ///< name of the MCP server
-    std::string tool = {};                                ///< name of the tool
-    std::shared_ptr<nlohmann::json const> arguments = {}; ///< what the tool is called with
-    std::vector<std::string> argv = {};                   ///< what is executed: program and arguments
-    std::filesystem::path cwd = {};                       ///< where it is executed
-    environment_difference env = {};                      ///< how its environment differs from the kernel's
-    std::string input = {};                               ///< what it is given on standard input: the body of `%%bash`
-    std::string code = {};                                ///< source of the cell that asks
-    std::string cell_id = {};                             ///< identifier of its execution
+    std::uint64_t id = 0;                                         ///< unique in this process; 0: not given yet
+    approval_kind kind = approval_kind::tool;                     ///< what the rest is about
+    std::string server = {};                                      ///< name of the MCP server
+    std::string tool = {};                                        ///< name of the tool
+    std::shared_ptr<nlohmann::ordered_json const> arguments = {}; ///< what the tool is called with
+    std::string exact_arguments =
+        {}; ///< the same as JSON text, if they have integers beyond 64 bits, which `arguments` only has rounded
+    std::vector<std::string> argv = {};     ///< what is executed: program and arguments
+    std::filesystem::path cwd = {};         ///< where it is executed
+    environment_difference env = {};        ///< how its environment differs from the kernel's
+    std::filesystem::path interpreter = {}; ///< the kernel's own Python, as the host knows it: `%pip` runs its modules
+    std::string input = {};                 ///< what it is given on standard input: the body of `%%bash`
+    std::string code = {};                  ///< source of the cell that asks
+    std::string cell_id = {};               ///< identifier of its execution
     std::optional<std::chrono::steady_clock::time_point> deadline = {}; ///< when it counts as rejected
 };
 

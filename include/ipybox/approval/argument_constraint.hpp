@@ -13,14 +13,14 @@ namespace ipybox {
 /**
  * \brief A condition on one argument of a tool, as data: `amount <= 100`.
  * \details An argument that is missing, or of another type than the value, satisfies nothing, `!=` included: whether it does
- * is `unsure`.
+ * is `unsure`. So is equality with a number beyond 64 bits, which is known only as the nearest floating-point number.
  */
 struct argument_constraint {
     std::string path;     ///< name of the argument, or a JSON pointer (RFC 6901) into the arguments: `/items/0/price`
     comparison op;        ///< how it compares
     nlohmann::json value; ///< with what
 
-    [[nodiscard]] match covers(nlohmann::json const& arguments) const;
+    [[nodiscard]] match covers(nlohmann::ordered_json const& arguments) const;
 
     /// As in files: `{"path": "amount", "op": "<=", "value": 100}`.
     [[nodiscard]] nlohmann::json to_json() const;

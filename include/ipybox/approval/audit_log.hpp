@@ -40,7 +40,7 @@ struct audit_options {
     std::function<void(error const&)> on_failure = {};
 
     /// Arguments, argv, input and code with more bytes than this are recorded as their length and SHA-256.
-    std::size_t longest_value = std::size_t(1) << 20;
+    std::size_t longest_value = std::size_t(64) << 10;
 
     /// What time it is. Empty: the system's clock.
     std::function<std::chrono::system_clock::time_point()> clock = {};

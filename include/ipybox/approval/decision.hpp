@@ -28,7 +28,7 @@ class decision {
     [[nodiscard]] static decision accept();
 
     /// The tool is called with these arguments instead. For requests that have arguments; others are rejected by this.
-    [[nodiscard]] static decision accept(nlohmann::json edited_arguments);
+    [[nodiscard]] static decision accept(nlohmann::ordered_json edited_arguments);
 
     /// The action is not done; the code that wanted it gets the reason.
     [[nodiscard]] static decision reject(std::string reason = {}, when_repeated again = when_repeated::reject);
@@ -39,7 +39,7 @@ class decision {
     [[nodiscard]] bool accepted() const noexcept { return verdict_ == verdict::accept; }
 
     /// The arguments to use instead, or nullptr.
-    [[nodiscard]] nlohmann::json const* edited_arguments() const noexcept { return edited_.get(); }
+    [[nodiscard]] nlohmann::ordered_json const* edited_arguments() const noexcept { return edited_.get(); }
 
     /// What is granted besides, or nullptr.
     [[nodiscard]] grant const* granted() const noexcept { return granted_.get(); }
@@ -58,7 +58,7 @@ class decision {
     verdict verdict_;
     std::string reason_;
     when_repeated again_ = when_repeated::reject;
-    std::shared_ptr<nlohmann::json const> edited_;
+    std::shared_ptr<nlohmann::ordered_json const> edited_;
     std::shared_ptr<grant const> granted_;
 };
 

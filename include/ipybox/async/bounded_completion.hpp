@@ -2,6 +2,7 @@
 
 #include <ipybox/async/completion.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/core/time_budget.hpp>
 
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
@@ -51,7 +52,7 @@ class bounded_completion : public std::enable_shared_from_this<bounded_completio
 
   private:
     bounded_completion(asio::any_io_executor const& executor, std::chrono::milliseconds bound, completion<value> done)
-        : timer_(executor, bound), done_(std::move(done)) {}
+        : timer_(executor, countable(bound)), done_(std::move(done)) {}
 
     asio::steady_timer timer_;
     completion<value> done_;

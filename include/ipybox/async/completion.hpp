@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/context_waiters.hpp>
 #include <ipybox/core/config.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -7,19 +8,31 @@
 #include <asio/associated_executor.hpp>
 #include <asio/dispatch.hpp>
 #include <asio/execution/outstanding_work.hpp>
-#include <asio/post.hpp>
 #include <asio/prefer.hpp>
 
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
 namespace ipybox::detail {
 
+/// Whether a completion keeps its context at work while it waits.
+enum class waiting_work { tracked, untracked };
+
+/// A handler that needs no context: called by the thread that completes, which it must not hold up.
+template <class Function>
+struct called_in_place {
+    Function function;
+};
+template <class Function>
+called_in_place(Function) -> called_in_place<Function>;
+
 /**
  * \brief A completion handler for `void(T)` with its type erased, for bodies that are compiled once.
  * \details Asio 1.22 has no `any_completion_handler`. Called at most once; posts to the handler's associated executor, which it keeps
- * at work meanwhile. A completion that is dropped uncalled drops its handler with it.
+ * at work meanwhile. The handler belongs to the context of that executor, wherever the completion waits: when the context is destroyed first, the handler
+ * is destroyed with it, uncalled, and completing does nothing any more. A completion that is dropped uncalled has its handler destroyed where it would have run.
  * \par Thread safety May be called from any thread.
  */
 template <class T>
@@ -28,15 +41,30 @@ class completion {
     completion() noexcept = default;
 
     template <class Handler>
-    completion(Handler handler, asio::any_io_executor const& fallback)
-        : model_(std::make_unique<model<Handler>>(std::move(handler), fallback)) {}
+    completion(Handler handler, asio::any_io_executor const& fallback, waiting_work work = waiting_work::tracked)
+        : model_(make(std::move(handler), fallback, work)) {}
+
+    template <class Function>
+    explicit completion(called_in_place<Function> handler)
+        : model_(std::make_shared<model_in_place<Function>>(std::move(handler.function))) {}
+
+    completion(completion&&) noexcept = default;
+    completion& operator=(completion&& other) noexcept {
+        auto const dropped = std::exchange(model_, std::move(other.model_));
+        if (dropped) dropped->drop();
+        return *this;
+    }
+    ~completion() {
+        if (model_) model_->drop();
+    }
 
     [[nodiscard]] explicit operator bool() const noexcept { return model_ != nullptr; }
 
     /// Delivers the value; afterwards the completion is empty.
     void operator()(T value) {
-        auto& target = *model_;
-        target.deliver(std::exchange(model_, nullptr), std::move(value));
+        // A copy: the handler may end what the completion is part of.
+        auto const target = std::exchange(model_, nullptr);
+        target->deliver(std::move(value));
     }
 
     /// The handler's cancellation slot. The operation clears it before it delivers.
@@ -48,47 +76,95 @@ class completion {
         base(base const&) = delete;
         base& operator=(base const&) = delete;
         virtual ~base() = default;
-        virtual void deliver(std::unique_ptr<base> self, T value) = 0;
-        [[nodiscard]] virtual asio::cancellation_slot slot() const noexcept = 0;
+        virtual void deliver(T value) = 0;
+        virtual void drop() noexcept {}
+        [[nodiscard]] virtual asio::cancellation_slot slot() const noexcept { return {}; }
     };
 
+    /// Sets a promise wherever it is called; nothing of the caller's runs in it.
     template <class Handler>
-    struct model final : base {
-        // use_future's executor cannot be erased; it sets the promise wherever it is called, and nothing of the caller's runs in it.
-        using own_executor = asio::associated_executor_t<Handler, asio::any_io_executor>;
-        static constexpr bool sets_a_promise = !std::is_convertible_v<own_executor, asio::any_io_executor>;
-        using executor_type = std::conditional_t<sets_a_promise, own_executor, asio::any_io_executor>;
+    struct model_of_future final : base {
+        using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
 
-        model(Handler h, asio::any_io_executor const& fallback)
-            : executor(asio::get_associated_executor(h, fallback)), handler(std::move(h)) {
-            if constexpr (!sets_a_promise) executor = asio::prefer(executor, asio::execution::outstanding_work.tracked);
-        }
+        model_of_future(Handler h, asio::any_io_executor const& fallback)
+            : executor(asio::get_associated_executor(h, fallback)), handler(std::move(h)) {}
 
-        void deliver(std::unique_ptr<base> self, T value) override {
-            auto const target = executor;
-            // The model goes along, so that the tracked work ends only after the handler ran.
-            auto call = [self = std::move(self), value = std::move(value)]() mutable {
-                auto& mine = static_cast<model&>(*self);
-                auto h = std::move(mine.handler);
-                auto const work = std::move(mine.executor);
-                self.reset();
+        void deliver(T value) override {
+            auto call = [h = std::move(handler), value = std::move(value)]() mutable {
                 std::move(h)(std::move(value));
             };
-            if constexpr (sets_a_promise)
-                asio::dispatch(target, std::move(call));
-            else
-                asio::post(target, std::move(call));
-        }
-
-        [[nodiscard]] asio::cancellation_slot slot() const noexcept override {
-            return asio::get_associated_cancellation_slot(handler);
+            asio::dispatch(executor, std::move(call));
         }
 
         executor_type executor;
         Handler handler;
     };
 
-    std::unique_ptr<base> model_;
+    template <class Function>
+    struct model_in_place final : base {
+        explicit model_in_place(Function f) : function(std::move(f)) {}
+        void deliver(T value) override { function(std::move(value)); }
+        Function function;
+    };
+
+    template <class Handler>
+    struct model final : base, context_waiters::waiter {
+        model(Handler h, asio::any_io_executor const& fallback, waiting_work work)
+            : executor(asio::get_associated_executor(h, fallback)), slot_(asio::get_associated_cancellation_slot(h)),
+              handler(std::move(h)) {
+            if (work == waiting_work::tracked)
+                executor = asio::prefer(executor, asio::execution::outstanding_work.tracked);
+        }
+
+        void deliver(T v) override {
+            waiters->resume(*this, executor, [&] { value.emplace(std::move(v)); });
+        }
+
+        void drop() noexcept override {
+            try {
+                waiters->resume(*this, executor, [] {});
+            } catch (...) { waiters->remove(*this); }
+        }
+
+        void arrive() override {
+            if (!value) return abandon(); // dropped
+            auto h = std::move(*handler);
+            auto v = std::move(*value);
+            auto const work = std::move(executor); // ends after the handler ran
+            abandon();
+            std::move(h)(std::move(v));
+        }
+
+        void abandon() noexcept override {
+            handler.reset();
+            value.reset();
+            executor = asio::any_io_executor();
+        }
+
+        [[nodiscard]] asio::cancellation_slot slot() const noexcept override { return slot_; }
+
+        std::shared_ptr<context_waiters> waiters;
+        asio::any_io_executor executor;
+        asio::cancellation_slot const slot_;
+        std::optional<Handler> handler;
+        std::optional<T> value;
+    };
+
+    template <class Handler>
+    static std::shared_ptr<base> make(Handler handler, asio::any_io_executor const& fallback, waiting_work work) {
+        // use_future's executor cannot be erased.
+        using own_executor = asio::associated_executor_t<Handler, asio::any_io_executor>;
+        if constexpr (!std::is_convertible_v<own_executor, asio::any_io_executor>) {
+            return std::make_shared<model_of_future<Handler>>(std::move(handler), fallback);
+        } else {
+            auto made = std::make_shared<model<Handler>>(std::move(handler), fallback, work);
+            made->waiters = context_waiters::of(made->executor);
+            made->waiters->add(made);
+            return made;
+        }
+    }
+
+    std::shared_ptr<base> model_;
 };
 
 } // namespace ipybox::detail

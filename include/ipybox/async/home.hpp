@@ -1,10 +1,14 @@
 #pragma once
 
 #include <ipybox/async/io_thread.hpp>
+#include <ipybox/async/probe.hpp>
+#include <ipybox/core/owning_process.hpp>
+#include <ipybox/core/result.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/strand.hpp>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <typeinfo>
@@ -12,30 +16,68 @@
 
 namespace ipybox::detail {
 
+/// How long a blocking call waits for a thread that runs the application's executor.
+inline constexpr std::chrono::milliseconds served_within = std::chrono::seconds(5);
+
+/// The same, where the caller is one of the threads that run it.
+inline constexpr std::chrono::milliseconds served_by_another_within = std::chrono::seconds(1);
+
 /// Where an object's handlers run, one at a time: on a thread of its own, or on a strand of the application's executor.
 struct home {
     asio::any_io_executor executor;
-    std::function<bool()> is_here; ///< whether the calling thread is the one that would have to serve a blocking call
+
+    /// Whether a call that blocks the calling thread would be served; the error says why not. Outlives the home.
+    std::function<result<void>()> may_block;
+
     std::unique_ptr<io_thread> thread; ///< none on the application's executor
+    owning_process owner = {};
 };
+
+[[nodiscard]] inline error forked_away() {
+    return {errc::not_running, "this process is a fork of the one that made the executor: make one of its own"};
+}
 
 [[nodiscard]] inline home own_home() {
     auto thread = std::make_unique<io_thread>();
     auto const executor = thread->get_executor();
-    return {executor, [executor] { return executor.running_in_this_thread(); }, std::move(thread)};
+    auto const may_block = [executor, owner = owning_process()]() -> result<void> {
+        if (!owner.is_this()) return failure(forked_away());
+        if (executor.running_in_this_thread()) return failure(errc::would_deadlock);
+        return {};
+    };
+    return {executor, may_block, std::move(thread)};
+}
+
+/// Whether another thread runs an executor that is not known to be this thread's.
+[[nodiscard]] inline result<void> served_elsewhere(asio::any_io_executor const& application,
+                                                   std::chrono::milliseconds bound = served_within,
+                                                   std::chrono::milliseconds by_another = served_by_another_within) {
+    auto seen = probe::dispatch(application, bound);
+    if (seen == probe::outcome::elsewhere) return {};
+    if (seen == probe::outcome::not_run) {
+        return failure(errc::would_deadlock, "no thread runs the executor's I/O context: run it on another thread than "
+                                             "the one that blocks, call an async_ operation, or construct the executor "
+                                             "without an I/O executor, so that it has a thread of its own");
+    }
+    // This thread runs it, and perhaps others do.
+    seen = probe::post(application, by_another);
+    return seen == probe::outcome::elsewhere ? result<void>() : failure(errc::would_deadlock);
 }
 
 [[nodiscard]] inline home home_on(asio::any_io_executor const& application) {
     auto const strand = asio::make_strand(application);
     using context_executor = asio::io_context::executor_type;
-    auto const is_here = [strand, application] {
-        // A thread that runs the whole context is as bad as the strand; of other executors only the strand can be known.
+    auto const may_block = [strand, application, owner = owning_process()]() -> result<void> {
+        if (!owner.is_this()) return failure(forked_away());
         // Asio 1.22 casts to whatever type is asked for.
         auto const* context =
             application.target_type() == typeid(context_executor) ? application.target<context_executor>() : nullptr;
-        return strand.running_in_this_thread() || (context && context->running_in_this_thread());
+        // A thread that runs the whole context is as bad as the strand.
+        if (strand.running_in_this_thread() || (context && context->running_in_this_thread()))
+            return failure(errc::would_deadlock);
+        return served_elsewhere(application);
     };
-    return {strand, is_here, nullptr};
+    return {strand, may_block, nullptr};
 }
 
 } // namespace ipybox::detail

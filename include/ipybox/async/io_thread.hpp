@@ -1,11 +1,14 @@
 #pragma once
 
+#include <ipybox/async/blocked_signals.hpp>
 #include <ipybox/async/late_joins.hpp>
 #include <ipybox/core/config.hpp>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 
+#include <functional>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -14,32 +17,57 @@ namespace ipybox::detail {
 
 /**
  * \brief An I/O context with a thread of its own that runs it.
- * \details The destructor lets what is under way run dry. On the thread itself nobody can wait for that: it goes on by itself, and the end of the
- * program waits for it.
+ * \details Both end with the object: what waits in the context then is destroyed, unrun. On the thread itself, or on one that it waits for, its end cannot be
+ * waited for: it goes on by itself, and the end of the program waits for it.
  */
 class io_thread {
   public:
     io_thread()
-        : context_(std::make_shared<asio::io_context>(1)), work_(context_->get_executor()),
-          thread_([context = context_] { context->run(); }) {}
+        : context_(std::make_shared<asio::io_context>(1)), work_(context_->get_executor()), thread_(running(context_)) {
+    }
     io_thread(io_thread const&) = delete;
     io_thread& operator=(io_thread const&) = delete;
 
-    ~io_thread() { join(); }
+    ~io_thread() {
+        stop();
+        (void)join();
+    }
 
-    /// Lets what is under way run dry and ends the thread.
-    void join() {
-        work_.reset();
+    /// Ends the thread behind what has been posted until now. From any thread.
+    void stop() noexcept {
         if (!thread_.joinable()) return;
-        if (thread_.get_id() == std::this_thread::get_id())
-            late_joins::add(std::move(thread_));
-        else
-            thread_.join();
+        try {
+            stop_behind(*context_);
+        } catch (...) { context_->stop(); }
+    }
+
+    /// The same from within: behind what has been posted until now, and what that posts.
+    [[nodiscard]] std::function<void()> stopper() {
+        return [&context = *context_] { asio::post(context, [&context] { stop_behind(context); }); };
+    }
+
+    /// Waits for the end of the thread, which something else brings about. False: it cannot be waited for here.
+    bool join() {
+        if (!thread_.joinable()) return true;
+        return late_joins::join(std::move(thread_));
     }
 
     [[nodiscard]] asio::io_context::executor_type get_executor() noexcept { return context_->get_executor(); }
 
   private:
+    static std::thread running(std::shared_ptr<asio::io_context> context) {
+        blocked_signals const blocked;
+        return std::thread([context = std::move(context)]() mutable {
+            context->run();
+            context.reset(); // which may be the last
+            late_joins::ended();
+        });
+    }
+
+    static void stop_behind(asio::io_context& context) {
+        asio::post(context, [&context] { context.stop(); });
+    }
+
     std::shared_ptr<asio::io_context> const context_; // shared with the thread, which may outlast this object
     asio::executor_work_guard<asio::io_context::executor_type> work_;
     std::thread thread_;

@@ -2,32 +2,48 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <list>
+#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
 namespace ipybox::detail {
 
 /**
- * \brief Threads that let go of themselves, where nobody can wait for them.
- * \details Each is joined by a helper as soon as it ends. The end of the program waits for the rest, within a bound: what they still do must not meet
- * libraries that are being torn down.
+ * \brief Waits for the ends of threads, and knows where that is impossible: on the thread itself, and where two threads would wait for each other.
+ * \details A thread that was not waited for goes on by itself. The end of the program waits for it, within a bound: what it still does must not meet
+ * libraries that are being torn down. Nothing here makes a thread, so nothing fails for want of one.
  */
 class late_joins {
   public:
-    static void add(std::thread leaving) {
-        static auto* const all = new late_joins; // helpers may outlast the program's end
-        static end_of_program const waits{*all};
-        std::unique_lock lock(all->mutex_);
-        auto const entry = all->threads_.insert(all->threads_.end(), leaving.get_id());
+    /// Waits for the end of a thread that calls `ended` as its last action. False: it cannot be waited for here.
+    static bool join(std::thread leaving) {
+        auto& all = the();
+        auto const here = std::this_thread::get_id();
+        auto const there = leaving.get_id();
+        std::unique_lock lock(all.mutex_);
+        bool const waits_for_us = all.leads_to(there, here);
+        if (waits_for_us) {
+            static end_of_program const waits{all};
+            all.leaving_.insert(there);
+            lock.unlock();
+            leaving.detach();
+            return false;
+        }
+        all.waits_for_[here] = there;
         lock.unlock();
-        std::thread([entry, leaving = std::move(leaving)]() mutable {
-            leaving.join();
-            std::scoped_lock const joined(all->mutex_);
-            all->threads_.erase(entry);
-            all->changed_.notify_all();
-        }).detach();
+        leaving.join();
+        lock.lock();
+        all.waits_for_.erase(here);
+        return true;
+    }
+
+    /// The calling thread is about to end.
+    static void ended() {
+        auto& all = the();
+        std::scoped_lock const lock(all.mutex_);
+        if (all.leaving_.erase(std::this_thread::get_id()) > 0) all.changed_.notify_all();
     }
 
   private:
@@ -38,17 +54,33 @@ class late_joins {
         ~end_of_program() { all.wait(); }
     };
 
+    static late_joins& the() {
+        static auto* const all = new late_joins; // threads may outlast the program's end
+        return *all;
+    }
+
+    /// Whether `from` is `to`, or waits for it, be it through others.
+    [[nodiscard]] bool leads_to(std::thread::id from, std::thread::id to) const {
+        for (auto id = from; id != to;) {
+            auto const next = waits_for_.find(id);
+            if (next == waits_for_.end()) return false;
+            id = next->second;
+        }
+        return true;
+    }
+
     void wait() {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, bound, [this] {
             // exit() may have been called by one of them
-            return threads_.empty() || (threads_.size() == 1 && threads_.front() == std::this_thread::get_id());
+            return leaving_.empty() || (leaving_.size() == 1 && leaving_.contains(std::this_thread::get_id()));
         });
     }
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::list<std::thread::id> threads_;
+    std::set<std::thread::id> leaving_;
+    std::map<std::thread::id, std::thread::id> waits_for_;
 };
 
 } // namespace ipybox::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/time_budget.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/co_spawn.hpp>
@@ -25,7 +26,7 @@ template <class T>
 asio::awaitable<std::optional<T>> within(asio::awaitable<T> operation, std::chrono::milliseconds bound) {
     struct race {
         explicit race(asio::any_io_executor const& executor, std::chrono::milliseconds limit)
-            : timer(executor, limit) {}
+            : timer(executor, countable(limit)) {}
         asio::steady_timer timer;
         std::optional<T> value;
         std::exception_ptr failure;

@@ -13,23 +13,94 @@ struct support_file {
 };
 
 inline constexpr support_file package_support[] = {
-{"_mcp.py", R"py("""What the modules of this package are made of. Written by ipybox together with them."""
+{"_client.py", R"py("""The package's way to its server, and its tools by name. Written by ipybox together with its package."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+class NoKernel:
+    """Stands for the client where there is no kernel: modules import, and calls say what they need."""
+
+    def __init__(self, server_name: str) -> None:
+        self.server_name = server_name
+
+    def run_sync(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+        raise RuntimeError(
+            f"{self.server_name}.{tool_name} can be called in a kernel of ipybox only, which asks its host: "
+            "`ipybox run FILE --mcp-config mcp.json`"
+        )
+
+    async def run(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+        self.run_sync(tool_name, tool_args)
+
+
+def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable[[], list[str]]]:
+    """CLIENT, __getattr__ and __dir__ of a package: its tools are there without being imported."""
+    own = sys.modules[name]
+    if own.__doc__:  # which cannot know where the package stands
+        own.__doc__ = own.__doc__.replace(f"from mcptools.{server} import", f"from {name} import", 1)
+
+    def get(attribute: str) -> Any:
+        if attribute in modules():
+            return import_module(f"{name}.{attribute}")
+        if attribute.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        close = get_close_matches(attribute, modules(), n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(close)}?" if close else f"help({name}) lists its tools"
+        raise AttributeError(f"{name} has no tool {attribute!r}: {hint}")
+
+    @cache
+    def modules() -> list[str]:
+        try:
+            return list(json.loads(Path(__file__).with_name("_schemas.json").read_bytes())["modules"])
+        except (OSError, ValueError, KeyError):
+            return []
+
+    return _client(server), get, lambda: sorted({*vars(own), *modules()})
+
+
+def _client(server: str) -> Any:
+    try:
+        from ipybox_kernel.tools import ToolRunner
+    except ImportError:
+        return NoKernel(server)
+    return ToolRunner(server_name=server)
+)py"},
+{"_mcp.py", R"py("""What the modules of this package are made of. Written by ipybox together with them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import keyword
 import math
+import re
+import sys
 import warnings
+from collections.abc import Callable, Iterator
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
-from functools import cache
+from functools import cache, wraps
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, get_args, get_origin
 from uuid import UUID
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 UNSET: Any = None
 """The default of what is not sent unless it is given."""
@@ -50,17 +121,24 @@ class Model(BaseModel):
     #: Checks of the whole object, see `rule`.
     _rules: ClassVar[tuple[Any, ...]] = ()
 
-    def __init__(self, /, **values: Any) -> None:
+    def __init__(self, /, *unnamed: Any, **values: Any) -> None:
         __tracebackhide__ = True
+        if unnamed:
+            raise TypeError(f"{type(self).__name__} takes its fields by name: {_usage(type(self))}")
         given = {name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()}
         try:
             self.__pydantic_validator__.validate_python(given, self_instance=self)
-        except ValidationError:
-            # a model also stands for an object where the schema names no class
-            plain = to_json(given)
+            return
+        except ValidationError as error:
+            refused = error
+        # a model also stands for an object where the schema names no class
+        plain = to_json(given)
+        try:
             if not _differs(plain, given):
-                raise
+                raise refused
             self.__pydantic_validator__.validate_python(plain, self_instance=self)
+        except ValidationError as error:
+            raise _readable(error, type(self), plain) from None
 
     # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -96,6 +174,12 @@ class Model(BaseModel):
             arguments[name] = to_json(value)
         return arguments
 
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        fields = type(self).model_fields
+        for name, value in super().__repr_args__():
+            if name not in fields or name in self.model_fields_set or value is not None:
+                yield name, value
+
     if not TYPE_CHECKING:  # who checks types shall not believe that there is any member
 
         def __getattr__(self, name: str) -> Any:
@@ -107,6 +191,164 @@ class Model(BaseModel):
         if not hasattr(self, "_answer"):
             raise NotImplementedError  # displayed as everything is
         self._answer.show(self)
+
+
+# --- Calls.
+
+
+def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Makes a function of Params one that also takes what stands for them: run({...}), run(owner=...), run()."""
+    space = run.__globals__
+    module = sys.modules.get(run.__module__)
+    if type(module) is ModuleType and getattr(module, "__dict__", None) is space:
+        module.__class__ = _ToolModule
+
+    if inspect.iscoroutinefunction(run):
+
+        @wraps(run)
+        async def call(*args: Any, **fields: Any) -> Any:
+            __tracebackhide__ = True
+            return await run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+    else:
+
+        @wraps(run)
+        def call(*args: Any, **fields: Any) -> Any:
+            __tracebackhide__ = True
+            return run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+
+    return call  # type: ignore[return-value]
+
+
+def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[str, Any]) -> Model:
+    __tracebackhide__ = True
+    named = "params" not in params.model_fields and isinstance(fields.get("params"), (Model, dict))
+    if not args and named and len(fields) == 1:
+        args, fields = (fields["params"],), {}
+    if not args:
+        return params(**fields)
+    given = args[0]
+    if len(args) == 1 and not fields:
+        if isinstance(given, params):
+            return given
+        if type(given) is dict:
+            return params(**given)
+    got = type(given).__module__ + "." + type(given).__qualname__ if isinstance(given, Model) else type(given).__name__
+    got = got if len(args) == 1 and not fields else f"{len(args)} arguments without and {len(fields)} with names"
+    name = run.__module__.rpartition(".")[2]
+    raise TypeError(f"{name}.{run.__name__}() takes {_usage(params)}, not {got}")
+
+
+def _usage(cls: type[Model]) -> str:
+    names = [name for name, field in cls.model_fields.items() if field.is_required()]
+    more = ["..."] if len(cls.model_fields) > len(names) else []
+    return f"{cls.__name__}({', '.join([f'{name}=...' for name in names] + more)})"
+
+
+class _ToolModule(ModuleType):
+    """The module of a tool. It says how it is called, and has the enumerations of its parameters as classes, too."""
+
+    def __call__(self, *args: Any, **fields: Any) -> Any:
+        name = self.__name__.rpartition(".")[2]
+        raise TypeError(f"{name} is the module of a tool: call {name}.run({name}.{_usage(vars(self)['Params'])})")
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            found = _enumerations(vars(self)).get(name)
+            if found is not None:
+                setattr(self, name, found)
+                return found
+        from difflib import get_close_matches
+
+        close = get_close_matches(name, vars(self), n=1)
+        hint = f": did you mean {close[0]!r}?" if close else ""
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}{hint}")
+
+
+def _enumerations(space: dict[str, Any]) -> dict[str, type[Enum]]:
+    """Classes for the Literals of all fields, by the names of the fields: Sort for sort, and Sort1 for another one."""
+    made: dict[str, type[Enum]] = {}
+    for cls in [value for value in space.values() if isinstance(value, type) and issubclass(value, Model)]:
+        if cls is Model or cls.__module__ != space["__name__"]:
+            continue
+        for field_name, field in cls.model_fields.items():
+            values = [value for value in _literals(field.annotation) if isinstance(value, str)]
+            base = "".join(
+                word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", _json_name(field_name, field))
+            )
+            if not values or not base.isidentifier() or base in space:
+                continue
+            name, number = base, 0
+            while name in made and [member.value for member in made[name]] != values:
+                number += 1
+                name = f"{base}{number}"
+            if name not in made:
+                members: dict[str, str] = {}
+                for value in values:
+                    word = re.sub(r"\W", "_", value)
+                    if not word or word[0].isdigit() or word.startswith("_"):
+                        word = f"field_{word}"
+                    while word in members or keyword.iskeyword(word) or word == "mro":
+                        word += "_"
+                    members[word] = value
+                made[name] = Enum(name, members, type=str, module=space["__name__"])  # type: ignore[assignment]
+    return made
+
+
+def _literals(annotation: Any) -> list[Any]:
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return [value for part in get_args(annotation) for value in _literals(part)]
+
+
+# --- Errors.
+
+
+def _readable(error: ValidationError, cls: type[Model], given: Any) -> ValidationError:
+    """The same with one line a field, without links, and with what a misspelt field may have meant."""
+    reasons: dict[tuple[Any, ...], list[str]] = {}
+    inputs: dict[tuple[Any, ...], Any] = {}
+    missing, unknown = [], []
+    for one in error.errors(include_url=False, include_context=False):
+        place, found = _place(one["loc"], given, one["type"] == "missing")
+        if one["type"] == "missing":
+            missing.append(place)
+        if one["type"] == "extra_forbidden":
+            unknown.append(place)
+        reason = one["msg"]
+        if reason not in reasons.setdefault(place, []):
+            reasons[place].append(reason)
+        inputs[place] = found
+    for place in unknown:
+        from difflib import get_close_matches
+
+        fields = [*cls.model_fields, *(_json_name(name, field) for name, field in cls.model_fields.items())]
+        close = get_close_matches(str(place[-1]), fields, n=1) if len(place) == 1 else []
+        reasons[place] = ["There is no such field" + (f": did you mean {close[0]!r}?" if close else "")]
+        if close and (close[0],) in missing:
+            reasons.pop((close[0],), None)
+    number, integer = "Input should be a valid number", "Input should be a valid integer"
+    lines: list[InitErrorDetails] = []
+    for place, texts in reasons.items():
+        if number in texts and integer in texts:
+            texts.remove(integer)
+        text = "; or: ".join(texts)
+        lines.append(
+            {"type": PydanticCustomError("json", "{text}", {"text": text}), "loc": place, "input": inputs[place]}
+        )
+    return ValidationError.from_exception_data(cls.__name__, lines)
+
+
+def _place(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
+    """Where in what was given an error is. Pydantic also names the alternatives of unions on the way."""
+    place: list[int | str] = []
+    for index, step in enumerate(where):
+        members = range(len(given)) if isinstance(given, list) else given if isinstance(given, dict) else ()
+        if step in members:
+            given = given[step]
+        elif not (is_missing and index == len(where) - 1 and isinstance(given, dict)):
+            continue
+        place.append(step)
+    return tuple(place), given
 
 
 # --- From Python to JSON.
@@ -175,7 +417,8 @@ def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     names = {_json_name(name, field): name for name, field in fields.items()}
     given: dict[str, Any] = {}
     for word, value in values.items():
-        json_name = word if word in names or word not in fields else _json_name(word, fields[word])
+)py"
+R"py(        json_name = word if word in names or word not in fields else _json_name(word, fields[word])
         if json_name in given:
             raise TypeError(f"{cls.__name__}: {names[json_name]} and {json_name} are the same field")
         name = names.get(json_name)
@@ -270,7 +513,7 @@ def _checked(result: Any, answer: Any) -> Any:
     where = "".join(f"[{step!r}]" for step in first["loc"])
     warnings.warn(
         f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
-        stacklevel=4,
+        stacklevel=5,
     )
     return _records(parsed)
 
@@ -992,6 +1235,7 @@ from __future__ import annotations
 import json
 import re
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -1070,10 +1314,24 @@ def describe(name: str) -> Text:
         if tool_name in (tool.module, tool.listed.get("name")):
             source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
             interface = source.partition("\n\n\n")[2]  # what follows the imports
-            return Text(f"from {__name__}.{server} import {tool.module}\n\n\n{interface.rstrip()}")
+            unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
+            return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}")
     close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
+
+
+def __getattr__(name: str) -> Any:
+    """The package of a server, which need not be imported."""
+    if not name.startswith("_") and name in _servers():
+        return import_module(f"{__name__}.{name}")
+    close = get_close_matches(name, _servers(), n=1)
+    hint = f": did you mean {close[0]!r}?" if close else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_servers()})
 
 
 def _root() -> Path:

@@ -24,6 +24,8 @@ struct generated_sources {
  * \details It is written beside the old one, flushed to the disk, and exchanged in one step: whoever imports it sees the old one or the new one,
  * and after a crash one of them is there. Generators of other processes wait. What an earlier one left behind is removed. `root_dir/__init__.py`,
  * by which tools are searched, is written where there is none or an older one of ours.
+ * \details What was added to a generated file stays while the file would be generated as it was then, and so do files that were added. A package that would be the
+ * same is not touched. Where a file that was changed has to be replaced, its text is kept beside it as `NAME.edited`, and a notice says so.
  * \details The directory is that of code which is not trusted. No symbolic link below `root_dir` is followed, and nothing is deleted or replaced
  * that does not carry our mark. A kernel that has imported the old package keeps it until it is reset.
  * \param patience how long another generator of the same package may take

@@ -98,7 +98,7 @@ class error {
     [[nodiscard]] std::error_code code() const noexcept { return code_; }
     [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
-    /// The Python exception, or nullptr where the code raised none.
+    /// The Python exception, or nullptr where the code raised none. Of code that was interrupted (timeout, cancel): where that struck it.
     [[nodiscard]] python_exception const* exception() const noexcept { return exception_.get(); }
 
     /// How the kernel ended, for errc::kernel_died.
@@ -112,6 +112,7 @@ class error {
 
     error& with_status(exit_status status);
     error& with_cause(std::error_code cause) noexcept;
+    error& with_exception(python_exception exception);
     error& with_output(std::shared_ptr<execution_result const> output);
 
     friend bool operator==(error const& e, errc code) noexcept { return e.code_ == make_error_code(code); }

@@ -36,6 +36,10 @@ struct utf8_character {
 /// The position of the first byte that is not part of valid UTF-8; `npos` where all is well.
 [[nodiscard]] constexpr std::size_t find_invalid_utf8(std::string_view text) noexcept {
     for (std::size_t at = 0; at < text.size();) {
+        if (static_cast<unsigned char>(text[at]) < 0x80) {
+            ++at;
+            continue;
+        }
         auto const c = first_character(text.substr(at));
         if (!c.valid) return at;
         at += c.bytes.size();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/cwd_policy.hpp>
 #include <ipybox/execution/input_request.hpp>
 #include <ipybox/fwd.hpp>
 #include <ipybox/os/launch_spec.hpp>
@@ -22,6 +23,10 @@ struct execute_options {
 
     /// Answers `input()`. Without it the code gets an error at once.
     input_handler on_input = {};
+
+    /// A name for people, on one line of at most 60 characters: tracebacks and warnings say "Cell In[3] (TITLE)". Kernels of `zmq_transport` take no notice.
+    std::optional<std::string> title =
+        std::nullopt; // optional: a default argument of a co_await expression survives GCC 12's double destruction
 };
 
 /// What a stream yields.
@@ -36,6 +41,7 @@ struct stream_options {
     input_handler on_input =
         {}; ///< as in execute_options; called when the reader has taken all that came before and waits for more
     chunk_events chunks = chunk_events::on;
+    std::optional<std::string> title = std::nullopt; ///< as in execute_options
 };
 
 /// How an executor works. Members are given in this order; new ones come at the end.
@@ -61,10 +67,11 @@ struct executor_options {
     /// Bytes of output that one execution keeps in memory. Text beyond it has its middle moved to a file, displays go to files of their own.
     std::size_t max_output = std::size_t(128) << 20;
 
-    /// Where such files are made. Empty: the system's temporary directory.
+    /// Where such files are made, and stay. Empty: the system's temporary directory; they are removed when the executor is destroyed.
     std::filesystem::path spill_dir = {};
 
-    /// How long an interrupted cell may take to end before its kernel is killed.
+    /// How long code may go on after it was told of an interrupt before its kernel is killed; code that cannot be told, as in a long call into C, five
+    /// times as long. Rendering the error that ended it does not count.
     std::chrono::milliseconds interrupt_grace = std::chrono::seconds(1);
 
     /// Modules that the supervisor imports before it forks kernels, so that all share them ("numpy", "matplotlib.pyplot").
@@ -75,6 +82,7 @@ struct executor_options {
 
     /// Ask before a shell command (`!ls`, `%%bash`, …) is run; needs `socketpair_transport`. False: commands are accepted, unless a rule denies them, and the sandbox is
     /// what holds them.
+    /// Installations (`%pip`) are asked about while one of the two is on.
     bool approve_shell_cmds = false;
 
     /// Let the code start programs by shell commands alone: every other way is closed by the operating system. Needs `socketpair_transport`, x86-64 or ARM64, and
@@ -95,6 +103,35 @@ struct executor_options {
 
     /// How MCP servers are reached, which variables their parameters see, and who is told of changed tools. None: child processes, the environment, nobody.
     std::shared_ptr<mcp::registry_options const> servers = nullptr;
+
+    /// What the sandbox and `require_shell_escape` leave open of that which they close otherwise.
+    std::vector<system_access> allow = {};
+
+    /// Files and directories that the code must not write to, wherever they lie: what decides about actions, or runs outside of the sandbox.
+    /// What does not exist yet is left out. The interpreter and its environment, and the running program, are among them by themselves.
+    std::vector<std::filesystem::path> read_only = {};
+
+    /// Files that the code must not read: secrets.
+    std::vector<std::filesystem::path> hidden = {};
+
+    /// How long a kernel may take to end by itself: to flush files, to run `atexit` functions, to wait for threads. Then it is killed. 0: it is killed at once.
+    std::chrono::milliseconds end_grace = std::chrono::seconds(1);
+
+    /// How many files one execution may write: images, and what is beyond `max_output`. What is beyond it is left out and counted in the result.
+    std::size_t max_files = 1000;
+
+    /// How many bytes of files one execution may write. Text beyond it has the beginning in its file.
+    std::uint64_t max_spill = std::uint64_t(1) << 30;
+
+    /// How long, in all, the timeout of one execution may stand still while decisions are waited for.
+    std::chrono::milliseconds longest_pause = std::chrono::hours(1);
+
+    /// Whether a cell that goes to another directory (`%cd`, `os.chdir`) leaves the next one there. None: only without a `working_dir`.
+    std::optional<cwd_policy> after_cell = std::nullopt;
+
+    /// `sys.argv` of the code. A first one that names a file of Python code is also `__file__`, and its folder the first one that modules are imported from.
+    /// Needs `socketpair_transport`. Empty: `-c`.
+    std::vector<std::string> argv = {};
 };
 
 } // namespace ipybox

@@ -10,7 +10,7 @@
 
 namespace ipybox {
 
-/// The code cleared its output so far (`clear_output()`).
+/// The output so far is cleared: by `clear_output()` at once, by `clear_output(wait=True)` before the next output.
 struct output_cleared {};
 
 /// What a stream yields. The last event is the result of the execution, or the error that ended it.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace ipybox {
 
 /// What an execution brought. An `error` of an execution carries one too, with what there was until then.
 struct execution_result {
-    /// Everything printed, and the plain text of everything displayed, in order; without white space at both ends.
+    /// Everything printed, and the plain text of everything displayed, updates of displays too, in order: what a terminal shows at the end. Each display has
+    /// lines of its own, so there is a line end between two of them and behind text that was printed without one. Without white space at both ends.
     std::string text;
 
     /// The files that PNG images were saved to, in order.
@@ -30,8 +32,15 @@ struct execution_result {
     /// The kernel is a fresh one and the state of earlier cells is gone: it was dead before this execution, or had to be killed at its end.
     bool kernel_restarted = false;
 
+    /// What the code wants the program to end with, where it leaves. After `exit(n)` the execution has succeeded and the kernel has ended; `sys.exit(n)` is an
+    /// error whose exception is `SystemExit`, and the kernel goes on. None: 0; a text: 1. Of `executor_base::finish` always there.
+    std::optional<int> exit_code = std::nullopt;
+
     /// Where the whole text is when it exceeded `executor_options::max_output`; `text` then has its head and tail. Else empty.
     std::filesystem::path spill_file;
+
+    /// How many files (images, displays that had to go to files) were not written, because `executor_options::max_files` or `max_spill` was used up.
+    std::size_t files_left_out = 0;
 };
 
 } // namespace ipybox

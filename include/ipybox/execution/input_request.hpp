@@ -2,6 +2,7 @@
 
 #include <ipybox/core/config.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,9 @@ class input_request {
 
     /// What is typed should not be shown.
     [[nodiscard]] bool password() const noexcept;
+
+    /// The longest line that a kernel is sent; a longer one is a refusal.
+    static constexpr std::size_t longest_line = std::size_t(32) << 20;
 
     void reply(std::string line) const;
     void refuse() const;

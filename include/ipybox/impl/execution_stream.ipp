@@ -4,6 +4,9 @@
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/session/event_queue.hpp>
 
+#include <memory>
+#include <utility>
+
 namespace ipybox {
 
 IPYBOX_DECL execution_stream::execution_stream(std::shared_ptr<detail::event_queue> events) noexcept
@@ -11,8 +14,10 @@ IPYBOX_DECL execution_stream::execution_stream(std::shared_ptr<detail::event_que
 IPYBOX_DECL execution_stream::execution_stream(execution_stream&&) noexcept = default;
 
 IPYBOX_DECL execution_stream& execution_stream::operator=(execution_stream&& other) noexcept {
+    if (this == &other) return *this;
     if (events_) events_->leave();
     events_ = std::move(other.events_);
+    refused_ = other.refused_;
     return *this;
 }
 
@@ -22,18 +27,27 @@ IPYBOX_DECL execution_stream::~execution_stream() {
 
 IPYBOX_DECL execution_stream::event execution_stream::next() {
     if (auto ready = events_->try_next()) return std::move(*ready);
-    if (events_->is_here()) return execution_event(result<execution_result>(failure(errc::would_deadlock)));
+    if (auto served = events_->may_block(); !served) {
+        // Said once: a loop over the events has to end.
+        if (std::exchange(refused_, true)) return std::nullopt;
+        return execution_event(result<execution_result>(failure(served)));
+    }
+    refused_ = false;
     detail::rendezvous<event> meeting;
     auto const bring = [&meeting](event e) { meeting.bring(std::move(e)); };
-    events_->next({bring, events_->executor()});
+    events_->next(detail::completion<event>(detail::called_in_place{bring}), events_->next_wait());
     return meeting.wait();
 }
 
 IPYBOX_DECL void execution_stream::start_next(std::shared_ptr<detail::event_queue> const& events,
                                               detail::completion<event> done) {
+    auto const wait = events->next_wait();
+    // Never cleared: a signal that comes too late finds another wait, or none. It does not keep the events alive.
     if (auto slot = done.slot(); slot.is_connected())
-        slot.assign([events](asio::cancellation_type) { events->cancel_next(); });
-    events->next(std::move(done));
+        slot.assign([weak = std::weak_ptr(events), wait](asio::cancellation_type) {
+            if (auto const queue = weak.lock()) queue->cancel_next(wait);
+        });
+    events->next(std::move(done), wait);
 }
 
 IPYBOX_DECL asio::any_io_executor execution_stream::executor_of(detail::event_queue const& events) {

@@ -1,42 +1,44 @@
 #pragma once
 
+#include <ipybox/approval/grant.hpp>
 #include <ipybox/async/rendezvous.hpp>
 #include <ipybox/codegen/generate.hpp>
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/mcp/server_registry.hpp>
-#include <ipybox/session/session.hpp>
+#include <ipybox/session/session_handle.hpp>
 
 #include <utility>
 
 namespace ipybox {
 namespace detail {
 
-/// Blocks until `submit` completes. Calls from the thread that would have to serve it would wait for ever.
+/// Blocks until `submit` completes. Calls that no other thread would serve would wait for ever.
 template <class T, class Submit>
-result<T> wait_for(session const& s, Submit submit) {
-    if (s.where().is_here()) return failure(errc::would_deadlock);
+result<T> wait_for(session_handle const& s, Submit submit) {
+    if (auto served = s.may_block(); !served) return failure(served);
     rendezvous<result<T>> meeting;
     auto const bring = [&meeting](result<T> value) { meeting.bring(std::move(value)); };
-    submit(completion<result<T>>(bring, s.where().executor));
+    submit(completion<result<T>>(called_in_place{bring}));
     return meeting.wait();
 }
 
 } // namespace detail
 
-IPYBOX_DECL executor_base::executor_base(std::shared_ptr<detail::session> session) noexcept
+IPYBOX_DECL executor_base::executor_base(std::shared_ptr<detail::session_handle> session) noexcept
     : session_(std::move(session)) {}
-IPYBOX_DECL executor_base::executor_base(executor_base&&) noexcept = default;
+
+IPYBOX_DECL executor_base::executor_base(executor_base&& other) noexcept
+    : session_(std::exchange(other.session_, detail::session_handle::closed())) {}
 
 IPYBOX_DECL executor_base& executor_base::operator=(executor_base&& other) noexcept {
-    if (session_) session_->close();
-    session_ = std::move(other.session_);
+    if (this == &other) return *this;
+    auto const old = std::exchange(session_, std::exchange(other.session_, detail::session_handle::closed()));
+    old->close();
     return *this;
 }
 
-IPYBOX_DECL executor_base::~executor_base() {
-    if (session_) session_->close();
-}
+IPYBOX_DECL executor_base::~executor_base() { session_->close(); }
 
 IPYBOX_DECL result<void> executor_base::start() {
     return detail::wait_for<void>(*session_, [this](auto done) { session_->start(std::move(done)); });
@@ -64,19 +66,41 @@ IPYBOX_DECL execution_stream executor_base::stream(std::string code, stream_opti
     e->code = std::move(code);
     e->options.timeout = options.timeout;
     e->options.on_input = std::move(options.on_input);
+    e->options.title = std::move(options.title);
     e->chunks = options.chunks;
-    e->events = std::make_shared<detail::event_queue>(session_->where().executor, session_->where().is_here);
+    return read_events_of(std::move(e));
+}
+
+IPYBOX_DECL execution_stream executor_base::finish() {
+    auto e = std::make_shared<detail::execution>();
+    e->finishes = true;
+    return read_events_of(std::move(e));
+}
+
+/// Submits an execution whose outcome is the last event of a stream.
+IPYBOX_DECL execution_stream executor_base::read_events_of(std::shared_ptr<detail::execution> e) {
+    auto const may_block = [weak = std::weak_ptr(session_)]() -> result<void> {
+        auto const session = weak.lock();
+        return session ? session->may_block() : result<void>();
+    };
+    e->events = std::make_shared<detail::event_queue>(session_->executor(), may_block);
     execution_stream reader(e->events);
     session_->execute(std::move(e));
     return reader;
 }
 
 IPYBOX_DECL result<void> executor_base::register_mcp_server(std::string name, mcp::server_params params) {
-    return session_->servers().add(std::move(name), std::move(params));
+    result<void> added = failure(errc::not_running);
+    session_->with_servers([&](auto& servers) { added = servers.add(std::move(name), std::move(params)); });
+    return added;
 }
 
-IPYBOX_DECL result<mcp::registered_servers> executor_base::register_mcp_servers(std::filesystem::path const& file) {
-    return session_->servers().add_file(file);
+IPYBOX_DECL result<mcp::registered_servers>
+executor_base::register_mcp_servers(std::filesystem::path const& file,
+                                    std::optional<std::chrono::milliseconds> tool_timeout) {
+    result<mcp::registered_servers> added = failure(errc::not_running);
+    session_->with_servers([&](auto& servers) { added = servers.add_file(file, tool_timeout); });
+    return added;
 }
 
 IPYBOX_DECL result<codegen::generated_sources>
@@ -99,7 +123,7 @@ IPYBOX_DECL void executor_base::give(grant what) { session_->give(std::move(what
 
 IPYBOX_DECL void executor_base::cancel() { session_->cancel(); }
 IPYBOX_DECL kernel_state executor_base::state() const noexcept { return session_->state(); }
-IPYBOX_DECL asio::any_io_executor executor_base::get_executor() const { return session_->where().executor; }
+IPYBOX_DECL asio::any_io_executor executor_base::get_executor() const { return session_->executor(); }
 
 IPYBOX_DECL void executor_base::submit_start(session_ptr const& s, detail::completion<result<void>> done) {
     s->start(std::move(done));
@@ -123,6 +147,6 @@ IPYBOX_DECL void executor_base::submit_execute(session_ptr const& s, std::string
     s->execute(std::move(e));
 }
 
-IPYBOX_DECL asio::any_io_executor executor_base::executor_of(detail::session const& s) { return s.where().executor; }
+IPYBOX_DECL asio::any_io_executor executor_base::executor_of(detail::session_handle const& s) { return s.executor(); }
 
 } // namespace ipybox

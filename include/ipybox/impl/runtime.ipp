@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ipybox/async/home.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/runtime.hpp>
@@ -8,18 +7,6 @@
 #include <utility>
 
 namespace ipybox {
-namespace detail {
-
-/// A supervisor and the thread it works on, which must outlast it.
-struct runtime_state {
-    explicit runtime_state(supervisor_options options) : where(own_home()), owner(where.executor, std::move(options)) {}
-
-    home where;
-    supervisor owner;
-};
-
-} // namespace detail
-
 IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) {
     auto python = find_python(options.python);
     supervisor_options s;
@@ -34,8 +21,11 @@ IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) {
     s.working_dir =
         std::filesystem::absolute(options.working_dir.empty() ? "." : options.working_dir, ignored).lexically_normal();
     s.preload = std::move(options.preload);
-    auto const state = std::make_shared<detail::runtime_state>(std::move(s));
-    supervisor_ = std::shared_ptr<ipybox::supervisor>(state, &state->owner);
+    s.allow = std::move(options.allow);
+    s.read_only = std::move(options.read_only);
+    s.hidden = std::move(options.hidden);
+    s.has_tenants = true;
+    supervisor_ = std::make_shared<ipybox::supervisor>(std::move(s));
 }
 
 } // namespace ipybox

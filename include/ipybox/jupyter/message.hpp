@@ -1,11 +1,14 @@
 #pragma once
 
+#include <ipybox/core/json_census.hpp>
 #include <ipybox/core/result.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,10 +38,13 @@ struct message {
     std::string id;        ///< `header.msg_id`
     std::string session;   ///< `header.session`
     std::string parent_id; ///< `parent_header.msg_id`, empty without a parent
-    json parent_header;    ///< the parent's whole header, for replies on the stdin channel; null unless needed
+    json parent_header;    ///< what replies on the stdin channel repeat of their parent's header; null unless needed
     json content = json::object();
     json metadata = json::object();
     std::vector<std::string> buffers;
+
+    /// Long JSON in `content.data`, by MIME type; an empty string stands there for it. `take_bundle` gets it out.
+    std::map<std::string, std::string, std::less<>> json_texts;
 
     /// Bytes that the message takes in memory, about: what flow control counts.
     std::size_t size = 0;
@@ -64,12 +70,25 @@ struct json_frames {
 /// Serialises everything but the buffers. Gives the message an id when it has none.
 [[nodiscard]] json_frames to_frames(message& m);
 
+/// What the JSON of a message may hold: it is counted before anything is built. Long texts and bytes travel beside it, as buffers.
+struct message_bounds {
+    json_bounds header{std::size_t(64) << 10, 2000};     ///< the parent's too
+    json_bounds metadata{std::size_t(1) << 20, 20'000};  ///< of the message, not of a display
+    json_bounds content{std::size_t(16) << 20, 100'000}; ///< but for what is displayed
+    json_bounds displayed{std::size_t(16) << 20,
+                          1'000'000}; ///< content of a display: long JSON in its `data` stays text
+};
+
 /**
  * \brief Parses the four JSON frames of a message.
- * \return the message, without buffers, or errc::protocol_error that says which frame is wrong.
+ * \details JSON of more than 4 KiB in the `data` of a display stays text, in `json_texts`: it is checked, and nothing is built from it.
+ * Content of `comm_*` messages that exceeds its bounds is left out, since the host has no use for it.
+ * \return the message, without buffers
+ * \par Errors errc::protocol_error — it says which frame is wrong; errc::message_too_large — it says which bound is exceeded
  */
 [[nodiscard]] result<message> from_frames(channel on, std::string_view header, std::string_view parent_header,
-                                          std::string_view metadata, std::string_view content);
+                                          std::string_view metadata, std::string_view content,
+                                          message_bounds const& bounds = {});
 
 } // namespace ipybox::jupyter
 

@@ -15,7 +15,7 @@ namespace ipybox {
 /**
  * \brief What a display offers: one value per MIME type, ordered by type.
  * \details Text types hold text, binary types (`image/png`, …) hold bytes, decoded; JSON types (`application/json`, plotly, vega, …) hold the
- * JSON text. Values come from the kernel and are carried, never interpreted.
+ * JSON text. Values come from the kernel and are carried, never interpreted. Copies share them until one of them is added to.
  */
 class mime_bundle {
   public:
@@ -27,10 +27,10 @@ class mime_bundle {
         std::string value; ///< UTF-8 text, raw bytes or JSON text, by `kind`
     };
 
-    void add(entry e) { entries_.push_back(std::move(e)); }
+    void add(entry e);
 
-    [[nodiscard]] std::vector<entry> const& entries() const noexcept { return entries_; }
-    [[nodiscard]] bool empty() const noexcept { return entries_.empty(); }
+    [[nodiscard]] std::vector<entry> const& entries() const noexcept;
+    [[nodiscard]] bool empty() const noexcept { return entries().empty(); }
 
     /// The value of a MIME type, or nullptr.
     [[nodiscard]] std::string const* find(std::string_view type) const noexcept;
@@ -42,7 +42,7 @@ class mime_bundle {
     [[nodiscard]] nlohmann::json to_json() const;
 
   private:
-    std::vector<entry> entries_;
+    std::shared_ptr<std::vector<entry>> entries_;
 };
 
 } // namespace ipybox

@@ -26,6 +26,14 @@ struct wire_limits {
     std::size_t identities = 16;                ///< frames before the delimiter
     std::size_t frames = 4096;                  ///< all frames
     std::size_t bytes = std::size_t{256} << 20; ///< all frames together
+    message_bounds json = longer_content();     ///< the JSON frames
+
+    /// Kernels that know no raw values send long texts in their content.
+    [[nodiscard]] static constexpr message_bounds longer_content() noexcept {
+        message_bounds bounds;
+        bounds.content.bytes = bounds.displayed.bytes = std::size_t{64} << 20;
+        return bounds;
+    }
 };
 
 /**

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/cwd_policy.hpp>
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -13,12 +14,6 @@
 #include <vector>
 
 namespace ipybox {
-
-/// What happens when a cell leaves the kernel in another working directory.
-enum class cwd_policy {
-    keep,   ///< the change stays
-    restore ///< the kernel goes back after the cell and says so on stdout
-};
 
 /// What keeps a kernel from acting by itself.
 enum class kernel_guard {
@@ -39,6 +34,7 @@ struct kernel_launch {
     std::shared_ptr<os::unique_fd const> action_socket = nullptr;
 
     kernel_guard guard = kernel_guard::none;
+    std::vector<system_access> allow = {}; ///< what the guard leaves open
 
     /// A stop request, from any thread, ends the start with errc::not_running.
     std::stop_token stop = {};

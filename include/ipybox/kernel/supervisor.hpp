@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -40,6 +42,11 @@ struct supervisor_options {
     role duty = role::forks_kernels;
     std::vector<std::string> preload = {}; ///< modules that all kernels share, imported before the first fork
     std::string level = "auto";            ///< docs/kernel-protocol.md section 4
+    bool has_tenants = false;              ///< others use it too: one that missed a bound is not killed for that
+
+    std::vector<std::filesystem::path> read_only = {}; ///< as in launch_spec
+    std::vector<std::filesystem::path> hidden = {};    ///< as in launch_spec
+    std::vector<system_access> allow = {};             ///< as in launch_spec
 };
 
 /// What the supervisor says of itself once it is ready.
@@ -66,8 +73,17 @@ class supervised_process {
     /// Its pid in the supervisor's pid namespace.
     [[nodiscard]] int pid() const noexcept;
 
+    /// The supervisor's interpreter, which is a forked kernel's own; empty for a handle of nothing.
+    [[nodiscard]] std::filesystem::path interpreter() const;
+
     /// Waits until the process has ended and been reaped, what it left behind included. The wait outlives the handle and does not count as one.
     asio::awaitable<exit_status> exited() const;
+
+    /// The same within a bound: none when it passed first.
+    asio::awaitable<std::optional<exit_status>> exited(std::chrono::milliseconds bound) const;
+
+    /// Calls `then` on an executor when it has ended. Keeps neither the process nor the executor's context at work.
+    void on_exit(asio::any_io_executor const& executor, std::function<void(exit_status)> then) const;
 
     /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes after it.
     asio::awaitable<result<void>> signal(int number) const;
@@ -81,6 +97,8 @@ class supervised_process {
                                                     os::unique_fd standard_output, os::unique_fd standard_error) const;
 
   private:
+    friend class supervisor;
+
     std::shared_ptr<detail::supervised_state> state_;
 };
 
@@ -93,6 +111,13 @@ class supervised_process {
 class supervisor {
   public:
     supervisor(asio::any_io_executor executor, supervisor_options options);
+
+    /// One that works on a thread of its own, which ends with it.
+    explicit supervisor(supervisor_options options);
+
+    /// A tenant's share of a supervisor: `end()` ends what was started through it, and nothing else. The owner lives as long as its tenants.
+    [[nodiscard]] static std::shared_ptr<supervisor> share(std::shared_ptr<supervisor> const& owner);
+
     supervisor(supervisor const&) = delete;
     supervisor& operator=(supervisor const&) = delete;
 
@@ -117,11 +142,21 @@ class supervisor {
     /// Ends the supervisor and everything below it, within a bound of two seconds. From any thread; afterwards every request fails.
     void end();
 
+    /// The same without holding up a thread: completes when the supervisor has ended.
+    asio::awaitable<void> ended();
+
     /// The last lines that the supervisor and what it started wrote to standard error.
     [[nodiscard]] std::string diagnostics() const;
 
   private:
-    std::shared_ptr<detail::supervisor_core> core_;
+    explicit supervisor(std::shared_ptr<supervisor> owner);
+
+    [[nodiscard]] result<supervised_process> started(result<supervised_process> process);
+
+    std::shared_ptr<supervisor> const owner_; ///< of a share
+    std::shared_ptr<detail::supervisor_core> const core_;
+    std::mutex mutex_;
+    std::vector<std::weak_ptr<detail::supervised_state>> tenants_; ///< processes started through a share
 };
 
 } // namespace ipybox

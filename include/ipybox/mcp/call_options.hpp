@@ -20,6 +20,7 @@ struct call_options {
     std::optional<std::chrono::milliseconds> timeout = {};
 
     /// Called with each report, on the registry's executor, before the call completes. Only with it progress is asked for.
+    /// What it throws is dropped.
     std::function<void(progress const&)> on_progress = {};
 };
 

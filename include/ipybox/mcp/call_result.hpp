@@ -2,6 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/content.hpp>
+#include <ipybox/mcp/raw_json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -16,9 +17,8 @@ namespace ipybox::mcp {
 struct call_result {
     bool is_error = false;
     std::vector<mcp::content> content;
-    std::optional<nlohmann::json> structured_content =
-        {};                                  ///< any JSON value, null included; none where the server sent none
-    std::optional<nlohmann::json> meta = {}; ///< `_meta` of the server
+    std::optional<raw_json> structured_content = {}; ///< any JSON value, null included; none where the server sent none
+    std::optional<nlohmann::json> meta = {};         ///< `_meta` of the server
 };
 
 /// Text blocks, one below the other.
@@ -27,7 +27,7 @@ struct call_result {
 /**
  * \brief Reads the `result` of `tools/call`.
  * \details Of blocks, what is missing or of another type than it should be is empty; no block is left out.
- * \par Errors errc::protocol_error — it is no JSON object, or `content` is no array of objects
+ * \par Errors errc::protocol_error — it is no JSON object, `content` is no array, or which of its blocks is no JSON
  */
 [[nodiscard]] result<call_result> read_call_result(std::string_view json);
 

@@ -5,6 +5,7 @@
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/channel.hpp>
+#include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/session.hpp>
 #include <ipybox/mcp/tool.hpp>
@@ -26,11 +27,12 @@ namespace detail {
 class client_core;
 }
 
-/// What a client works with besides the parameters of its server.
+/// What a client works with besides the parameters of its server. Where the first two throw, the start fails with errc::invalid_argument.
 struct client_environment {
-    channel_factory make_channel;           ///< none: child processes only
-    variable_lookup variables;              ///< none: the environment of this process
-    std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools changes
+    channel_factory make_channel; ///< none: child processes only
+    variable_lookup variables;    ///< none: the environment of this process
+    std::function<void()>
+        on_tools_changed; ///< called on the client's executor when the server's list of tools changes; what it throws is dropped
 };
 
 /**
@@ -63,17 +65,22 @@ class client {
 
     /**
      * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.
+     * \details Arguments are sent in the order of their members; as `raw_json` also with integers of any size.
      * \par Errors those of `list_tools`, and errc::mcp_input_required — it wants something that nobody gives; errc::invalid_argument — arguments that are no JSON object
      * \par Cancellation any type: the server is told, what it answers is dropped, the client stays usable
      */
-    asio::awaitable<result<call_result>> call(std::string const& tool, nlohmann::json const& arguments,
+    asio::awaitable<result<call_result>> call(std::string const& tool, nlohmann::ordered_json const& arguments,
                                               call_options options = {});
+    asio::awaitable<result<call_result>> call(std::string const& tool, raw_json arguments, call_options options = {});
 
     /**
      * \brief Ends the server, if it runs, within a bound: end of its input, SIGTERM, SIGKILL. Outstanding requests complete with errc::not_running.
      * \details The client stays usable: the next request starts the server anew, once the old one is gone.
      */
     asio::awaitable<void> stop();
+
+    /// Ends the server at once, for ever. From any thread.
+    void kill();
 
     /// Stops the server without anybody waiting for it, for ever. The client may be destroyed.
     void retire();

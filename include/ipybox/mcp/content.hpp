@@ -53,7 +53,7 @@ struct embedded_resource {
 /// A block of a type that is not known here, whole.
 struct unknown_content {
     std::string type;
-    nlohmann::json value;
+    nlohmann::ordered_json value;
 };
 
 using content =

@@ -60,6 +60,7 @@ class handshake_machine {
     question asked_ = question::initialize;
     bool initialize_tried_ = false;
     bool discover_tried_ = false;
+    bool discover_repeated_ = false;
     std::string refusals_; ///< what was answered before
 };
 

@@ -35,6 +35,9 @@ class rpc_machine {
         request_id request;
         rpc_error why;
     };
+    struct garbled {
+        request_id request; ///< whose answer is not JSON: it is closed
+    };
     struct progressed {
         request_id request;
         progress made;
@@ -43,7 +46,7 @@ class rpc_machine {
         std::string message; ///< to be sent
     };
     struct tools_changed {};
-    using step = std::variant<nothing, answered, refused, progressed, reply, tools_changed>;
+    using step = std::variant<nothing, answered, refused, garbled, progressed, reply, tools_changed>;
 
     /// Whether a request asks to hear of its progress.
     enum class progress_reports { unwanted, wanted };
@@ -77,6 +80,7 @@ class rpc_machine {
 
     [[nodiscard]] step on_notification(rpc_message const& m) const;
     [[nodiscard]] std::optional<request_id> close(std::string_view id);
+    [[nodiscard]] std::optional<request_id> close_only_one();
 
     request_id last_ = 0;
     std::map<request_id, entry> open_;

@@ -15,7 +15,13 @@ namespace ipybox::mcp {
  * \details Views into the text it was read from: `id`, `params`, `result` and `error` are JSON that nobody has looked into yet, empty where absent.
  */
 struct rpc_message {
-    enum class kind { request, notification, result, error };
+    enum class kind {
+        request,
+        notification,
+        result,
+        error,
+        broken ///< begins as an answer and is not JSON: cut off, say. It has an id where that could be read
+    };
 
     kind what = kind::notification;
     std::string_view id;
@@ -47,7 +53,7 @@ struct rpc_member {
     std::string_view value;
 };
 
-/// "MESSAGE (CODE)"
+/// "MESSAGE (CODE)", and `data` on a line of its own
 [[nodiscard]] std::string to_string(rpc_error const& e);
 
 /// A text as a JSON string.

@@ -48,15 +48,20 @@ struct server_params {
     std::variant<stdio_server, remote_server> server;
     negotiation versions = negotiation::initialize_first;
     std::chrono::milliseconds connect_timeout =
-        std::chrono::seconds(30);                                   ///< from the start until a version is agreed on
-    std::optional<std::chrono::milliseconds> call_timeout = {};     ///< of calls that name none
+        std::chrono::seconds(30); ///< from the start until a version is agreed on
+    std::optional<std::chrono::milliseconds> call_timeout = std::chrono::minutes(
+        10); ///< of calls that name none, the start of the server included; none: no bound but cancellation
+    std::chrono::milliseconds list_timeout = std::chrono::seconds(
+        60); ///< of a list of tools that is asked for without one, all of its pages and the start included
     std::chrono::milliseconds stop_grace = std::chrono::seconds(2); ///< between two steps of ending it
     std::filesystem::path project = {};                             ///< `${workspaceFolder}`, absolute
 };
 
 /**
  * \brief Reads one entry of an `mcpServers` object, as Claude, Cursor and VS Code write them.
- * \details `command`, `args`, `env`, `envFile`, `cwd`; `url` (also `httpUrl`, `serverUrl`), `headers`. Members that are of no use here are passed over.
+ * \details `command`, `args`, `env`, `envFile`, `cwd`; `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of a list of tools; `negotiation`,
+ * by the names of the enumerators. Members that are of no use here are passed over. Editors do not agree on the unit of `timeout`: up to 3600 it is seconds
+ * (Cline, Roo), above milliseconds (Gemini CLI, Claude Code).
  * \par Errors errc::invalid_argument — which member is not what it should be; no value is quoted
  */
 [[nodiscard]] result<server_params> read_server_params(nlohmann::json const& entry);

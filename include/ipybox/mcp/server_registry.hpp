@@ -3,6 +3,7 @@
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/mcp/server_file.hpp>
+#include <ipybox/mcp/server_files.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -15,7 +16,7 @@
 
 namespace ipybox::mcp {
 
-/// What a registry works with.
+/// What a registry works with. Where the first two throw, the start of a server fails with errc::invalid_argument; what the third throws is dropped.
 struct registry_options {
     channel_factory make_channel; ///< none: child processes only
     variable_lookup variables;    ///< of `${NAME}`; none: the environment of this process
@@ -46,9 +47,17 @@ class server_registry {
     /**
      * \brief Registers the servers of a configuration file, all that can be reached or none.
      * \details Without a `make_channel`, servers that are reached over HTTP are left out. Notices tell of them, and of names that had to be changed.
+     * \param tool_timeout of a call and of a list of tools, in the place of what the entries say
      * \par Errors those of `read_server_file` and `add`; errc::invalid_argument — none of its servers can be reached
      */
-    [[nodiscard]] result<registered_servers> add_file(std::filesystem::path const& file);
+    [[nodiscard]] result<registered_servers> add_file(std::filesystem::path const& file,
+                                                      std::optional<std::chrono::milliseconds> tool_timeout = {});
+
+    /**
+     * \brief What the servers are started from, and the files that they were read from.
+     * \details Of those that are registered now and run on this machine; variables that are not set leave a server out.
+     */
+    [[nodiscard]] server_files files() const;
 
     /// Forgets a server and stops it. \return whether there was one
     bool remove(std::string const& name);
@@ -63,10 +72,15 @@ class server_registry {
 
     /// \copydoc client::call
     asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool,
-                                              nlohmann::json const& arguments, call_options options = {});
+                                              nlohmann::ordered_json const& arguments, call_options options = {});
+    asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool, raw_json arguments,
+                                              call_options options = {});
 
     /// Ends all servers that run, all at the same time, as `client::stop` does. The registry stays usable.
     asio::awaitable<void> stop();
+
+    /// Ends all servers at once, for ever, from any thread, whether or not the executor runs: what is asked of them afterwards fails.
+    void kill();
 
   private:
     [[nodiscard]] std::shared_ptr<client> make_client(std::string const& name, server_params params) const;
@@ -76,6 +90,7 @@ class server_registry {
     registry_options options_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<client>> clients_;
+    std::vector<std::filesystem::path> configurations_;
 };
 
 } // namespace ipybox::mcp

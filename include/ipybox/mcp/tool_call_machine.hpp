@@ -28,7 +28,8 @@ class tool_call_machine {
     static constexpr int most_rounds = 10;
 
     /// \par Errors errc::invalid_argument — the arguments are no object, hold text that is not UTF-8, or are nested too deeply
-    [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, nlohmann::json const& arguments);
+    [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, nlohmann::ordered_json const& arguments);
+    [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, raw_json arguments);
 
     /// `params` of the next request, without `_meta`.
     [[nodiscard]] std::vector<rpc_member> params() const {

@@ -33,7 +33,7 @@ class tool_list_machine {
     int pages_ = 0;
 };
 
-/// Reads one tool; none where the text is no JSON object.
+/// Reads one tool; none where the text is no JSON object. Of one that nests too deeply there is the name, and its `problem`.
 [[nodiscard]] std::optional<tool> read_tool(std::string_view json);
 
 } // namespace ipybox::mcp

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/os/system_access.hpp>
 
 #include <filesystem>
 #include <map>
@@ -23,6 +24,18 @@ struct launch_spec {
     std::vector<std::filesystem::path> readable =
         {};             ///< absolute paths that must be seen even where others are hidden (interpreter, packages)
     int control_fd = 3; ///< number of the control descriptor inside; a policy may set another
+
+    /// Absolute paths that the program must not write to, wherever they lie: what decides about actions, or runs outside.
+    std::vector<std::filesystem::path> read_only = {};
+
+    /// Absolute paths of files that the program must not read either: secrets.
+    std::vector<std::filesystem::path> hidden = {};
+
+    /// What the program needs of that which a policy would close.
+    std::vector<system_access> allow = {};
+
+    /// What the started program can read, by the number of the descriptor: for what stands in front of it, as `bwrap`.
+    std::map<int, std::string> inputs = {};
 };
 
 } // namespace ipybox

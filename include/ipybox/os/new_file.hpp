@@ -1,10 +1,10 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/directory.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <filesystem>
-#include <optional>
 #include <string_view>
 
 namespace ipybox::os {
@@ -15,9 +15,8 @@ struct new_file {
     unique_fd descriptor;
 };
 
-/// Makes a file `<stem><random><suffix>` that did not exist, and its directory if need be. Mode 0600.
-[[nodiscard]] result<new_file> make_file(std::filesystem::path const& directory, std::string_view stem,
-                                         std::string_view suffix);
+/// Makes a file `<stem><random><suffix>` that did not exist. Mode 0600.
+[[nodiscard]] result<new_file> make_file(directory const& in, std::string_view stem, std::string_view suffix);
 
 /// Writes all of it.
 [[nodiscard]] result<void> write_all(new_file const& file, std::string_view bytes);

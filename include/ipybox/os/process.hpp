@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/exit_status.hpp>
+#include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/unique_fd.hpp>
@@ -23,7 +24,8 @@ struct handed_descriptor {
 
 /**
  * \brief A child process, watched by its pidfd: no signal handler, no race between pids.
- * \details The destructor kills and reaps it. Nothing of the application's own children is touched.
+ * \details The destructor kills and reaps it. Nothing of the application's own children is touched. In a fork of the process that started it, it does
+ * nothing: the child belongs to the original.
  * \par Thread safety Unsafe; `descriptor()` may be polled from anywhere.
  */
 class process {
@@ -44,15 +46,17 @@ class process {
 
     void signal(int number) const noexcept;
 
-    /// Signals its session's process group, also what is left of it when the process has ended but was not waited for.
+    /// Signals its session's process group, also what is left of it when the process has ended, whoever reaped it.
     void signal_group(int number) const noexcept;
 
     /// SIGKILL to the process and to everything below it.
     void kill_tree() const noexcept;
 
   private:
-    [[nodiscard]] bool owns_number() const noexcept;
+    [[nodiscard]] bool is_unreaped() const noexcept;
+    [[nodiscard]] bool left_its_number() const noexcept;
 
+    owning_process owner_;
     pid_t pid_ = -1;
     unique_fd pidfd_;
     std::optional<exit_status> status_;
@@ -61,7 +65,8 @@ class process {
 /**
  * \brief Starts a program in a session of its own, with exactly the environment and descriptors given; 0 and 1 are `/dev/null` unless handed.
  * \details By a clone that shares memory until exec, so it costs the same from a large process as from a small one.
- * \par Errors errc::io_error — which step failed, of which program, and why
+ * Descriptors that are not handed over are closed by close_range(2), or where that is missing or denied by reading /proc/self/fd.
+ * \par Errors errc::io_error — which step failed, of which program, and why; also where neither way of closing descriptors works
  */
 [[nodiscard]] result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors);
 

@@ -29,7 +29,7 @@ struct sandbox_host {
 [[nodiscard]] error bubblewrap_unavailable(std::string_view said, sandbox_host const& host);
 
 /**
- * \brief Runs a trivial program under `program flags…` and tells which flags to use.
+ * \brief Runs a trivial program under `program flags…` and the filter of system calls, and tells which flags to use.
  * \details The flags come back as they are, without `--disable-userns` where bwrap is older than that. Success is
  * remembered for the process, failure is not: what the text advises can be done while the process runs. One check at a
  * time.
@@ -37,6 +37,7 @@ struct sandbox_host {
  */
 [[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
                                                                     std::vector<std::string> flags,
+                                                                    std::string const& filter,
                                                                     std::chrono::milliseconds bound);
 
 } // namespace ipybox::detail

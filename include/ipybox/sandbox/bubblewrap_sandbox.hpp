@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 namespace ipybox {
 
@@ -24,8 +25,10 @@ struct bubblewrap_options {
  * /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices only; what lies below them
  * and is needed (`working_dir`, `writable`, `readable`) is bound back. What is `readable` is read-only where it lies in a
  * writable directory, too: code cannot change the Python that the next supervisor starts. There is no network but a loopback of its own;
- * user, pid, ipc, uts and cgroup namespaces are its own; all capabilities are dropped, for root too. Every other file
- * that the user can read can be read inside.
+ * user, pid, ipc, uts and cgroup namespaces are its own; all capabilities are dropped, for root too. A filter of system
+ * calls closes Unix sockets, which are the doors of the user's services, and what is listed at `system_access` and in
+ * docs/design.md; `launch_spec::allow` leaves parts of it open. Every other file that the user can read can be read
+ * inside. The program is the first process of its pid namespace: with its end every other one ends.
  *
  * The first `wrap` asks the machine whether all of this can be had, by running /bin/sh in it (5 ms, at most 5 s);
  * success is remembered for the process.
@@ -47,6 +50,12 @@ class bubblewrap_sandbox {
      * what the sandbox closes ("/", "/tmp").
      */
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const;
+
+    /**
+     * \brief Those of `spec.read_only` that cannot be made read-only where they lie.
+     * \details A writable directory itself; paths through a link that lies in a writable directory, where another can take its place.
+     */
+    [[nodiscard]] static std::vector<std::filesystem::path> unprotected(launch_spec const& spec);
 
   private:
     bubblewrap_options options_;

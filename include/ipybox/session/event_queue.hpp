@@ -1,10 +1,13 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/core/owning_process.hpp>
 #include <ipybox/execution/execution_event.hpp>
 
 #include <asio/any_io_executor.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
@@ -22,9 +25,9 @@ class event_queue {
   public:
     using event = std::optional<execution_event>;
 
-    /// `executor` is where handlers without one of their own run; `is_here` tells whether the calling thread serves it.
-    event_queue(asio::any_io_executor executor, std::function<bool()> is_here)
-        : executor_(std::move(executor)), is_here_(std::move(is_here)) {}
+    /// `executor` is where handlers without one of their own run; `may_block` tells whether a thread that waits would be served.
+    event_queue(asio::any_io_executor executor, std::function<result<void>()> may_block)
+        : executor_(std::move(executor)), may_block_(std::move(may_block)) {}
 
     /// What the reader's doings are told to; set before the first event. Called on any thread.
     void on_reader(std::function<void()> room, std::function<void()> left);
@@ -39,14 +42,17 @@ class event_queue {
     /// The next event if it is there: none behind the last one, nothing at all when it has to be waited for.
     [[nodiscard]] std::optional<event> try_next();
 
+    /// A number for a wait, by which it can be cancelled.
+    [[nodiscard]] std::uint64_t next_wait() noexcept { return ++last_wait_; }
+
     /// Delivers the next event, now or when it comes; none behind the last one.
-    void next(completion<event> reader);
+    void next(completion<event> reader, std::uint64_t wait);
 
     /// Calls `then` once the reader has taken everything and waits for more; never, if the reader or the execution ends before.
     void when_read(std::function<void()> then);
 
-    /// The reader waits no longer: completes its `next` with no event.
-    void cancel_next();
+    /// The reader waits no longer: completes that `next` with no event, if it still waits.
+    void cancel_next(std::uint64_t wait);
 
     /// The reader is gone.
     void leave();
@@ -54,25 +60,38 @@ class event_queue {
     /// Where handlers without an executor of their own run. Behind the end that is the system's: the session's may be gone.
     [[nodiscard]] asio::any_io_executor executor() const;
 
-    [[nodiscard]] bool is_here() const { return is_here_(); }
+    /// Whether a thread that waits for the next event would be served. Behind the end it need not wait.
+    [[nodiscard]] result<void> may_block() const;
 
   private:
     static constexpr std::size_t most_bytes = std::size_t(4) << 20;
     static constexpr std::size_t most_events = 1024;
 
+    /// What a reader gets, once the queue is no longer locked: it may come back.
+    struct delivery {
+        completion<event> reader;
+        event what;
+        void operator()() {
+            if (reader) reader(std::move(what));
+        }
+    };
+
     [[nodiscard]] bool is_full() const noexcept { return bytes_ > most_bytes || events_.size() > most_events; }
-    void push_locked(execution_event e);
+    [[nodiscard]] delivery push_locked(execution_event e);
     bool append_to_last(execution_event& e);
 
     [[nodiscard]] std::optional<event> take_locked(std::function<void()>& tell);
 
-    asio::any_io_executor const executor_;
-    std::function<bool()> const is_here_;
+    asio::any_io_executor executor_; ///< let go of at the end, with `may_block_`: their context may go then
+    std::function<result<void>()> may_block_;
+    std::atomic<std::uint64_t> last_wait_ = 0;
+    owning_process const owner_;
     mutable std::mutex mutex_;
     std::deque<execution_event> events_;
     std::size_t bytes_ = 0;
     bool finished_ = false;
     completion<event> reader_;
+    std::uint64_t wait_ = 0; ///< of the reader
     std::function<void()> on_room_;
     std::function<void()> on_left_;
     std::function<void()> on_read_;

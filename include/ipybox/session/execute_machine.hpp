@@ -22,13 +22,17 @@ struct input_wanted {
     bool password = false;
     jupyter::json request_header; ///< parent of the answer
 };
+struct code_told {};  ///< of an interrupt: the kernel has raised it in the code
+struct code_ended {}; ///< after an interrupt: what is left is the kernel's own work
 struct execution_over {
     std::string pager_text;                    ///< what the code showed in the pager (`print?`)
     bool leaving = false;                      ///< the code called `exit()`: the kernel ends behind its reply
     std::optional<python_exception> exception; ///< none: status ok
+    std::optional<int> exit_code;              ///< of code that leaves: `exit(n)`, `sys.exit(n)`
 };
 
-using execute_step = std::variant<nothing_new, output_chunk, display, clear_wanted, input_wanted, execution_over>;
+using execute_step =
+    std::variant<nothing_new, output_chunk, display, clear_wanted, input_wanted, code_told, code_ended, execution_over>;
 
 /// What a message says of output, whoever its parent is: threads and tasks of earlier cells go on writing. The message is spent.
 [[nodiscard]] execute_step output_in(jupyter::message& m);
@@ -44,6 +48,7 @@ class execute_machine {
     [[nodiscard]] execute_step step(jupyter::message m);
 
   private:
+    [[nodiscard]] execute_step on_status(jupyter::message const& m);
     [[nodiscard]] execute_step on_reply(jupyter::message& m);
     [[nodiscard]] execute_step finish();
 

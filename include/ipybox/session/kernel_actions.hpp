@@ -64,6 +64,9 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     void begin_cell(acting_cell cell);
     void end_cell();
 
+    /// Rejects what is undecided and kills the MCP servers, for ever. From any thread, whether or not the executor runs.
+    void abandon();
+
     /// Ends all MCP servers.
     [[nodiscard]] asio::awaitable<void> stop_servers();
 
@@ -72,7 +75,7 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
     [[nodiscard]] asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
-                                                                 nlohmann::json const& arguments) override;
+                                                                 mcp::raw_json arguments) override;
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
 

@@ -20,10 +20,12 @@ class kernel_link {
     virtual asio::awaitable<result<void>> send(jupyter::message m) = 0;
     virtual asio::awaitable<result<jupyter::message>> receive() = 0;
     virtual asio::awaitable<result<void>> interrupt() = 0;
+    virtual asio::awaitable<result<void>> ask_to_end() = 0;
     virtual asio::awaitable<void> stop() = 0;
     [[nodiscard]] virtual supervised_process kernel() const = 0;
     [[nodiscard]] virtual completion_rule completes_with() const noexcept = 0;
     [[nodiscard]] virtual supervisor_options::role duty() const noexcept = 0;
+    [[nodiscard]] virtual bool needs_supervisor() const = 0;
 };
 
 template <transport Transport>
@@ -41,6 +43,12 @@ class transport_link final : public kernel_link {
         return transport_traits<Transport>::receive(transport_);
     }
     asio::awaitable<result<void>> interrupt() override { return transport_traits<Transport>::interrupt(transport_); }
+    asio::awaitable<result<void>> ask_to_end() override {
+        if constexpr (requires(Transport& t) { transport_traits<Transport>::ask_to_end(t); })
+            return transport_traits<Transport>::ask_to_end(transport_);
+        else
+            return refused();
+    }
     asio::awaitable<void> stop() override { return transport_traits<Transport>::stop(transport_); }
     /// Of the transports that have a forked kernel; actions need one.
     [[nodiscard]] supervised_process kernel() const override {
@@ -57,8 +65,21 @@ class transport_link final : public kernel_link {
     [[nodiscard]] supervisor_options::role duty() const noexcept override {
         return transport_traits<Transport>::duty();
     }
+    /// Transports do, but for those that say otherwise.
+    [[nodiscard]] bool needs_supervisor() const override {
+        if constexpr (requires(Transport const& t) {
+                          { t.needs_supervisor() } -> std::same_as<bool>;
+                      })
+            return transport_.needs_supervisor();
+        else
+            return true;
+    }
 
   private:
+    static asio::awaitable<result<void>> refused() {
+        co_return failure(errc::not_running, "kernels of this transport are killed");
+    }
+
     Transport transport_;
 };
 

@@ -1,14 +1,22 @@
 #pragma once
 
 #include <ipybox/execution/execution_result.hpp>
+#include <ipybox/execution/line_position.hpp>
 #include <ipybox/execution/output_chunk.hpp>
+#include <ipybox/session/file_budget.hpp>
+#include <ipybox/session/output_places.hpp>
 #include <ipybox/session/output_text.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace ipybox::detail {
 
@@ -18,20 +26,29 @@ namespace ipybox::detail {
  */
 class output_recorder {
   public:
-    struct places {
-        std::filesystem::path images_dir;
-        std::filesystem::path spill_dir;
+    /// What one execution may take.
+    struct bounds {
         std::size_t max_output = 0;
+        std::size_t max_files = 0;
+        std::uint64_t max_spill = 0;
     };
 
-    explicit output_recorder(places where) : places_(where), text_(where.max_output, where.spill_dir) {}
+    output_recorder(std::shared_ptr<output_places> places, bounds const& most)
+        : places_(std::move(places)), max_output_(most.max_output),
+          budget_(std::make_shared<file_budget>(most.max_files, most.max_spill)),
+          text_(most.max_output, places_, budget_) {}
 
+    /// Text that was printed; what is due is cleared before.
     void write(std::string_view text);
 
-    /// Saves its image, remembers it or updates the display of the same id. Fills in `image` and `spill_file`.
+    /// Saves its image, remembers it or updates the displays of the same id, which share its content from then on. Fills in `image`.
     void show(display& d);
 
+    /// The output is cleared, now or with the next one.
     void clear(bool wait);
+
+    /// Clears if it is time: before output, where a clearing waits for that. Whether it has.
+    [[nodiscard]] bool clear_if_due();
 
     /// Why a file could not be written, if one could not.
     [[nodiscard]] std::optional<error> failure() const;
@@ -40,12 +57,36 @@ class output_recorder {
     [[nodiscard]] execution_result finish();
 
   private:
-    void clear_if_due();
-    void save_image(display& d);
-    [[nodiscard]] display fitting(display const& d);
+    void write_lines(std::string_view text);
+    /// A display as it is kept, and what that takes.
+    struct kept_display {
+        display shown;
+        std::size_t bytes = 0;     ///< in memory
+        std::uint64_t in_file = 0; ///< bytes of its spill file
+    };
 
-    places places_;
+    /// The content that updates gave to all displays of an id that came before.
+    struct updated_display {
+        kept_display kept;
+        std::size_t before = 0; ///< displays from here on have content of their own
+        std::size_t copies = 0; ///< displays that share it
+    };
+
+    void update(display& d);
+    void remember(display const& d);
+    void save_image(display& d);
+    [[nodiscard]] kept_display fitting(display const& d, std::size_t copies);
+    void let_go(kept_display& kept);
+    void apply_updates();
+
+    std::shared_ptr<output_places> places_;
+    std::size_t max_output_;
+    std::shared_ptr<file_budget> budget_;
     output_text text_;
+    line_position position_;
+    std::vector<kept_display> displays_;
+    std::map<std::string, std::vector<std::size_t>> own_; ///< displays of an id that hold content of their own
+    std::map<std::string, updated_display> updated_;
     execution_result result_;
     std::size_t display_bytes_ = 0;
     bool clear_due_ = false;

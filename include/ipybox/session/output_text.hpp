@@ -2,9 +2,13 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/os/new_file.hpp>
+#include <ipybox/session/file_budget.hpp>
+#include <ipybox/session/output_places.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,7 +21,7 @@ namespace ipybox::detail {
  */
 class output_text {
   public:
-    output_text(std::size_t bound, std::filesystem::path spill_dir);
+    output_text(std::size_t bound, std::shared_ptr<output_places> places, std::shared_ptr<file_budget> budget);
 
     void append(std::string_view text);
     void clear();
@@ -25,7 +29,7 @@ class output_text {
     /// The text without white space at its ends, a line that says what is left out in its middle.
     [[nodiscard]] std::string take();
 
-    /// The file with the whole text, empty when it was within the bound.
+    /// The file with the whole text, or with as much of its beginning as may be written; empty when the text was within the bound.
     [[nodiscard]] std::filesystem::path const& spill_file() const noexcept { return spill_.path; }
 
     /// Why the file is not complete, if it is not.
@@ -37,11 +41,13 @@ class output_text {
     void shorten_tail();
 
     std::size_t half_;
-    std::filesystem::path spill_dir_;
+    std::shared_ptr<output_places> places_;
+    std::shared_ptr<file_budget> budget_;
     std::string head_; ///< everything, within the bound
     std::string tail_; ///< what comes behind the head once the bound was passed; its last part
     bool spilling_ = false;
     std::size_t left_out_ = 0;
+    std::uint64_t unwritten_ = 0; ///< bytes that the file has no room for
     os::new_file spill_;
     std::optional<error> failure_;
 };

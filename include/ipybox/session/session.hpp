@@ -2,24 +2,27 @@
 
 #include <ipybox/approval/any_approval.hpp>
 #include <ipybox/async/completion.hpp>
-#include <ipybox/async/home.hpp>
 #include <ipybox/async/mailbox.hpp>
 #include <ipybox/execution/execute_options.hpp>
 #include <ipybox/execution/execution_result.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/kernel_state.hpp>
 #include <ipybox/session/late_output.hpp>
+#include <ipybox/session/output_places.hpp>
+#include <ipybox/session/pending_call.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <variant>
+#include <vector>
 
 namespace ipybox::mcp {
 
@@ -31,20 +34,32 @@ struct tool;
 namespace ipybox::detail {
 
 class kernel_actions;
+class session;
+class session_handle;
 
 /// One execution that was submitted. Its outcome goes to `done`, or as the last event to `events`.
-struct execution {
+struct execution final : pending_call {
     std::string code;
     execute_options options;
     completion<result<execution_result>> done;
     std::shared_ptr<event_queue> events;
     chunk_events chunks = chunk_events::on;
+    bool finishes = false; ///< without code: ends the kernel
 
     struct ending {
         errc reason;
         bool at_once = false; ///< without waiting for the code: its kernel goes too
     };
     std::optional<ending> unwanted; ///< it is to end
+
+    void settle(result<execution_result> outcome) {
+        if (!first()) return;
+        if (events)
+            events->finish(std::move(outcome));
+        else
+            done(std::move(outcome));
+    }
+    void fail(error why) override { settle(failure(std::move(why))); }
 };
 
 /// Whether a kernel has the state of earlier executions.
@@ -59,46 +74,49 @@ struct session_parts {
     std::unique_ptr<kernel_link> link;
 };
 
+/// Runs work on a session's executor; nothing happens where it has ended. From any thread.
+void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(session&)> work);
+
 /**
  * \brief One kernel and the queue of what is asked of it: the body of every executor.
- * \details A single coroutine, `serve`, takes the requests in order; another one, `receive`, takes the kernel's messages. Public members may be called
- * from any thread.
+ * \details A single coroutine, `serve`, takes the requests in order; another one, `receive`, takes the kernel's messages. It lives in its I/O context,
+ * destroyed with that at the latest; everything outside has a `session_handle`.
+ * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `servers` and `end_from_outside` are safe.
  */
 class session : public std::enable_shared_from_this<session> {
   public:
-    session(home where, session_parts parts);
-
-    void start(completion<result<void>> done);
-    void execute(std::shared_ptr<execution> e);
-    void cancel();
-    void interrupt(completion<result<void>> done);
-    void reset(completion<result<void>> done);
-    void stop(completion<result<void>> done);
-
-    /// The MCP servers of this executor. From any thread.
-    [[nodiscard]] mcp::server_registry& servers() noexcept;
-
-    /// Asks a server for its tools.
-    void list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done);
-
-    /// Grants something for as long as the session lives, or as the grant says.
-    void give(grant what);
-
-    /// Ends everything: the last call. Where the session has a thread of its own, it has ended on return, unless that is the caller.
-    void close();
-
-    [[nodiscard]] kernel_state state() const noexcept { return state_; }
-    [[nodiscard]] home const& where() const noexcept { return home_; }
-
-  private:
     enum class order { start, reset, stop };
-    struct control {
-        order what;
-        completion<result<void>> done;
+    struct control final : pending_result<void> {
+        control(order w, completion<result<void>> done) : pending_result<void>(std::move(done)), what(w) {}
+        order const what;
         bool unwanted = false; ///< its caller does not wait for it any more
     };
     using request = std::variant<std::shared_ptr<execution>, std::shared_ptr<control>>;
 
+    /// `leave` ends the thread that the session has for itself, if it has one: called when all is over.
+    session(asio::any_io_executor executor, std::weak_ptr<session_handle> outside, std::function<void()> leave,
+            session_parts parts);
+
+    void submit(request r);
+    void interrupt(std::shared_ptr<pending_result<void>> call);
+    void list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call);
+    void give(grant what);
+
+    void unwant(execution const* which, execution::ending how = {errc::cancelled});
+    void unwant(control const* which);
+    void unwant_all(execution::ending how);
+    void resume_receiving();
+
+    /// Ends everything, and then `leave`s: the last call.
+    void close();
+
+    /// Ends the processes and decides what is undecided, whether the executor runs or not.
+    void end_from_outside();
+
+    [[nodiscard]] mcp::server_registry& servers() noexcept;
+    [[nodiscard]] kernel_state state() const noexcept { return state_; }
+
+  private:
     // What can happen to a running execution.
     struct kernel_ended {
         error why;
@@ -111,6 +129,7 @@ class session : public std::enable_shared_from_this<session> {
     struct link_called {
         unsigned serial; ///< of the execution that called
         result<void> outcome;
+        bool answered = false; ///< it was an answer to `input()`
     };
     struct approvals_waiting {
         std::size_t count; ///< requests that nobody has decided yet
@@ -121,10 +140,8 @@ class session : public std::enable_shared_from_this<session> {
 
     class running;
 
-    template <class Work>
-    void on_home(Work work);
-
     static asio::awaitable<void> serve(std::shared_ptr<session> self);
+    void on_served(std::exception_ptr bug);
     asio::awaitable<void> obey(std::shared_ptr<control> c);
     asio::awaitable<result<void>> done_as_told(control const& c);
     asio::awaitable<void> run(std::shared_ptr<execution> e);
@@ -136,46 +153,40 @@ class session : public std::enable_shared_from_this<session> {
     [[nodiscard]] bool start_unwanted() const noexcept;
     void abandon_start();
     asio::awaitable<void> stop_kernel();
+    static asio::awaitable<result<void>> ask_to_end(std::shared_ptr<kernel_link> link);
+    asio::awaitable<void> let_kernel_end();
+    asio::awaitable<void> receiving_ends(std::chrono::steady_clock::time_point bound);
     asio::awaitable<bool> replace_kernel();
     asio::awaitable<void> end_kernel();
-    static asio::awaitable<void> receive(std::shared_ptr<session> self);
+    static asio::awaitable<void> receive(std::shared_ptr<session> self, unsigned life);
+    void on_received(unsigned life, std::exception_ptr bug);
     void on_end(error why);
     void pause_receiving();
-    void resume_receiving();
 
-    void submit(request r);
-    void submit(order what, completion<result<void>> done);
     void ensure_served();
-    template <class T>
-    std::function<void()> forgetting(std::shared_ptr<T> const& asked);
     template <class Predicate>
     void end_waiting(Predicate wanted, errc reason);
-    void unwant(execution const* which, execution::ending how = {errc::cancelled});
-    void unwant(control const* which);
-    void unwant_all(execution::ending how);
-    void deliver(execution& e, result<execution_result> outcome);
-    asio::awaitable<result<std::shared_ptr<supervisor>>> obtain_supervisor();
-    asio::awaitable<result<std::filesystem::path>> look_for_python();
-    void release_supervisor();
+    [[nodiscard]] supervisor_options own_supervisor() const;
     [[nodiscard]] kernel_launch launch() const;
     [[nodiscard]] result<kernel_launch> launch_with_actions();
 
-    home home_;
+    asio::any_io_executor const executor_;
+    std::weak_ptr<session_handle> const outside_;
+    std::function<void()> const leave_;
+    std::shared_ptr<output_places> const places_; ///< opened before there is a kernel
     executor_options const options_;
     launch_wrapper const wrap_;
-    bool const shares_supervisor_;
+    // Processes are let go of before the host that they live in.
+    kernel_host host_;
     std::shared_ptr<kernel_link> const link_;
     std::shared_ptr<kernel_actions> const actions_;
-
-    std::mutex supervisor_mutex_; ///< `close` ends these from another thread
-    std::shared_ptr<supervisor> supervisor_;
-    std::jthread search_; ///< for the interpreter
-    bool closed_ = false;
 
     std::atomic<kernel_state> state_ = kernel_state::stopped;
     bool stopped_by_request_ = false;
     std::optional<error> death_; ///< why the kernel is dead
+    bool deserted_ = false;      ///< the kernel runs code whose execution has ended
     bool closing_ = false;
+    bool closed_ = false; ///< what ends the executor has been begun
     bool serving_ = false;
     bool awaits_kernel_ = false; ///< the current execution, which has not begun
     bool starting_ = false;
@@ -189,6 +200,7 @@ class session : public std::enable_shared_from_this<session> {
     unsigned questions_ = 0;          ///< counts what executions asked for
     late_output late_;                ///< what came between two executions: begins the next one's output
 
+    unsigned life_ = 0; ///< counts kernels: what a former one's `receive` finds out is not about the present one
     bool receiving_ = false;
     bool receiving_paused_ = false;
     asio::steady_timer receiving_changed_;

@@ -55,6 +55,9 @@ class kernel_script {
     /// What was not executed yet is not expected any more.
     void forget() noexcept { exchanges_.clear(); }
 
+    /// Starts want a supervisor, as those of real kernels: for tests of finding an interpreter and of sandboxes.
+    void with_supervisor() noexcept { supervised_ = true; }
+
     /// The n-th operation of the transport (start, send, receive, interrupt; counted from 0) fails.
     void fail_at(std::size_t n, error why);
 
@@ -74,6 +77,7 @@ class kernel_script {
     std::optional<std::size_t> failing_;
     std::optional<error> failure_;
     std::size_t operations_ = 0;
+    bool supervised_ = false;
     std::size_t starts_ = 0;
     std::size_t interrupts_ = 0;
     std::vector<std::string> inputs_;
@@ -84,6 +88,9 @@ class scripted_transport {
   public:
     static constexpr completion_rule completes_with = completion_rule::reply;
     static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
+
+    /// There is no process, unless the script wants one.
+    [[nodiscard]] bool needs_supervisor() const { return script_->supervised_; }
 
     explicit scripted_transport(std::shared_ptr<kernel_script> script);
 

@@ -22,6 +22,7 @@ class socketpair_transport {
     asio::awaitable<result<void>> send(jupyter::message m);
     asio::awaitable<result<jupyter::message>> receive();
     asio::awaitable<result<void>> interrupt();
+    asio::awaitable<result<void>> ask_to_end();
     asio::awaitable<void> stop();
 
     /// The kernel that runs, for whom programs can be run; none where there is none.

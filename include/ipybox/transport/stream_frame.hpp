@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 /** \file
  * The framing of Jupyter messages on a byte stream: docs/kernel-protocol.md section 3. No sockets here.
@@ -17,7 +18,10 @@
 namespace ipybox {
 
 /// The largest message that is accepted, in bytes.
-inline constexpr std::uint32_t largest_stream_message = std::uint32_t(256) << 20;
+inline constexpr std::uint32_t largest_stream_message = std::uint32_t(64) << 20;
+
+/// The largest message that a kernel accepts, in bytes: `MAX_MESSAGE` of its wire.py, beyond which it ends.
+inline constexpr std::size_t largest_message_to_kernel = std::size_t(256) << 20;
 
 /// The bytes of a message. Gives it an id when it has none.
 [[nodiscard]] std::string to_stream_frame(jupyter::message& m);
@@ -25,7 +29,7 @@ inline constexpr std::uint32_t largest_stream_message = std::uint32_t(256) << 20
 /**
  * \brief Cuts a byte stream into messages.
  * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take messages with `next()` until there is none.
- * Memory is bounded by one message and one read.
+ * Memory is bounded by one message and one read. The frames of a large message are put together as they come, so that no step takes long.
  */
 class stream_frame_reader {
   public:
@@ -41,7 +45,20 @@ class stream_frame_reader {
     static constexpr std::size_t read_size = detail::read_buffer::read_size;
 
   private:
+    /// A message of which only a part was read.
+    struct partial {
+        jupyter::channel on = jupyter::channel::shell;
+        std::vector<std::uint32_t> sizes;
+        std::vector<std::string> frames; ///< the last one may not be complete
+        std::size_t length = 0;          ///< of the whole, behind its length
+    };
+
+    [[nodiscard]] result<std::optional<jupyter::message>> begin_partial(std::size_t length);
+    [[nodiscard]] result<std::optional<jupyter::message>> next_of_partial();
+    [[nodiscard]] bool is_complete();
+
     detail::read_buffer bytes_;
+    std::optional<partial> partial_;
 };
 
 } // namespace ipybox

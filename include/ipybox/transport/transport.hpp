@@ -60,6 +60,14 @@ struct transport_traits {
     {
         return t.interrupt();
     }
+    /// Optional: a transport without it has its kernels killed.
+    static asio::awaitable<result<void>> ask_to_end(T& t)
+        requires requires {
+            { t.ask_to_end() } -> std::same_as<asio::awaitable<result<void>>>;
+        }
+    {
+        return t.ask_to_end();
+    }
     static asio::awaitable<void> stop(T& t)
         requires detail::has_transport_members<T>
     {
@@ -85,6 +93,7 @@ struct transport_traits {
  * * `receive()` completes with the next message of the kernel. At the kernel's end it fails with errc::kernel_died, which carries how it ended; every
  *   further call fails at once.
  * * `interrupt()` makes the running cell raise KeyboardInterrupt. Messages sent afterwards cannot be hit by it.
+ * * `ask_to_end()`, optional, asks a kernel that runs nothing to end by itself. `receive` then fails when it has, and `stop` is called in any case.
  * * `stop()` ends the kernel, within a bound, and makes a waiting `receive` fail. Needs no kernel to be running.
  */
 template <class T>

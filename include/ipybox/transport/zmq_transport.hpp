@@ -59,6 +59,9 @@ class zmq_transport {
     static constexpr completion_rule completes_with = completion_rule::reply_and_idle;
     static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
 
+    /// Not for a kernel that runs already.
+    [[nodiscard]] bool needs_supervisor() const { return options_.connection_file.empty(); }
+
     explicit zmq_transport(zmq_options options = {});
     zmq_transport(zmq_transport&&) noexcept;
     zmq_transport& operator=(zmq_transport&&) noexcept;
@@ -70,6 +73,7 @@ class zmq_transport {
     [[nodiscard]] asio::awaitable<result<void>> send(jupyter::message m);
     [[nodiscard]] asio::awaitable<result<jupyter::message>> receive();
     [[nodiscard]] asio::awaitable<result<void>> interrupt();
+    [[nodiscard]] asio::awaitable<result<void>> ask_to_end();
     [[nodiscard]] asio::awaitable<void> stop();
 
     [[nodiscard]] zmq_options const& options() const noexcept { return options_; }

@@ -1,7 +1,7 @@
 """Tools of the MCP server server.
 
-    from server import TOOL
-    result = TOOL.run(TOOL.Params(...))
+    from mcptools.server import issue_write
+    result = issue_write.run(issue_write.Params(...))
 
 Tools, with the parameters they require:
 
@@ -18,6 +18,6 @@ create_todo_task(id, ...)
 ping() - Is it there?
 """
 
-from ipybox_kernel.tools import ToolRunner
+from ._client import package
 
-CLIENT = ToolRunner(server_name="server")
+CLIENT, __getattr__, __dir__ = package(__name__, "server")

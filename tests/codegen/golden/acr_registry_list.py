@@ -3,7 +3,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 
 
 class Params(Model, extra="forbid"):
@@ -15,6 +15,7 @@ class Params(Model, extra="forbid"):
     resource_group: str = Field(UNSET, alias="resource-group")
 
 
+@tool
 def run(params: Params = Params()) -> str:
     """List registries
 
@@ -23,4 +24,4 @@ def run(params: Params = Params()) -> str:
 
     Read-only. Idempotent.
     """
-    return to_text(CLIENT.run_sync(tool_name="acr-registry-list", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("acr-registry-list", params.to_arguments()))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 
 
 class RichText(Model):
@@ -35,6 +35,7 @@ class Params(Model):
     children: list[Block] = Field(UNSET, max_length=100)
 
 
+@tool
 def run(params: Params) -> str:
     """Create a page"""
-    return to_text(CLIENT.run_sync(tool_name="API-post-page", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("API-post-page", params.to_arguments()))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 from ._schema import Schema, rule
 
 
@@ -26,6 +26,7 @@ class Params(Model):
     unique: bool | None = None
 
 
+@tool
 def run(params: Params) -> str:
     """Create an index for a collection."""
-    return to_text(CLIENT.run_sync(tool_name="create-index", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("create-index", params.to_arguments()))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, to_result
+from ._mcp import Model, to_result, tool
 
 
 class Relation(Model, extra="forbid"):
@@ -30,6 +30,7 @@ class Result(Model):
     relations: list[ResultRelation]
 
 
+@tool
 def run(params: Params) -> Result:
     """Create relations between entities. Relations should be in active voice"""
-    return to_result(Result, CLIENT.run_sync(tool_name="create_relations", tool_args=params.to_arguments()))
+    return to_result(Result, CLIENT.run_sync("create_relations", params.to_arguments()))

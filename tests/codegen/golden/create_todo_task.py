@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 from ._schema import Schema, schema_of
 
 _params = schema_of("create-todo-task", "inputSchema")
@@ -21,6 +21,7 @@ class Params(Model, extra="forbid"):
     never: Annotated[Any, Schema(False)] = UNSET
 
 
+@tool
 def run(params: Params) -> str:
     """Call the tool create-todo-task."""
-    return to_text(CLIENT.run_sync(tool_name="create-todo-task", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("create-todo-task", params.to_arguments()))

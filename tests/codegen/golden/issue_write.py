@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 
 
 class Params(Model):
@@ -26,9 +26,10 @@ class Params(Model):
     """Type of this issue. Pass null to remove it."""
 
 
+@tool
 def run(params: Params) -> str:
     """Create a new or update an existing issue in a repository.
 
     Destructive.
     """
-    return to_text(CLIENT.run_sync(tool_name="issue_write", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("issue_write", params.to_arguments()))

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_result
+from ._mcp import Model, UNSET, to_result, tool
 
 
 class Params(Model):
@@ -18,6 +18,7 @@ class Item(Model):
 Result = list[Item]
 
 
+@tool
 def run(params: Params) -> Result:
     """Call the tool list_blocks."""
-    return to_result(Result, CLIENT.run_sync(tool_name="list_blocks", tool_args=params.to_arguments()))
+    return to_result(Result, CLIENT.run_sync("list_blocks", params.to_arguments()))

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 
 
 class Params(Model):
@@ -16,9 +16,10 @@ class Params(Model):
     page: int | float = Field(UNSET, ge=1)
 
 
+@tool
 def run(params: Params) -> str:
     """Find repositories.
 
     Read-only.
     """
-    return to_text(CLIENT.run_sync(tool_name="search_repositories", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("search_repositories", params.to_arguments()))

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 from ._schema import Schema
 
 
@@ -35,6 +35,7 @@ class Params(Model):
     overlays: list[MarkerOverlay | GeojsonOverlay] = UNSET
 
 
+@tool
 def run(params: Params) -> str:
     """Generate a static map image."""
-    return to_text(CLIENT.run_sync(tool_name="static_map_image_tool", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("static_map_image_tool", params.to_arguments()))

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, to_result
+from ._mcp import Model, to_result, tool
 
 
 class Params(Model):
@@ -23,6 +23,7 @@ class Result(Model):
     result: str
 
 
+@tool
 def run(params: Params = Params()) -> Result:
     """Search for clinical trials."""
-    return to_result(Result, CLIENT.run_sync(tool_name="trial_searcher", tool_args=params.to_arguments()))
+    return to_result(Result, CLIENT.run_sync("trial_searcher", params.to_arguments()))

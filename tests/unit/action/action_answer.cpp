@@ -28,7 +28,7 @@ TEST_CASE("action answers: text blocks are one text") {
 TEST_CASE("Q12 action answers: structured content counts by its presence, not by its truth") {
     for (auto const& value : {json::object(), json(nullptr), json(0), json(false)}) {
         auto returned = texts({"said differently"});
-        returned.structured_content = value;
+        returned.structured_content = *mcp::raw_json::of(value);
         auto const frame = result_answer(1, returned);
         CHECK(head_of(frame)["text"] == false);
         CHECK(json::parse(frame.body) == value);
@@ -76,7 +76,7 @@ TEST_CASE("action answers: links and files of text are read with the text, and k
     CHECK(head_of(frame)["parts"] == parts);
     CHECK(frame.body == "look\nfile:///b\nwordswords");
 
-    returned.structured_content = 5;
+    returned.structured_content = *mcp::raw_json::read("5");
     auto const structured = result_answer(1, returned);
     CHECK(head_of(structured)["parts"] == parts);
     CHECK(structured.body == "5words");
@@ -128,4 +128,11 @@ TEST_CASE("action answers: how a program ended") {
 
 TEST_CASE("action answers: text that is no UTF-8 does no harm") {
     CHECK(head_of(error_answer(1, error(errc::io_error, "\xff\xfe")))["text"].is_string());
+}
+
+TEST_CASE(
+    "action answers: what a server refused with comes whole; of other texts only the first line is the kernel's") {
+    auto const refused = error_answer(1, error(errc::mcp_refused, "refused: [\n  {}\n] (-32602)\ndata: {\"a\":1}"));
+    CHECK(head_of(refused)["text"] == "refused: [\n  {}\n] (-32602)\ndata: {\"a\":1}");
+    CHECK(head_of(error_answer(1, error(errc::mcp_server_died, "ended\nits secret stderr")))["text"] == "ended");
 }

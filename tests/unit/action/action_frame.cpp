@@ -81,6 +81,6 @@ TEST_CASE("W6 action frames: what has room for no head is skipped, and the next 
 }
 
 TEST_CASE("action frames: longer than any frame") {
-    CHECK(refused(u32(std::size_t(largest_action_frame) + 1) + u32(0)) == errc::message_too_large);
+    CHECK(refused(u32(std::size_t(largest_action_request) + 1) + u32(0)) == errc::message_too_large);
     CHECK(refused(u32(0xffffffff) + u32(0xffffffff)) == errc::message_too_large);
 }

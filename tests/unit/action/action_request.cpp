@@ -31,7 +31,7 @@ TEST_CASE("action requests: a call") {
     CHECK(call.cell == "c");
     CHECK(call.server == "github");
     CHECK(call.tool == "search");
-    CHECK(*call.arguments == nlohmann::json{{"q", {1, nullptr}}});
+    CHECK(*call.arguments == nlohmann::ordered_json{{"q", {1, nullptr}}});
 }
 
 TEST_CASE("action requests: a run") {
@@ -63,7 +63,7 @@ TEST_CASE("action requests: what is none says why, and whose it was") {
     CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})", "[]").what ==
           "the body has to be a JSON object");
     CHECK(wrong(R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})", "{").what ==
-          "the body has to be a JSON object");
+          "the body has to be a JSON object, and it is not JSON");
 
     auto const run = [](std::string_view members) {
         return wrong(R"({"op":"run","id":1,"cell":"",)" + std::string(members) + "}").what;
@@ -84,4 +84,49 @@ TEST_CASE("action requests: what is none says why, and whose it was") {
         CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","env":)" + std::string(no_object)) ==
               "env has to be an object of names and strings or nulls");
     CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","merge":1)") == "merge has to be true or false");
+}
+
+TEST_CASE("action requests: a head at its bound, and one beyond it") {
+    auto const cancel = [](std::size_t bytes) {
+        std::string head = R"({"op":"cancel","id":3,"x":""})";
+        head.insert(head.size() - 2, std::string(bytes - head.size(), 'x'));
+        return head;
+    };
+    CHECK(read_as<action_cancel>(cancel(largest_head.bytes)).id == 3);
+    CHECK(wrong(cancel(largest_head.bytes + 1)).what == "its head has more than 256 KiB, or too many values in it");
+
+    auto const words = [](std::size_t count) {
+        std::string head = R"({"op":"cancel","id":3,"x":[0)";
+        for (std::size_t i = 1; i < count; ++i) head += ",0";
+        return head + "]}";
+    };
+    // beside the list there are an object, three names and two values
+    CHECK(read_as<action_cancel>(words(largest_head.values - 7)).id == 3);
+    CHECK(wrong(words(largest_head.values - 6)).what == "its head has more than 256 KiB, or too many values in it");
+    CHECK(wrong(std::string(200'000, '[')).what == "its head has more than 256 KiB, or too many values in it");
+}
+
+TEST_CASE("action requests: arguments at their bounds, and one beyond them") {
+    std::string const head = R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})";
+    auto const text = [](std::size_t bytes) { return R"({"a":")" + std::string(bytes - 8, 'x') + "\"}"; };
+    CHECK(read_as<tool_call>(head, text(largest_arguments.bytes)).arguments->size() == 1);
+    CHECK(wrong(head, text(largest_arguments.bytes + 1)).what == "the body has to be at most 64 MiB");
+
+    auto const values = [](std::size_t count) {
+        std::string list = R"({"a":[0)";
+        for (std::size_t i = 1; i < count; ++i) list += ",0";
+        return list + "]}";
+    };
+    auto const call = read_as<tool_call>(head, values(largest_arguments.values - 3));
+    CHECK(call.arguments->at("a").size() == largest_arguments.values - 3);
+    CHECK(call.size >= 64 * largest_arguments.values);
+    CHECK(wrong(head, values(largest_arguments.values - 2)).what == "the body has to be of at most 100000 values");
+    CHECK(wrong(head, std::string(600, '[')).what == "the body has to be a JSON object, and it is nested too deeply");
+}
+
+TEST_CASE("action requests: names of arguments hold no NUL, on any level") {
+    std::string const head = R"({"op":"call","id":1,"cell":"","server":"s","tool":"t"})";
+    for (auto const* body : {R"({"amount\u0000":1})", R"({"a":{"\u0000":1}})", R"({"a":[[{"b":{"x\u0000y":[]}}]]})"})
+        CHECK(wrong(head, body).what == "the body has to be without NUL in the names of its members");
+    CHECK(read_as<tool_call>(head, R"({"a":"\u0000","b":["\\u0000"]})").arguments->size() == 2);
 }

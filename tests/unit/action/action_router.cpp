@@ -14,9 +14,12 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <filesystem>
+#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
@@ -76,8 +79,8 @@ class scripted_host final : public action_host {
 
     void ended(approval_subject const& subject, action_outcome const& how) override { outcomes[subject.id] = how; }
 
-    asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, json const& arguments) override {
-        called.push_back(subject.tool + arguments.dump());
+    asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, mcp::raw_json arguments) override {
+        called.push_back(subject.tool + arguments.text());
         if (subject.tool == "slow") {
             asio::steady_timer forever(executor, 1h);
             asio::error_code stopped;
@@ -174,7 +177,7 @@ TEST_CASE("action router: a call that is accepted is done and answered") {
     CHECK(on.host->called == std::vector<std::string>{R"(echo{"x":1})"});
     REQUIRE(on.host->subjects.size() == 1);
     CHECK(on.host->subjects[0].kind == approval_kind::tool);
-    CHECK(*on.host->subjects[0].arguments == json{{"x", 1}});
+    CHECK(*on.host->subjects[0].arguments == nlohmann::ordered_json{{"x", 1}});
     CHECK_FALSE(on.host->outcomes.at(1).failure);
     CHECK(on.host->outcomes.at(1).result_size == 15);
 }
@@ -337,17 +340,55 @@ TEST_CASE("action router: so many requests may wait, and so many bytes of them")
     CHECK(on.answer()["text"] == "too many actions wait for their answers");
 
     stage with_values;
-    std::string many = "{\"x\":[{}";
-    while (many.size() < 4 << 20) many += ",{}";
+    std::string many = "{\"x\":[0";
+    for (int i = 0; i < 90'000; ++i) many += ",0";
     many += "]}";
-    with_values.call(1, "slow", many); // 1.4 million values
-    with_values.call(2, "slow", many);
-    with_values.call(3, "slow", many);
+    for (int id = 1; id <= 23; ++id) with_values.call(id, "slow", many); // 5.7 MiB each
     CHECK(with_values.answer()["text"] == "the actions that wait for their answers are too large together");
     with_values.send({{"op", "cancel"}, {"id", 1}});
     CHECK(with_values.answer()["kind"] == "cancelled");
-    with_values.call(4, "echo");
+    with_values.call(100, "echo");
     CHECK(with_values.answer()["op"] == "result");
+}
+
+namespace {
+
+std::ptrdiff_t open_descriptors() {
+    auto const all = std::filesystem::directory_iterator("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+}
+
+} // namespace
+
+TEST_CASE("action router: a kernel that does not read its programs' descriptors gets no more of them") {
+    stage on;
+    auto const before = open_descriptors();
+    auto most = before;
+    for (int id = 1; id <= 900; ++id) {
+        on.start(id, "true");
+        on.context.restart();
+        on.context.run_for(1ms);
+        most = std::max(most, open_descriptors());
+    }
+    auto const started = on.host->runs.size();
+    CHECK(started >= 16);
+    CHECK(started < 450); // what the socket holds, and 16
+    CHECK(most - before < 16 * 5);
+
+    // One that reads gets them all.
+    for (int id = 1; id <= 900; ++id) REQUIRE(on.answer()["op"] == "started");
+    CHECK(on.host->runs.size() == 900);
+}
+
+TEST_CASE("action router: a program that waits for its start can be cancelled, and others still start") {
+    stage on;
+    on.host->takes_long_to_start = true;
+    for (int id = 1; id <= 20; ++id) on.start(id, "true");
+    for (int id = 17; id <= 19; ++id) on.send({{"op", "cancel"}, {"id", id}});
+    for (int id = 17; id <= 19; ++id) CHECK(on.answer()["kind"] == "cancelled");
+    CHECK(on.host->runs.size() == 16);
+    for (int started = 0; started < 17; ++started) CHECK(on.answer()["op"] == "started");
+    CHECK(on.host->runs.size() == 17);
 }
 
 TEST_CASE("action router: an end of file cancels what is under way") {

@@ -46,7 +46,7 @@ approval_subject search_call() {
     return {.id = 7,
             .server = "github",
             .tool = "search",
-            .arguments = std::make_shared<json const>(json{{"q", "x"}}),
+            .arguments = std::make_shared<nlohmann::ordered_json const>(nlohmann::ordered_json{{"q", "x"}}),
             .code = "search(q='x')",
             .cell_id = "c1"};
 }
@@ -155,9 +155,10 @@ TEST_CASE("audit_log: what is long is recorded as its length and digest") {
     auto const file = scratch.path() / "audit.jsonl";
     auto const log = opened({.file = file, .longest_value = 20});
     auto subject = search_call();
-    subject.arguments = std::make_shared<json const>(json{{"text", "12345678"}}); // {"text":"12345678"}: 19 bytes
+    subject.arguments = std::make_shared<nlohmann::ordered_json const>(
+        nlohmann::ordered_json{{"text", "12345678"}}); // {"text":"12345678"}: 19 bytes
     CHECK(log->request(subject));
-    subject.arguments = std::make_shared<json const>(json{{"text", "1234567890"}});
+    subject.arguments = std::make_shared<nlohmann::ordered_json const>(nlohmann::ordered_json{{"text", "1234567890"}});
     subject.input = "abc" + std::string(30, 'd');
     CHECK(log->request(subject));
     CHECK(log->decision(7, {decision::accept(*subject.arguments), decided_by::policy}));
@@ -253,7 +254,8 @@ TEST_CASE("audit_log: several threads and logs share a file, line by line", "[ts
     auto const file = scratch.path() / "audit.jsonl";
     auto const shared = opened({.file = file});
     auto subject = search_call();
-    subject.arguments = std::make_shared<json const>(json{{"text", std::string(20'000, 'x')}});
+    subject.arguments =
+        std::make_shared<nlohmann::ordered_json const>(nlohmann::ordered_json{{"text", std::string(20'000, 'x')}});
     constexpr int each = 50;
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {

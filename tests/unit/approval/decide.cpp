@@ -31,7 +31,10 @@ using nlohmann::json;
 
 approval_request a_request() {
     return approval_request(approval_subject{
-        .id = 1, .server = "s", .tool = "t", .arguments = std::make_shared<json const>(json{{"a", 1}})});
+        .id = 1,
+        .server = "s",
+        .tool = "t",
+        .arguments = std::make_shared<nlohmann::ordered_json const>(nlohmann::ordered_json{{"a", 1}})});
 }
 
 /// Starts `decide` in an io_context and waits for its end.
@@ -206,7 +209,7 @@ TEST_CASE("decide: a kept request is answered later from another thread", "[tsan
     later.join();
     REQUIRE(made);
     REQUIRE(made->edited_arguments());
-    CHECK(*made->edited_arguments() == json{{"a", 3}});
+    CHECK(*made->edited_arguments() == nlohmann::ordered_json{{"a", 3}});
 }
 
 TEST_CASE("decide: many at once, answered and dropped by several threads", "[tsan]") {

@@ -134,7 +134,7 @@ TEST_CASE("funnel: a policy decides, in each of its shapes") {
         co_return decision::accept(std::move(arguments));
     });
     REQUIRE(edited.made.edited_arguments());
-    CHECK(*edited.made.edited_arguments() == json{{"a", 2}});
+    CHECK(*edited.made.edited_arguments() == nlohmann::ordered_json{{"a", 2}});
     CHECK(d.funnel->waiting() == 0);
 }
 
@@ -243,6 +243,26 @@ TEST_CASE("funnel: nobody decides in time") {
     CHECK(std::chrono::steady_clock::now() - began < 5s);
     REQUIRE(stream.kept.size() == 1);
     CHECK_FALSE(stream.kept[0].accept()); // told that it is late
+}
+
+TEST_CASE("funnel: times at their limits") {
+    using std::chrono::milliseconds;
+    for (auto const forever : {milliseconds::max(), milliseconds::max() - 1ms}) {
+        desk d({.approval_timeout = forever});
+        keeper stream;
+        auto const asked = d.begin(some_call(), stream.policy());
+        d.run(20ms);
+        REQUIRE(stream.kept.size() == 1);
+        CHECK(stream.kept[0].accept());
+        d.settle();
+        REQUIRE(d.said[asked]);
+        CHECK(d.said[asked]->made.accepted());
+    }
+    for (auto const none : {milliseconds::min(), -1ms, 0ms}) {
+        desk d({.approval_timeout = none});
+        keeper stream;
+        CHECK(d.decide(some_call(), stream.policy()).by == decided_by::timeout);
+    }
 }
 
 TEST_CASE("Q10: each request has its own clock") {
@@ -391,9 +411,9 @@ TEST_CASE("funnel: arguments beyond reading are not asked, nor written down") {
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";
     desk d({.approve_tool_calls = false, .audit = audit_log::open({.file = file}).value()});
-    auto abyss = json::parse(std::string(200'000, '[') + std::string(200'000, ']'));
+    auto abyss = nlohmann::ordered_json::parse(std::string(200'000, '[') + std::string(200'000, ']'));
     auto subject = some_call();
-    subject.arguments = std::make_shared<json const>(std::move(abyss));
+    subject.arguments = std::make_shared<nlohmann::ordered_json const>(std::move(abyss));
     CHECK(d.decide(subject, ipybox::auto_approval{}).by == decided_by::limit);
     auto const all = json_lines(file);
     REQUIRE(all.size() == 2);

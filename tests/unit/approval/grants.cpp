@@ -55,6 +55,17 @@ TEST_CASE("grant: this tool for ten minutes") {
     CHECK(given.size(start + 10min) == 0);
 }
 
+TEST_CASE("grant: times at their limits") {
+    using std::chrono::milliseconds;
+    grants given;
+    CHECK(given.add(grant::this_tool(tool_subject("a", "t")).lasting(milliseconds::max()), start) == 1);
+    CHECK(given.use(tool_subject("a", "t"), start + 24h));
+    for (auto const none : {milliseconds::min(), -1ms, 0ms}) {
+        (void)given.add(grant::this_tool(tool_subject("b", "t")).lasting(none), start);
+        CHECK_FALSE(given.use(tool_subject("b", "t"), start));
+    }
+}
+
 TEST_CASE("grant: this exact command for this session") {
     grants given;
     given.add(grant::exactly(shell_subject("ls -l")), start);
@@ -198,7 +209,7 @@ TEST_CASE("decision_from_json: accepts, rejects, edits, grants") {
 
     auto const edited = decision_from_json(R"( {"decision":"accept","id":7,"arguments":{"q":"y"}} )");
     REQUIRE(edited);
-    CHECK(*edited->made.edited_arguments() == json{{"q", "y"}});
+    CHECK(*edited->made.edited_arguments() == nlohmann::ordered_json{{"q", "y"}});
 
     auto const rejected = decision_from_json(R"({"id":7,"decision":"reject","reason":"too much"})");
     REQUIRE(rejected);

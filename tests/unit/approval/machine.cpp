@@ -64,7 +64,7 @@ TEST_CASE("machine: without anything settled, everything is asked") {
         CHECK(wanted(machine, of_kind(kind)) == "ask");
 }
 
-TEST_CASE("W9: the switches are independent, and packages and servers have none") {
+TEST_CASE("W9: the switches are independent; packages are asked for while one of them is on, servers always") {
     auto const with = [](bool tools, bool commands, approval_kind kind) {
         approval_machine machine({.approve_tool_calls = tools, .approve_shell_cmds = commands}, began);
         return wanted(machine, of_kind(kind));
@@ -75,7 +75,9 @@ TEST_CASE("W9: the switches are independent, and packages and servers have none"
     CHECK(with(true, false, approval_kind::tool) == "ask");
     CHECK(with(true, false, approval_kind::shell) == "accept switched_off");
     CHECK(with(true, false, approval_kind::shell_magic) == "accept switched_off");
-    CHECK(with(false, false, approval_kind::package) == "ask");
+    CHECK(with(true, false, approval_kind::package) == "ask");
+    CHECK(with(false, true, approval_kind::package) == "ask");
+    CHECK(with(false, false, approval_kind::package) == "accept switched_off");
     CHECK(with(false, false, approval_kind::server) == "ask");
 }
 

@@ -20,7 +20,7 @@ approval_subject tool_call(json arguments = {{"q", "x"}}) {
     return {.id = 7,
             .server = "github",
             .tool = "search",
-            .arguments = std::make_shared<json const>(std::move(arguments)),
+            .arguments = std::make_shared<nlohmann::ordered_json const>(std::move(arguments)),
             .code = "search(q='x')",
             .cell_id = "c1"};
 }
@@ -40,7 +40,7 @@ TEST_CASE("decision: accepts, accepts with edited arguments, or rejects with a r
     auto const edited = decision::accept(json{{"q", "y"}});
     CHECK(edited.accepted());
     REQUIRE(edited.edited_arguments());
-    CHECK(*edited.edited_arguments() == json{{"q", "y"}});
+    CHECK(*edited.edited_arguments() == nlohmann::ordered_json{{"q", "y"}});
     auto const array = decision::accept(json::array({1, 2}));
     CHECK(*array.edited_arguments() == json::array({1, 2}));
 
@@ -74,11 +74,14 @@ TEST_CASE("approval_request: the first answer counts") {
     auto const copy = request;
     auto const answer = request.pending_answer();
     CHECK_FALSE(answer->decided());
+    CHECK_FALSE(request.decided());
     CHECK(copy.accept(json{{"q", "z"}}));
     CHECK_FALSE(request.reject("late"));
     CHECK_FALSE(request.accept());
     REQUIRE(answer->decided());
-    CHECK(*answer->decided()->edited_arguments() == json{{"q", "z"}});
+    REQUIRE(request.decided());
+    CHECK(request.decided()->accepted());
+    CHECK(*answer->decided()->edited_arguments() == nlohmann::ordered_json{{"q", "z"}});
 }
 
 TEST_CASE("approval_request: dropped unanswered is rejected, with the last copy") {
@@ -176,7 +179,7 @@ TEST_CASE("approval_request: is printed as one line") {
                 .env = {{"A", "1 2"}, {"B", std::nullopt}}}) ==
           R"(shell command ls -l 'my file' 'it'\''s' '' (in '/my work', A='1 2', without B))");
     CHECK(line({.kind = approval_kind::shell_magic, .argv = {"bash", "-c", "a\nb"}}) ==
-          R"(shell magic bash -c 'a\nb')");
+          R"(shell magic bash -c $'a\nb')");
     CHECK(line({.kind = approval_kind::package,
                 .argv = {"pip", "install", "numpy==2.1"},
                 .env = {{"C", std::nullopt}}}) == "package installation pip install numpy==2.1 (without C)");
@@ -185,13 +188,13 @@ TEST_CASE("approval_request: is printed as one line") {
 
 TEST_CASE("approval_request: its line cannot pretend to be something else") {
     CHECK(line({.kind = approval_kind::shell, .argv = {"echo", "\r\x1b[2K\x7f ok"}}) ==
-          R"(shell command echo '\x0d\x1b[2K\x7f ok')");
+          R"(shell command echo $'\x0d\x1b[2K\x7f ok')");
     CHECK(line({.kind = approval_kind::shell, .argv = {"a\u202eb\u2066c\u200bd\u0085\U000e0041"}}) ==
-          R"(shell command 'a\u202eb\u2066c\u200bd\x85\U000e0041')");
+          R"(shell command $'a\u202eb\u2066c\u200bd\u0085\U000e0041')");
     CHECK(line({.kind = approval_kind::shell, .argv = {"caf\u00e9 \u65e5\u672c \U0001f600"}}) ==
           "shell command 'caf\u00e9 \u65e5\u672c \U0001f600'");
     CHECK(line({.kind = approval_kind::shell, .argv = {"\xff\xc0\x80\xed\xa0\x80 \xe2\x80"}}) ==
-          R"(shell command '\xff\xc0\x80\xed\xa0\x80 \xe2\x80')");
-    CHECK(line({.server = "a\nb", .tool = "c\x1b"}) == R"(tool call a\nb.c\x1b)");
-    CHECK(line(tool_call({{"q", "\u202e\n\xff"}})) == "tool call github.search {\"q\":\"\\u202e\\n\ufffd\"}");
+          R"(shell command $'\xff\xc0\x80\xed\xa0\x80 \xe2\x80')");
+    CHECK(line({.server = "a\nb", .tool = "c\x1b"}) == R"(tool call $'a\nb'.$'c\x1b')");
+    CHECK(line(tool_call({{"q", "\u202e\n\xff"}})) == R"(tool call github.search {"q":"\u202e\n\ufffd"})");
 }

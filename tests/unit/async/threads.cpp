@@ -4,13 +4,23 @@
 #include <ipybox/async/suspend.hpp>
 
 #include <support/catch.hpp>
+#include <support/eventually.hpp>
 #include <support/transport_driver.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/strand.hpp>
 #include <asio/thread_pool.hpp>
 
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
+#include <csignal>
+#include <functional>
 #include <future>
 #include <memory>
 #include <optional>
@@ -20,12 +30,19 @@
 
 namespace {
 
+using namespace std::chrono_literals;
 using namespace ipybox::detail;
 using ipybox::test::run;
 
-bool asked_on(asio::any_io_executor const& executor, std::function<bool()> const& question) {
-    std::promise<bool> answer;
-    asio::post(executor, [&] { answer.set_value(question()); });
+std::string const would_deadlock = "a blocking call was made from the thread that would have to serve it";
+
+/// What a question that is asked on an executor refuses with; empty where it does not.
+std::string refused_on(asio::any_io_executor const& executor, std::function<ipybox::result<void>()> const& question) {
+    std::promise<std::string> answer;
+    asio::post(executor, [&] {
+        auto const served = question();
+        answer.set_value(served ? "" : served.error().text());
+    });
     return answer.get_future().get();
 }
 
@@ -46,26 +63,52 @@ TEST_CASE("rendezvous: brings a value over, before or after somebody waits", "[t
     }
 }
 
-TEST_CASE("io_thread: runs what is posted, and to the end what is under way", "[tsan]") {
+TEST_CASE("io_thread: runs what was posted until its end; what waits is destroyed", "[tsan]") {
     std::atomic<int> ran = 0;
     std::thread::id where;
+    std::weak_ptr<asio::steady_timer> weak;
     {
         io_thread thread;
         asio::post(thread.get_executor(), [&] { where = std::this_thread::get_id(); });
         for (int i = 0; i < 100; ++i) asio::post(thread.get_executor(), [&] { ++ran; });
-        asio::post(thread.get_executor(),
-                   [&, executor = thread.get_executor()] { asio::post(executor, [&] { ++ran; }); });
+        auto const never = std::make_shared<asio::steady_timer>(thread.get_executor(), std::chrono::hours(1));
+        never->async_wait([&, never](asio::error_code) { ++ran; });
+        weak = never;
     }
-    CHECK(ran == 101);
+    CHECK(ran == 100);
+    CHECK(weak.expired());
     CHECK(where != std::this_thread::get_id());
     CHECK(where != std::thread::id());
 
     io_thread twice;
-    twice.join();
-    twice.join();
+    twice.stop();
+    CHECK(twice.join());
+    CHECK(twice.join());
 }
 
-TEST_CASE("io_thread: let go by what it runs, it runs that and the rest to the end", "[tsan]") {
+TEST_CASE("io_thread: takes no signals but those of its own instructions", "[tsan]") {
+    sigset_t before;
+    sigset_t after;
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &before);
+    std::promise<sigset_t> answer;
+    io_thread thread;
+    asio::post(thread.get_executor(), [&] {
+        sigset_t blocked;
+        ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+        answer.set_value(blocked);
+    });
+    auto const blocked = answer.get_future().get();
+    for (int const number : {SIGINT, SIGTERM, SIGCHLD, SIGALRM, SIGUSR1, SIGPROF, SIGPIPE})
+        CHECK(::sigismember(&blocked, number) == 1);
+    for (int const number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+        CHECK(::sigismember(&blocked, number) == 0);
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &after);
+    for (int number = 1; number < NSIG; ++number) {
+        if (::sigismember(&before, number) != ::sigismember(&after, number)) FAIL("changed: " << number);
+    }
+}
+
+TEST_CASE("io_thread: let go by what it runs, it runs what was posted before and ends", "[tsan]") {
     for (int i = 0; i < 20; ++i) {
         auto own = std::make_unique<io_thread>();
         auto const executor = own->get_executor();
@@ -73,19 +116,43 @@ TEST_CASE("io_thread: let go by what it runs, it runs that and the rest to the e
         std::promise<bool> rest;
         asio::post(executor, [&, executor, own = std::move(own)]() mutable {
             posted.get_future().wait();
-            own.reset();
             asio::post(executor, [&, executor] { rest.set_value(executor.running_in_this_thread()); });
+            own.reset();
         });
         posted.set_value();
         CHECK(rest.get_future().get());
     }
 }
 
+TEST_CASE("io_thread: two that let go of each other wait for neither", "[tsan]") {
+    for (int i = 0; i < 20; ++i) {
+        auto first = std::make_unique<io_thread>();
+        auto second = std::make_unique<io_thread>();
+        auto const on_first = first->get_executor();
+        auto const on_second = second->get_executor();
+        std::atomic<int> there = 0;
+        std::atomic<int> gone = 0;
+        std::promise<void> posted;
+        auto const both = posted.get_future().share();
+        auto const let_go = [&there, &gone, both](std::unique_ptr<io_thread> other) {
+            both.wait();
+            ++there;
+            while (there < 2) std::this_thread::yield();
+            other.reset();
+            ++gone;
+        };
+        asio::post(on_first, [let_go, other = std::move(second)]() mutable { let_go(std::move(other)); });
+        asio::post(on_second, [let_go, other = std::move(first)]() mutable { let_go(std::move(other)); });
+        posted.set_value();
+        REQUIRE(ipybox::test::eventually([&] { return gone == 2; }));
+    }
+}
+
 TEST_CASE("home: a thread of its own knows itself", "[tsan]") {
     auto const home = own_home();
     REQUIRE(home.thread);
-    CHECK_FALSE(home.is_here());
-    CHECK(asked_on(home.executor, home.is_here));
+    CHECK(home.may_block());
+    CHECK(refused_on(home.executor, home.may_block) == would_deadlock);
 }
 
 TEST_CASE("home: on the application's context, every thread that runs it would be blocked", "[tsan]") {
@@ -93,21 +160,72 @@ TEST_CASE("home: on the application's context, every thread that runs it would b
     auto const work = asio::make_work_guard(context);
     auto const home = home_on(context.get_executor());
     CHECK_FALSE(home.thread);
-    CHECK_FALSE(home.is_here());
     std::thread runner([&] { context.run(); });
-    CHECK(asked_on(home.executor, home.is_here));
-    CHECK(asked_on(context.get_executor(), home.is_here)); // not on the strand, but on its only thread
+    CHECK(home.may_block());
+    CHECK(refused_on(home.executor, home.may_block) == would_deadlock);
+    CHECK(refused_on(context.get_executor(), home.may_block) ==
+          would_deadlock); // not on the strand, but on its only thread
     context.stop();
     runner.join();
 }
 
-TEST_CASE("home: of other executors the strand is known", "[tsan]") {
-    asio::thread_pool pool(2);
-    auto const home = home_on(pool.get_executor());
-    CHECK_FALSE(home.is_here());
-    CHECK(asked_on(home.executor, home.is_here));
-    CHECK_FALSE(asked_on(pool.get_executor(), home.is_here)); // another thread of the pool can serve
-    pool.join();
+TEST_CASE("home: a pool with another thread serves, one whose threads all wait does not", "[tsan]") {
+    asio::thread_pool pair(2);
+    auto const served = home_on(pair.get_executor());
+    CHECK(served.may_block());
+    CHECK(refused_on(served.executor, served.may_block) == would_deadlock);
+    CHECK(refused_on(pair.get_executor(), served.may_block) == "");
+
+    asio::thread_pool single(1);
+    auto const alone = home_on(single.get_executor());
+    CHECK(alone.may_block());
+    CHECK(refused_on(single.get_executor(), alone.may_block) == would_deadlock);
+}
+
+TEST_CASE("home: strands and executors that track work are known by what they run", "[tsan]") {
+    asio::io_context context;
+    auto const work = asio::make_work_guard(context);
+    auto const tracked = asio::require(context.get_executor(), asio::execution::outstanding_work.tracked);
+    auto const strand = asio::make_strand(context);
+    auto const strand_of_any = asio::make_strand(asio::any_io_executor(strand));
+    auto const low = asio::prefer(tracked, asio::execution::relationship.continuation);
+    std::thread runner([&] { context.run(); });
+    for (asio::any_io_executor const& each : {asio::any_io_executor(tracked), asio::any_io_executor(strand),
+                                              asio::any_io_executor(strand_of_any), asio::any_io_executor(low)}) {
+        auto const home = home_on(each);
+        CHECK(home.may_block());
+        CHECK(refused_on(context.get_executor(), home.may_block) == would_deadlock);
+        CHECK(refused_on(each, home.may_block) == would_deadlock);
+    }
+    context.stop();
+    runner.join();
+}
+
+TEST_CASE("home: a context that no thread runs serves nothing") {
+    asio::io_context context;
+    auto const served = served_elsewhere(context.get_executor(), 20ms, 10ms);
+    REQUIRE_FALSE(served);
+    CHECK(served.error() == ipybox::errc::would_deadlock);
+    CHECK(served.error().text().starts_with("no thread runs the executor's I/O context: run it on another thread"));
+    CHECK(context.poll() == 1); // what was asked comes late, and is harmless
+}
+
+TEST_CASE("home: a forked child is told that it has none") {
+    auto const own = own_home();
+    asio::io_context context;
+    auto const application = home_on(context.get_executor());
+    pid_t const forked = ::fork();
+    if (forked == 0) {
+        auto const refused = [](home const& h) {
+            auto const served = h.may_block();
+            return !served && served.error() == ipybox::errc::not_running;
+        };
+        ::_exit(refused(own) && refused(application) && !own.owner.is_this() ? 0 : 1);
+    }
+    int status = -1;
+    REQUIRE(::waitpid(forked, &status, 0) == forked);
+    CHECK(status == 0);
+    CHECK(own.owner.is_this());
 }
 
 TEST_CASE("home: one strand, one handler at a time", "[tsan]") {

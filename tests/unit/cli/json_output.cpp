@@ -64,12 +64,13 @@ TEST_CASE("A display becomes a line with all of its forms") {
 }
 
 TEST_CASE("An approval becomes a line, for a tool") {
-    ipybox::approval_request const request({.id = 7,
-                                            .kind = ipybox::approval_kind::tool,
-                                            .server = "github",
-                                            .tool = "search",
-                                            .arguments = std::make_shared<json const>(json{{"q", "x"}}),
-                                            .code = "search()"});
+    ipybox::approval_request const request(
+        {.id = 7,
+         .kind = ipybox::approval_kind::tool,
+         .server = "github",
+         .tool = "search",
+         .arguments = std::make_shared<nlohmann::ordered_json const>(nlohmann::ordered_json{{"q", "x"}}),
+         .code = "search()"});
     auto const line = line_of([&](ipybox::cli::cell_output& output) { output.approval_wanted(2, request); });
     CHECK(line == json{{"event", "approval"},
                        {"cell", 2},
@@ -117,6 +118,7 @@ TEST_CASE("A result becomes a line") {
     CHECK(line_of(result) == json{{"event", "result"},
                                   {"cell", 3},
                                   {"status", "ok"},
+                                  {"exit_code", nullptr},
                                   {"text", "hello"},
                                   {"images", {"a.png", "b.png"}},
                                   {"seconds", 1.5},

@@ -1,5 +1,5 @@
 #include <ipybox/codegen/generate.hpp>
-#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/core/json_cursor.hpp>
 
 #include <string>
 #include <vector>
@@ -35,12 +35,12 @@ TEST_CASE("generate: the files of a package") {
     CHECK(package->notices.empty());
     std::vector<std::string> files;
     for (auto const& [name, text] : package->files) files.push_back(name);
-    CHECK(files == std::vector<std::string>{"__init__.py", "_mcp.py", "_pattern.py", "_schema.py", "_schemas.json",
-                                            "get_user.py", "list.py", "py.typed"});
+    CHECK(files == std::vector<std::string>{"__init__.py", "_client.py", "_mcp.py", "_pattern.py", "_schema.py",
+                                            "_schemas.json", "get_user.py", "list.py", "py.typed"});
     auto const& index = package->files.at("__init__.py");
     CHECK(contains(index, "get_user(id, ...) - Gets a user.\nlist()\n"));
-    CHECK(
-        contains(index, "from ipybox_kernel.tools import ToolRunner\n\nCLIENT = ToolRunner(server_name=\"github\")\n"));
+    CHECK(contains(index,
+                   "from ._client import package\n\nCLIENT, __getattr__, __dir__ = package(__name__, \"github\")\n"));
 }
 
 TEST_CASE("generate: the list is kept as it came") {
@@ -60,7 +60,7 @@ TEST_CASE("generate: the list is kept as it came") {
 
 TEST_CASE("generate: only the name of the server is in a package (W16)") {
     auto const package = generate_package("server", {named("a")});
-    CHECK(contains(package->files.at("__init__.py"), "ToolRunner(server_name=\"server\")\n"));
+    CHECK(contains(package->files.at("__init__.py"), "package(__name__, \"server\")\n"));
     for (auto const& [name, text] : package->files) {
         CAPTURE(name);
         for (auto const* word : {"server_params", "environ", "command", "headers", "http"})
@@ -140,7 +140,7 @@ TEST_CASE("generate: where a name or a compared text is no Unicode, the tool is 
     auto const with = [](char const* properties) {
         auto tool = named("t");
         // as servers are read: halves of surrogate pairs are U+FFFD by now
-        tool.input_schema["properties"] = *mcp::read_json<ordered_json>(properties);
+        tool.input_schema["properties"] = *read_json<ordered_json>(properties);
         return tool;
     };
     for (auto const& tool : {with(R"({"a\ud800": {}, "a\ud801": {}})"), with(R"({"a": {"enum": ["x", "\udc00"]}})"),
@@ -160,13 +160,13 @@ TEST_CASE("generate: where a name or a compared text is no Unicode, the tool is 
 TEST_CASE("generate: a number that no 64 bits hold is compared as the nearest one, with a notice") {
     auto tool = named("large");
     tool.input_schema["properties"] =
-        *mcp::read_json<ordered_json>(R"({"a": {"const": 123456789012345678901234567890}, "b": {"maximum": 1e308}})");
+        *read_json<ordered_json>(R"({"a": {"const": 123456789012345678901234567890}, "b": {"maximum": 1e308}})");
     auto const package = generate_package("server", {tool});
     REQUIRE(package->notices.size() == 1);
     CHECK(contains(package->notices[0].text, "beyond 64 bits"));
     CHECK(contains(package->files.at("large.py"), "    a: "));
     tool.input_schema["properties"] =
-        *mcp::read_json<ordered_json>(R"({"a": {"enum": [18446744073709551615, -9223372036854775808, 1.5]}})");
+        *read_json<ordered_json>(R"({"a": {"enum": [18446744073709551615, -9223372036854775808, 1.5]}})");
     CHECK(generate_package("server", {tool})->notices.empty());
 }
 

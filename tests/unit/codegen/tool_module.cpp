@@ -50,7 +50,7 @@ from typing import Literal
 from pydantic import Field
 
 from . import CLIENT
-from ._mcp import Model, UNSET, to_text
+from ._mcp import Model, UNSET, to_text, tool
 
 
 class Params(Model, extra="forbid"):
@@ -61,6 +61,7 @@ class Params(Model, extra="forbid"):
     page: int | float = Field(UNSET, ge=1)
 
 
+@tool
 def run(params: Params) -> str:
     """Find repositories.
 
@@ -68,7 +69,7 @@ def run(params: Params) -> str:
 
     Read-only. Idempotent.
     """
-    return to_text(CLIENT.run_sync(tool_name="search-repositories", tool_args=params.to_arguments()))
+    return to_text(CLIENT.run_sync("search-repositories", params.to_arguments()))
 )");
 }
 
@@ -188,7 +189,7 @@ TEST_CASE("tool_module: what is long or refers elsewhere is checked in the liste
 
 TEST_CASE("tool_module: a call without arguments") {
     CHECK(contains(module_with(R"({"type": "object"})"),
-                   "class Params(Model):\n    pass\n\n\ndef run(params: Params = Params()) -> str:"));
+                   "class Params(Model):\n    pass\n\n\n@tool\ndef run(params: Params = Params()) -> str:"));
     CHECK(contains(module_with(R"({"type": "object", "properties": {"a": {}}, "required": ["a"]})"),
                    "def run(params: Params) -> str:"));
 }
@@ -204,8 +205,7 @@ TEST_CASE("tool_module: results") {
                          "int | None = None\n"));
     CHECK(contains(text, "class Result(Model):\n    item: ResultItem\n"));
     CHECK(contains(text, "-> Result:\n"));
-    CHECK(contains(
-        text, "    return to_result(Result, CLIENT.run_sync(tool_name=\"tool\", tool_args=params.to_arguments()))\n"));
+    CHECK(contains(text, "    return to_result(Result, CLIENT.run_sync(\"tool\", params.to_arguments()))\n"));
 
     tool.output_schema =
         ordered_json::parse(R"({"type": "array", "items": {"type": "object", "properties": {"y": {}}}})");
@@ -216,7 +216,7 @@ TEST_CASE("tool_module: styles") {
     auto const tool = tool_with(R"({"type": "object"})");
     auto const awaitable = tool_module(tool, call_style::awaitable).text;
     CHECK(contains(awaitable, "async def run(params: Params = Params()) -> str:"));
-    CHECK(contains(awaitable, "to_text(await CLIENT.run(tool_name=\"tool\""));
+    CHECK(contains(awaitable, "to_text(await CLIENT.run(\"tool\""));
     auto const both = tool_module(tool, call_style::both).text;
     CHECK(contains(both, "\ndef run("));
     CHECK(contains(both, "\nasync def arun("));

@@ -124,6 +124,12 @@ TEST_CASE_METHOD(surroundings, "find_python: a script is asked for the interpret
     CHECK(test::contains(found(script("says-nothing", "true")), "it names none"));
 }
 
+TEST_CASE_METHOD(surroundings, "find_python: a script that prints nothing and leaves a child with its output") {
+    auto const began = std::chrono::steady_clock::now();
+    CHECK(test::contains(found(script("leaves", "/bin/sleep 60 &")), "it names none"));
+    CHECK(std::chrono::steady_clock::now() - began < 20s);
+}
+
 TEST_CASE_METHOD(surroundings, "find_python: a script that does not answer can be given up") {
     auto const silent = script("silent", "exec /bin/sleep 60");
     std::stop_source stop;

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 using namespace ipybox;
 using namespace std::chrono_literals;
@@ -50,7 +51,32 @@ error refused(std::string const& kind, std::string const& number) {
     return forked.error();
 }
 
+/// Why a supervisor that is started so does not become ready.
+error not_ready(std::filesystem::path const& python, std::vector<std::string> const& in_front) {
+    asio::io_context context;
+    supervisor_options options;
+    options.python = python;
+    options.working_dir = std::filesystem::temp_directory_path();
+    options.wrap = [&](launch_spec spec) -> result<launch_spec> {
+        spec.argv.insert(spec.argv.begin(), in_front.begin(), in_front.end());
+        return spec;
+    };
+    supervisor asked(context.get_executor(), std::move(options));
+    auto const ready = test::run(context, asked.ready(20s));
+    REQUIRE_FALSE(ready);
+    return ready.error();
+}
+
 } // namespace
+
+TEST_CASE("supervisor: a sandbox whose command fails is named, and not only the interpreter") {
+    auto const text = not_ready(test::python(), {"/bin/false"}).text();
+    INFO(text);
+    CHECK(text.find("does the sandbox's command /bin/false start the program behind it") != std::string::npos);
+    CHECK(not_ready("/bin/true", {}).text().find("it said nothing: is /bin/true a Python interpreter?") !=
+          std::string::npos);
+    CHECK(not_ready("/bin/true", {}) == errc::kernel_start_failed);
+}
 
 TEST_CASE("supervisor: why it refuses a kernel") {
     auto const guard = refused("guard", "38");

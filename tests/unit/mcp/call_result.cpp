@@ -66,7 +66,7 @@ TEST_CASE("call_result: every kind of content is kept, in order") {
     CHECK(blob.annotations == json{{"priority", 1}});
     auto const& unknown = std::get<unknown_content>(r.content[6]);
     CHECK(unknown.type == "hologram");
-    CHECK(unknown.value == json{{"type", "hologram"}, {"depth", 3}});
+    CHECK(unknown.value == nlohmann::ordered_json{{"type", "hologram"}, {"depth", 3}});
     CHECK(joined_text(r) == "a\nb");
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("call_result: structured content counts by presence") {
         auto const r = read(R"({"content":[],"structuredContent":)" + std::string(value) + "}");
         CAPTURE(value);
         REQUIRE(r.structured_content.has_value());
-        CHECK(*r.structured_content == json::parse(value));
+        CHECK(r.structured_content->text() == value);
     }
     CHECK_FALSE(read(R"({"content":[]})").structured_content);
 }
@@ -98,7 +98,7 @@ TEST_CASE("call_result: blocks that lack something are there all the same") {
 
 TEST_CASE("call_result: what is no result") {
     for (auto const* const text :
-         {"", "null", "[]", "7", "{", R"({"content":7})", R"({"content":["text"]})",
+         {"", "null", "[]", "7", "{", R"({"content":7})", R"({"content":[nope]})",
           R"({"content":[{"type":"text","text":"a]})", R"({"content":[{"type":"x","v":nonsense}]})",
           R"({"structuredContent":nope})", R"({"content":[]} more)"}) {
         CAPTURE(text);
@@ -106,4 +106,16 @@ TEST_CASE("call_result: what is no result") {
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::protocol_error);
     }
+}
+
+TEST_CASE("call_result: a block that is none of them costs no other, and what cannot be read is named") {
+    auto const r = read(R"({"content":[{"type":"text","text":"a"},7,{"type":"text","text":"b"}]})");
+    CHECK(r.content.size() == 3);
+    CHECK(std::get<unknown_content>(r.content[1]).value == 7);
+    CHECK(joined_text(r) == "a\nb");
+    CHECK(read_call_result(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"\x"}]})").error().text() ==
+          "answered `tools/call` with a result whose block 2 of `content` is not JSON, or nests too deeply");
+    auto const deep = std::string(600, '[') + std::string(600, ']');
+    CHECK(read_call_result(R"({"content":[],"structuredContent":)" + deep + "}").error().text() ==
+          "answered `tools/call` with `structuredContent` that is nested too deeply");
 }

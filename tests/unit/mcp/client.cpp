@@ -14,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -486,6 +487,81 @@ TEST_CASE("client: wherever the channel fails, every call completes once and the
         f.context.poll(); // the end of a server is noticed as soon as it is there
         CHECK(f.echo("again") == "again");
     }
+}
+
+TEST_CASE(
+    "client: wherever a channel of the application throws, every call completes once and the client works again") {
+    for (std::size_t n = 0; n < 14; ++n) {
+        CAPTURE(n);
+        one_server f;
+        f.server->fails_at = n;
+        f.server->throws = true;
+        std::vector<std::shared_ptr<one_server::pending>> calls;
+        for (int i = 0; i < 3; ++i) calls.push_back(f.begin("text", {.timeout = 5s}));
+        REQUIRE(f.until([&] {
+            return std::all_of(calls.begin(), calls.end(), [](auto const& c) { return c->outcome.has_value(); });
+        }));
+        for (auto const& call : calls) {
+            CHECK(call->completions == 1);
+            if (*call->outcome) continue;
+            CHECK(call->outcome->error() == errc::io_error);
+            CHECK(contains(call->outcome->error().text(), "a bug of the channel"));
+        }
+        f.server->fails_at.reset();
+        f.context.restart();
+        f.context.poll();
+        CHECK(f.echo("again") == "again");
+        f.server->throws = false;
+    }
+}
+
+TEST_CASE_METHOD(one_server, "client: callbacks of the application that throw fail what needs them, and nothing else") {
+    auto const channels = surroundings.make_channel;
+    params.server = stdio_server{"p", {}, {{"A", "${NAME}"}}};
+    struct unknown {};
+    surroundings.make_channel = [](auto&&...) -> result<std::shared_ptr<channel>> { throw unknown(); };
+    surroundings.variables = [](auto const&) -> std::optional<std::string> { return "v"; };
+    auto why = failure_of();
+    CHECK(why == errc::invalid_argument);
+    CHECK(why.text() == "the MCP server 'srv' cannot be reached: make_channel threw: an exception of an unknown type");
+    CHECK(failure_of() == errc::invalid_argument); // and so each time: none waits for the one before
+
+    made.reset();
+    surroundings.make_channel = [](auto&&...) -> result<std::shared_ptr<channel>> { return nullptr; };
+    CHECK(contains(failure_of().text(), "make_channel returned no channel"));
+
+    made.reset();
+    surroundings.make_channel = channels;
+    surroundings.variables = [](auto const&) -> std::optional<std::string> { throw std::runtime_error("no vault"); };
+    why = failure_of();
+    CHECK(why == errc::invalid_argument);
+    CHECK(contains(why.text(), "the look-up of variables threw: no vault"));
+    CHECK(server->lives == 0);
+
+    made.reset();
+    surroundings.variables = [](auto const&) -> std::optional<std::string> { return "v"; };
+    int told = 0;
+    surroundings.on_tools_changed = [&] {
+        ++told;
+        throw unknown();
+    };
+    server->answer = [](json const& message) -> lines {
+        if (message.value("method", "") != "tools/call") return good(message);
+        auto const token = message["params"].value("_meta", json::object()).value("progressToken", json(999));
+        json const report{{"jsonrpc", "2.0"},
+                          {"method", "notifications/progress"},
+                          {"params", {{"progressToken", token}, {"progress", 1}}}};
+        json const changed{{"jsonrpc", "2.0"}, {"method", "notifications/tools/list_changed"}};
+        return {report.dump(), changed.dump(), good(message)[0]};
+    };
+    call_options options;
+    options.on_progress = [&](progress const&) {
+        ++told;
+        throw std::runtime_error("application bug");
+    };
+    CHECK(echo("a", options) == "a");
+    CHECK(told == 2);
+    CHECK(echo("b") == "b");
 }
 
 TEST_CASE_METHOD(one_server, "client: what is no object cannot be an argument") {

@@ -205,3 +205,13 @@ TEST_CASE("session: what a request says of itself") {
     CHECK(meta["progressToken"] == 7);
     CHECK(json::parse(request_meta(modern)).size() == 3);
 }
+
+TEST_CASE("handshake_machine: a server that refuses the version that it names is asked once more") {
+    handshake_machine m(negotiation::stateless_only);
+    CHECK(std::holds_alternative<handshake_machine::ask>(m.begin()));
+    rpc_error const why{-32022, "unsupported", R"({"supported":["2026-07-28"]})"};
+    CHECK(std::holds_alternative<handshake_machine::ask>(m.on_refusal(why)));
+    auto const end = m.on_refusal(why);
+    REQUIRE(std::holds_alternative<error>(end));
+    CHECK(std::get<error>(end) == errc::mcp_refused);
+}

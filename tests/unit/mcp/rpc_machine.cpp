@@ -167,3 +167,16 @@ TEST_CASE("rpc_machine: lines with several messages") {
     CHECK(batch[1] == R"({"b":"]"})");
     CHECK(messages_of(R"([{"a":1},)").empty());
 }
+
+TEST_CASE("rpc_machine: an answer that is cut off closes its request") {
+    rpc_machine book;
+    auto const first = book.open();
+    auto const second = book.open();
+    auto const step = book.read(R"({"jsonrpc":"2.0","id":)" + std::to_string(second) + R"(,"result":{"content":[{"te)");
+    REQUIRE(std::holds_alternative<rpc_machine::garbled>(step));
+    CHECK(std::get<rpc_machine::garbled>(step).request == second);
+    // Without an id it is the one that is open, if it is the only one.
+    CHECK(std::get<rpc_machine::garbled>(book.read(R"({"result":{"a")")).request == first);
+    CHECK(std::holds_alternative<rpc_machine::nothing>(book.read(R"({"result":{"a")")));
+    CHECK(book.open_requests() == 0);
+}

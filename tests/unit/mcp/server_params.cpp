@@ -277,3 +277,22 @@ TEST_CASE("server_launch: what cannot be started") {
     CHECK(contains(bad.error().text(), "line 2"));
     CHECK_FALSE(contains(bad.error().text(), "secret"));
 }
+
+TEST_CASE("server_params: the time limit of an entry, in seconds or milliseconds, and how to begin") {
+    using namespace std::chrono_literals;
+    auto const limit = [](char const* timeout) {
+        return read_server_params(nlohmann::json{{"command", "x"}, {"timeout", nlohmann::json::parse(timeout)}});
+    };
+    CHECK(limit("60")->call_timeout == 60s);
+    CHECK(limit("0.5")->call_timeout == 500ms);
+    CHECK(limit("3600")->list_timeout == 3600s);
+    CHECK(limit("30000")->call_timeout == 30s);
+    for (auto const* const wrong : {"0", "-1", "\"60\"", "true"})
+        CHECK(limit(wrong).error().text() == "`timeout` is not a number above 0");
+    auto const plain = read_server_params({{"command", "x"}});
+    CHECK(plain->call_timeout == 10min);
+    CHECK(plain->list_timeout == 60s);
+    CHECK(read_server_params({{"command", "x"}, {"negotiation", "stateless_only"}})->versions ==
+          negotiation::stateless_only);
+    CHECK_FALSE(read_server_params({{"command", "x"}, {"negotiation", "later"}}));
+}

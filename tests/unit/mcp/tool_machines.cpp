@@ -48,8 +48,8 @@ TEST_CASE("tool_call_machine: arguments that cannot be sent") {
         CHECK(tool_call_machine::make("t", arguments).error() == errc::invalid_argument);
     CHECK(tool_call_machine::make("t", {{"a", "\xff"}}).error() == errc::invalid_argument);
     CHECK(tool_call_machine::make("\xff", json::object()).error() == errc::invalid_argument);
-    json deep = json::object();
-    for (int level = 0; level < 100'000; ++level) deep = json::object({{"a", std::move(deep)}});
+    nlohmann::ordered_json deep = nlohmann::ordered_json::object();
+    for (int level = 0; level < 100'000; ++level) deep = nlohmann::ordered_json::object({{"a", std::move(deep)}});
     CHECK(tool_call_machine::make("t", deep).error() == errc::invalid_argument);
 }
 
@@ -129,9 +129,23 @@ TEST_CASE("tool_list_machine: all of a tool, schemas in their order") {
     CHECK(bare.input_schema == nlohmann::ordered_json::object());
 }
 
+TEST_CASE("tool_list_machine: one tool that cannot be read costs no other") {
+    auto const deep = std::string(600, '[') + std::string(600, ']');
+    auto const end =
+        tool_list_machine().on_result(R"({"tools":[{"name":"a"},{"inputSchema":)" + deep +
+                                      R"(,"name":"deep"},{"name":"odd","inputSchema":{nope}},{"name":"z"}]})");
+    REQUIRE(end);
+    REQUIRE(*end);
+    REQUIRE((*end)->size() == 4);
+    CHECK((**end)[0].problem.empty());
+    CHECK((**end)[1].name == "deep");
+    CHECK(test::contains((**end)[1].problem, "nests more than 500 levels"));
+    CHECK_FALSE((**end)[2].problem.empty());
+    CHECK((**end)[3].problem.empty());
+}
+
 TEST_CASE("tool_list_machine: what is no list, and lists without an end") {
-    for (auto const* const text : {"", "[]", "{}", R"({"tools":{}})", R"({"tools":[7]})",
-                                   R"({"tools":[{"name":"a","inputSchema":{nope}}]})", R"({"tools":[]} more)"}) {
+    for (auto const* const text : {"", "[]", "{}", R"({"tools":{}})", R"({"tools":[7]})", R"({"tools":[]} more)"}) {
         CAPTURE(text);
         auto const end = tool_list_machine().on_result(text);
         REQUIRE(end);

@@ -19,6 +19,13 @@ using namespace ipybox::os;
 using test::contains;
 using test::scratch_dir;
 
+/// A file in a directory that is made for it.
+result<new_file> make_file(std::filesystem::path const& path, std::string_view stem, std::string_view suffix) {
+    auto const in = directory::make(path, "/");
+    if (!in) return tl::unexpected<error>(in.error());
+    return os::make_file(*in, stem, suffix);
+}
+
 } // namespace
 
 TEST_CASE("new_file: is made with its directories, for the owner alone") {
@@ -56,7 +63,7 @@ TEST_CASE("new_file: the directory cannot be") {
         auto const file = make_file(where, "", ".png");
         REQUIRE_FALSE(file);
         CHECK(file.error() == errc::io_error);
-        CHECK(contains(file.error().text(), where.string()));
+        CHECK((contains(file.error().text(), in_the_way.string()) || contains(file.error().text(), "/proc/none")));
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/denied_call.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <fcntl.h>
@@ -189,6 +190,35 @@ TEST_CASE("process: exactly the handed descriptors are open") {
     CHECK(child->wait(generous)->code == 0);
 }
 
+TEST_CASE("process: descriptors are closed also where close_range is denied") {
+    unique_fd const low(::open("/dev/null", O_RDONLY));
+    unique_fd const high(::fcntl(low.get(), F_DUPFD, 777));
+    REQUIRE(high);
+    std::vector<unique_fd> many; // more than one reading of the list brings
+    while (many.size() < 300) many.emplace_back(::fcntl(low.get(), F_DUPFD, 20));
+    auto const list = shell("ls /proc/$$/fd; :");
+    for (unsigned const why : {EPERM, ENOSYS}) {
+        std::string open;
+        std::string handed;
+        std::thread([&] {
+            test::deny_calls({SYS_close_range}, why);
+            open = output_of(list);
+            handed = output_of(list, {{250, low.get()}});
+        }).join();
+        CHECK(open == "0\n1\n2\n");
+        CHECK(handed == "0\n1\n2\n250\n");
+    }
+}
+
+TEST_CASE("process: is not started where descriptors cannot be closed") {
+    std::optional<result<process>> child;
+    test::without_calls({SYS_close_range, SYS_getdents64}, [&] { child = start_process(shell("exit 0"), {}); });
+    REQUIRE_FALSE(*child);
+    CHECK(child->error() == errc::io_error);
+    CHECK(child->error().text() == "starting /bin/sh (closing the application's descriptors needs close_range(2) or "
+                                   "/proc): Operation not permitted");
+}
+
 TEST_CASE("process: numbers that overlap with those of their sources") {
     open_pipe a;
     open_pipe b;
@@ -276,6 +306,90 @@ TEST_CASE("process: signals its whole group, also when it has ended itself") {
     CHECK(child->wait(0ms) == exit_status{3, {}});
     child->signal_group(SIGKILL); // nobody is hit
     process().signal_group(SIGKILL);
+}
+
+TEST_CASE("process: signals what is left of its group where children are reaped by the system") {
+    auto const before = std::signal(SIGCHLD, SIG_IGN);
+    auto const rest_is_killed = [] {
+        open_pipe alive;
+        auto child = start_process(shell("sleep 1000 & exit 3"), {{3, alive.to.get()}});
+        pollfd ended{child ? child->descriptor() : -1, POLLIN, 0};
+        if (!child || ::poll(&ended, 1, 30'000) != 1) return false;
+        bool const unknown = child->wait(generous) == exit_status{};
+        child->signal_group(SIGKILL);
+        return unknown && alive.all() == "";
+    };
+    CHECK(rest_is_killed());
+    std::signal(SIGCHLD, before);
+}
+
+TEST_CASE("process: signals its group where pidfds cannot be signalled") {
+    auto const before = std::signal(SIGCHLD, SIG_IGN);
+    bool reaped_by_system = false;
+    bool alive_yet = false;
+    test::without_calls({SYS_pidfd_send_signal}, [&] {
+        open_pipe alive;
+        auto child = start_process(shell("sleep 1000 & exit 3"), {{3, alive.to.get()}});
+        pollfd ended{child ? child->descriptor() : -1, POLLIN, 0};
+        if (child && ::poll(&ended, 1, 30'000) == 1) {
+            child->signal_group(SIGKILL);
+            reaped_by_system = alive.all() == "";
+        }
+        auto other = start_process(shell("sleep 1000"), {});
+        if (!other) return;
+        other->signal(SIGTERM);
+        (void)other->wait(generous);
+        alive_yet = ::kill(other->pid(), 0) == 0;
+    });
+    std::signal(SIGCHLD, before);
+    CHECK(reaped_by_system);
+    CHECK_FALSE(alive_yet);
+}
+
+TEST_CASE("process: signals and destroys where pidfds cannot be signalled") {
+    std::optional<exit_status> told;
+    bool destroyed = false;
+    test::without_calls({SYS_pidfd_send_signal}, [&] {
+        auto child = start_process(shell("sleep 1000"), {});
+        if (!child) return;
+        child->signal(SIGTERM);
+        told = child->wait(generous);
+        open_pipe alive;
+        child = start_process(shell("sleep 1000 & wait"), {{3, alive.to.get()}});
+        child = process();
+        destroyed = alive.all() == "";
+    });
+    CHECK(told == exit_status{{}, SIGTERM});
+    CHECK(destroyed);
+}
+
+TEST_CASE("process: a fork of its owner neither signals nor waits") {
+    auto child = start_process(shell("sleep 1000 & wait"), {});
+    REQUIRE(child);
+    pid_t const forked = ::fork();
+    if (forked == 0) {
+        auto const began = std::chrono::steady_clock::now();
+        child->signal(SIGKILL);
+        child->signal_group(SIGKILL);
+        child->kill_tree();
+        *child = process();
+        ::_exit(std::chrono::steady_clock::now() - began < 500ms ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(forked, &status, 0) == forked);
+    CHECK(status == 0);
+    CHECK(child->wait(100ms) == std::nullopt);
+    child->kill_tree();
+    CHECK(child->wait(generous) == exit_status{{}, SIGKILL});
+}
+
+TEST_CASE("process: waits within every bound") {
+    auto child = start_process(shell("exit 3"), {});
+    REQUIRE(child);
+    CHECK(child->wait(std::chrono::milliseconds::max()) == exit_status{3, {}});
+    child = start_process(shell("sleep 1000"), {});
+    REQUIRE(child);
+    CHECK(child->wait(std::chrono::milliseconds::min()) == std::nullopt);
 }
 
 TEST_CASE("process: kill_tree ends everything below") {

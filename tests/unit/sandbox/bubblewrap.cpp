@@ -302,3 +302,71 @@ TEST_CASE("bubblewrap: paths that cannot be used are told before anything is sta
     spec.readable = {"lib"};
     refused(spec, "readable path lib is not");
 }
+
+TEST_CASE("bubblewrap: what is read-only stays as it is, also where its directory is writable") {
+    NEEDS_BUBBLEWRAP();
+    NEEDS_OPEN_DIRECTORY();
+    scratch_dir const open(open_directory());
+    scratch_dir const hidden;
+    for (auto const* work : {&open, &hidden}) {
+        fs::create_directories(work->path() / "a/servers");
+        touch(work->path() / "a/servers/pay.py", "pay");
+        touch(work->path() / "rules.json", "{}");
+        auto spec =
+            shell("touch x a/x && echo written; for f in rules.json a/servers/pay.py; do echo evil > $f || rm -f $f || "
+                  "mv $f y || cp x $f || mv x $f || ln -f x $f || chmod 777 $f || echo refused; done; "
+                  "mv a/servers s || mv a b || touch a/servers/x || rm -rf a || echo refused",
+                  work->path());
+        spec.read_only = {work->path() / "rules.json",
+                          work->path() / "a/servers/pay.py",
+                          work->path() / "a/servers",
+                          work->path() / "not-there",
+                          work->path(),
+                          "/etc/passwd",
+                          "/"};
+        auto const seen = run_wrapped(spec);
+        INFO(seen.output);
+        CHECK(seen.output.starts_with("written\n"));
+        CHECK(seen.output.ends_with("refused\n"));
+        std::ifstream in(work->path() / "a/servers/pay.py");
+        std::string text;
+        CHECK((in >> text && text == "pay"));
+        CHECK(fs::file_size(work->path() / "rules.json") == 2);
+    }
+}
+
+TEST_CASE("bubblewrap: what cannot be made read-only is told") {
+    scratch_dir const dir;
+    auto const work = dir.path() / "work";
+    fs::create_directories(work / "venv/bin");
+    fs::create_directories(dir.path() / "elsewhere");
+    touch(work / "server.py");
+    touch(dir.path() / "elsewhere/server.py");
+    fs::create_symlink("../elsewhere", work / "link");
+    fs::create_symlink("/bin/sh", work / "venv/bin/python");
+    launch_spec spec = shell("true", work);
+    spec.read_only = {work / "server.py", dir.path() / "elsewhere/server.py", work / "venv", work / "venv/bin/python",
+                      "/usr"};
+    CHECK(bubblewrap_sandbox::unprotected(spec).empty());
+    spec.read_only = {work, dir.path(), work / "link/server.py", work / "venv/bin/python", work / "not-there"};
+    CHECK(bubblewrap_sandbox::unprotected(spec) ==
+          std::vector<fs::path>{work, work / "link/server.py", work / "venv/bin/python"});
+}
+
+TEST_CASE("bubblewrap: hidden files cannot be read, wherever they lie") {
+    NEEDS_BUBBLEWRAP();
+    NEEDS_OPEN_DIRECTORY();
+    scratch_dir const work(open_directory());
+    scratch_dir const outside(open_directory());
+    touch(work.path() / "mcp.json", "secret");
+    touch(outside.path() / "mcp.json", "secret");
+    auto spec = shell("cat mcp.json || mv mcp.json x || rm -f mcp.json || ln mcp.json y || echo refused; cat " +
+                          (outside.path() / "mcp.json").string() + " || echo refused",
+                      work.path());
+    spec.hidden = {work.path() / "mcp.json", outside.path() / "mcp.json", "/tmp/not-there", work.path()};
+    auto const seen = run_wrapped(spec);
+    INFO(seen.output);
+    CHECK(seen.output.find("secret") == std::string::npos);
+    CHECK(seen.output.find("refused") != seen.output.rfind("refused"));
+    CHECK(fs::file_size(work.path() / "mcp.json") == 6);
+}

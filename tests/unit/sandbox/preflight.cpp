@@ -45,6 +45,8 @@ bool contains(std::string const& text, std::string_view part) {
     return text.find(part) != std::string::npos;
 }
 
+std::string const no_filter;
+
 ipybox::launch_spec nothing_to_do() { return {.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"}; }
 
 } // namespace
@@ -112,16 +114,16 @@ TEST_CASE("preflight: each failure names its remedy") {
 TEST_CASE("preflight: what a bwrap says reaches the error, and success is remembered") {
     scratch_dir const dir;
     auto const own = script(dir, "echo 'bwrap: strange' >&2; exit 1");
-    auto const failed = bubblewrap_preflight(own, {"--x"}, 5s);
+    auto const failed = bubblewrap_preflight(own, {"--x"}, no_filter, 5s);
     REQUIRE_FALSE(failed);
     CHECK(failed.error() == errc::sandbox_unavailable);
     CHECK(contains(failed.error().text(), "(bwrap: strange)"));
 
     script(dir, "echo x >> " + (dir.path() / "runs").string() + "; echo 'ipybox: the sandbox works'");
     std::vector<std::thread> threads;
-    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { (void)bubblewrap_preflight(own, {"--x"}, 5s); });
+    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { (void)bubblewrap_preflight(own, {"--x"}, no_filter, 5s); });
     for (auto& thread : threads) thread.join();
-    CHECK(bubblewrap_preflight(own, {"--x"}, 5s).value() == std::vector<std::string>{"--x"});
+    CHECK(bubblewrap_preflight(own, {"--x"}, no_filter, 5s).value() == std::vector<std::string>{"--x"});
     CHECK(std::filesystem::file_size(dir.path() / "runs") == 2);
 }
 
@@ -130,20 +132,21 @@ TEST_CASE("preflight: a bwrap that does not know --disable-userns is used withou
     auto const own = script(dir, "for a in \"$@\"; do [ \"$a\" = --disable-userns ] && { echo 'bwrap: Unknown option "
                                  "--disable-userns'; exit 1; }; done\n"
                                  "echo 'ipybox: the sandbox works'");
-    CHECK(bubblewrap_preflight(own, {"--a", "--disable-userns", "--b"}, 5s).value() ==
+    CHECK(bubblewrap_preflight(own, {"--a", "--disable-userns", "--b"}, no_filter, 5s).value() ==
           std::vector<std::string>{"--a", "--b"});
 }
 
 TEST_CASE("preflight: is bounded in time and in output") {
     scratch_dir const dir;
     auto const started = std::chrono::steady_clock::now();
-    auto const hung = bubblewrap_preflight(script(dir, "exec sleep 60"), {"--hang"}, 100ms);
+    auto const hung = bubblewrap_preflight(script(dir, "exec sleep 60"), {"--hang"}, no_filter, 100ms);
     REQUIRE_FALSE(hung);
     CHECK(hung.error() == errc::sandbox_unavailable);
     CHECK(contains(hung.error().text(), "did not end within 100 ms"));
-    auto const silent = bubblewrap_preflight(script(dir, "exec sleep 60 >/dev/null 2>&1"), {"--silent"}, 5s);
+    auto const silent = bubblewrap_preflight(script(dir, "exec sleep 60 >/dev/null 2>&1"), {"--silent"}, no_filter, 5s);
     CHECK_FALSE(silent);
-    auto const flood = bubblewrap_preflight(script(dir, "head -c 3000000 /dev/zero | tr '\\0' x"), {"--flood"}, 5s);
+    auto const flood =
+        bubblewrap_preflight(script(dir, "head -c 3000000 /dev/zero | tr '\\0' x"), {"--flood"}, no_filter, 5s);
     REQUIRE_FALSE(flood);
     CHECK(flood.error().text().size() < 100'000);
     CHECK(std::chrono::steady_clock::now() - started < 20s);
@@ -153,7 +156,7 @@ TEST_CASE("preflight: works in a program that ignores SIGCHLD") {
     scratch_dir const dir;
     auto const own = script(dir, "echo 'ipybox: the sandbox works'");
     auto const before = std::signal(SIGCHLD, SIG_IGN);
-    auto const checked = bubblewrap_preflight(own, {"--sigchld"}, 5s);
+    auto const checked = bubblewrap_preflight(own, {"--sigchld"}, no_filter, 5s);
     std::signal(SIGCHLD, before);
     CHECK(checked);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/datagram.hpp>
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -50,6 +51,11 @@ inline outcome in_child(std::function<int()> const& body) {
 
 /// Becomes the program of the launch specification.
 inline int execute(ipybox::launch_spec const& spec) {
+    for (auto const& [number, bytes] : spec.inputs) {
+        auto const file = ipybox::os::make_memory_file("input", bytes);
+        ipybox::os::unique_fd const away(::fcntl(file->get(), F_DUPFD_CLOEXEC, number + 1));
+        ::dup2(away.get(), number);
+    }
     std::vector<std::string> pairs;
     for (auto const& [name, value] : spec.env) pairs.push_back(name + '=' + value);
     std::vector<char*> env;

@@ -181,6 +181,21 @@ TEST_CASE_METHOD(on_context, "session: blocking calls from a thread that runs th
     CHECK(text == "<a blocking call was made from the thread that would have to serve it>");
 }
 
+TEST_CASE_METHOD(on_context, "session: a blocking call between two polls of the context says what to do") {
+    context.poll();
+    auto const began = std::chrono::steady_clock::now();
+    auto const r = (*this)->execute("a");
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::would_deadlock);
+    CHECK(r.error().text().starts_with("no thread runs the executor's I/O context: run it on another thread"));
+    CHECK(std::chrono::steady_clock::now() - began < 15s);
+    script().expect("a").prints("not lost").replies(); // what was refused was not begun
+    std::string text;
+    (*this)->async_execute("a", {}, put(text));
+    CHECK(run_until([&] { return !text.empty(); }));
+    CHECK(text == "not lost");
+}
+
 TEST_CASE_METHOD(on_context, "session: blocking calls while another thread runs the context", "[tsan]") {
     script().expect("a").prints("fine").replies();
     auto work = asio::make_work_guard(context);

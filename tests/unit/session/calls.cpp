@@ -344,7 +344,7 @@ TEST_CASE_METHOD(scripted_box, "session: what comes behind the reply begins the 
             events += std::string(to_string(chunk->stream)) + ":" + chunk->text + "|";
         if (auto const* shown = std::get_if<display>(&*event)) events += *shown->data.find("text/plain") + "|";
         if (auto const* end = std::get_if<result<execution_result>>(&*event)) {
-            CHECK(said(*end) == "late err 4 then");
+            CHECK(said(*end) == "late err \n4 \nthen");
             CHECK((*end && (*end)->displays.size() == 1));
         }
     }
@@ -442,7 +442,7 @@ TEST_CASE_METHOD(scripted_box, "session: moving an executor, and moving another 
 
 TEST_CASE_METHOD(scripted_box, "session: files that cannot be written make the call fail, with its output") {
     std::ofstream(dir() / "images") << "in the way";
-    script().expect("plot").prints("plotted").shows({{"image/png", "iVBORw0="}}).replies();
+    script().expect("plot").prints("plotted").shows({{"image/png", "iVBORw0KGgo="}}).replies();
     script().expect("next").prints("fine").replies();
     auto const r = (*this)->execute("plot");
     REQUIRE_FALSE(r);
@@ -469,6 +469,7 @@ TEST_CASE_METHOD(scripted_box, "session: hostile messages are none of its busine
 
 TEST_CASE_METHOD(scripted_box, "session: an interpreter that does not exist") {
     adapt([](executor_options& o) { o.python = "/no/such/python"; });
+    this->script().with_supervisor();
     for (int i = 0; i < 2; ++i) {
         auto const r = (*this)->execute("a");
         REQUIRE_FALSE(r);

@@ -233,6 +233,7 @@ TEST_CASE("session: the application's context goes on while the interpreter is l
     std::filesystem::permissions(shim, std::filesystem::perms::owner_all);
     asio::io_context context;
     box.adapt([&](executor_options& o) { o.python = shim; });
+    box.script().with_supervisor();
     box.on(context.get_executor());
     auto const before = std::chrono::steady_clock::now();
     cancellable start;

@@ -19,7 +19,7 @@ using detail::event_queue;
 
 struct read_queue {
     asio::io_context context;
-    event_queue queue{context.get_executor(), [] { return false; }};
+    event_queue queue{context.get_executor(), [] { return result<void>(); }};
     std::string told;
 
     read_queue() {
@@ -107,19 +107,19 @@ TEST_CASE_METHOD(read_queue, "event_queue: what is joined has a bound") {
 
 TEST_CASE_METHOD(read_queue, "event_queue: a reader that waits gets the next event, not inline") {
     std::string got;
-    queue.next(reader(got));
+    queue.next(reader(got), 1);
     print("a");
     print("b");
     CHECK(got.empty());
     context.poll();
     CHECK(got == "a");
     CHECK(next() == "b");
-    queue.next(reader(got));
+    queue.next(reader(got), 1);
     queue.finish(done());
     context.restart();
     context.poll();
     CHECK(got == "a(result )");
-    queue.next(reader(got)); // behind the end
+    queue.next(reader(got), 1); // behind the end
     context.restart();
     context.poll();
     CHECK(got == "a(result )(none)");
@@ -151,21 +151,71 @@ TEST_CASE_METHOD(read_queue, "event_queue: full by number") {
     queue.push(shown(""));
     CHECK(queue.full());
     std::string got;
-    queue.next(reader(got)); // the waiting way tells it too
+    queue.next(reader(got), 1); // the waiting way tells it too
     CHECK_FALSE(queue.full());
     CHECK(told == "room ");
 }
 
 TEST_CASE_METHOD(read_queue, "event_queue: a reader that waits no longer") {
     std::string got;
-    queue.cancel_next(); // nobody waits
-    queue.next(reader(got));
-    queue.cancel_next();
-    queue.cancel_next();
+    queue.cancel_next(1); // nobody waits
+    queue.next(reader(got), 1);
+    queue.cancel_next(1);
+    queue.cancel_next(1);
     context.poll();
     CHECK(got == "(none)");
     print("is still there");
     CHECK(next() == "is still there");
+}
+
+TEST_CASE_METHOD(read_queue, "event_queue: a late signal of one wait does not end the next") {
+    std::string got;
+    print("first");
+    auto const early = queue.next_wait();
+    queue.next(reader(got), early);
+    auto const later = queue.next_wait();
+    queue.next(reader(got), later);
+    queue.cancel_next(early);
+    context.poll();
+    CHECK(got == "first");
+    queue.cancel_next(later);
+    context.poll();
+    CHECK(got == "first(none)");
+}
+
+namespace {
+
+/// An executor that runs everything at once, and knows none of the properties by which executors are erased.
+struct at_once {
+    template <class Function>
+    void execute(Function f) const {
+        std::move(f)();
+    }
+    friend bool operator==(at_once const&, at_once const&) noexcept = default;
+};
+
+/// A reader whose executor cannot be erased; it asks for the next event as it is called.
+struct greedy {
+    using executor_type = at_once;
+    event_queue* queue;
+    std::string* got;
+    [[nodiscard]] executor_type get_executor() const noexcept { return {}; }
+    void operator()(event_queue::event const& e) const {
+        *got += read_queue::words(e) + " ";
+        if (e) queue->next({*this, asio::system_executor()}, queue->next_wait());
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(read_queue, "event_queue: a reader that is called at once may come back") {
+    std::string got;
+    print("a");
+    queue.next({greedy{&queue, &got}, context.get_executor()}, queue.next_wait());
+    print("b");
+    queue.cancel_next(queue.next_wait());
+    queue.finish(done());
+    CHECK(got == "a b (result ) (none) ");
 }
 
 TEST_CASE_METHOD(read_queue, "event_queue: a reader that leaves is told once, what it left is dropped") {
@@ -191,16 +241,16 @@ TEST_CASE_METHOD(read_queue, "event_queue: asked when all has been read and the 
     CHECK(told.empty());
     CHECK(next() == "before");
     CHECK(told.empty());
-    queue.next(reader(got));
+    queue.next(reader(got), 1);
     CHECK(told == "read ");
     queue.when_read([&] { told += "at once "; });
     CHECK(told == "read at once ");
-    queue.cancel_next();
+    queue.cancel_next(1);
 
     queue.when_read([&] { told += "never"; });
     queue.finish(done());
-    queue.next(reader(got));
-    queue.next(reader(got));
+    queue.next(reader(got), 1);
+    queue.next(reader(got), 1);
     CHECK(told == "read at once ");
 }
 
@@ -212,7 +262,7 @@ TEST_CASE_METHOD(read_queue, "event_queue: behind the end handlers run where nob
 
 TEST_CASE("event_queue: one thread writes, another one reads", "[tsan]") {
     asio::io_context context;
-    auto const queue = std::make_shared<event_queue>(context.get_executor(), [] { return false; });
+    auto const queue = std::make_shared<event_queue>(context.get_executor(), [] { return result<void>(); });
     std::atomic<int> rooms = 0;
     queue->on_reader([&] { ++rooms; }, [] {});
     std::thread writer([queue] {
@@ -228,7 +278,8 @@ TEST_CASE("event_queue: one thread writes, another one reads", "[tsan]") {
     for (bool ended = false; !ended;) {
         std::promise<event_queue::event> came;
         auto event = came.get_future();
-        queue->next({[&came](event_queue::event e) { came.set_value(std::move(e)); }, asio::system_executor()});
+        queue->next({[&came](event_queue::event e) { came.set_value(std::move(e)); }, asio::system_executor()},
+                    queue->next_wait());
         auto const e = event.get();
         REQUIRE(e);
         if (auto const* chunk = std::get_if<output_chunk>(&*e))

@@ -245,3 +245,12 @@ TEST_CASE("execute_machine: messages that mean nothing to it") {
          {"comm_open", "comm_msg", "execute_input", "shutdown_reply", "debug_event", "no such", "kernel_info_reply"})
         CHECK(nothing(m.step(of(ch::iopub, type, {{"text", "x"}}))));
 }
+
+TEST_CASE("execute_machine: what the kernel says of an interrupt") {
+    auto m = ordered();
+    CHECK(std::holds_alternative<code_told>(m.step(status("interrupted"))));
+    CHECK(std::holds_alternative<code_ended>(m.step(status("ending"))));
+    CHECK(nothing(m.step(status("interrupted", "another"))));
+    CHECK(nothing(m.step(status("ending", "another"))));
+    CHECK(over(m.step(reply())));
+}

@@ -227,6 +227,7 @@ TEST_CASE_METHOD(scripted_box, "session: the destructor does not wait for a scri
     std::ofstream(script) << "#!/bin/sh\ntouch " << asked.string() << "\nexec sleep 60\n";
     std::filesystem::permissions(script, std::filesystem::perms::owner_all);
     adapt([&](executor_options& o) { o.python = script; });
+    this->script().with_supervisor();
     auto waiting = begin("a");
     REQUIRE(eventually([&] { return std::filesystem::exists(asked); }));
     auto const before = std::chrono::steady_clock::now();

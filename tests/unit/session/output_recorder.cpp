@@ -1,6 +1,7 @@
 #include <ipybox/session/output_recorder.hpp>
 
 #include <support/catch.hpp>
+#include <support/contains.hpp>
 #include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
@@ -19,6 +20,7 @@ namespace {
 using namespace ipybox;
 using detail::output_recorder;
 using encoding = mime_bundle::encoding;
+using test::contains;
 
 struct scratch_recorder {
     test::scratch_dir dir;
@@ -26,7 +28,12 @@ struct scratch_recorder {
     std::filesystem::path spill = dir.path() / "spill";
 
     [[nodiscard]] output_recorder make(std::size_t bound = 1 << 20) const {
-        return output_recorder({images, spill, bound});
+        return make({bound, 1000, std::uint64_t(1) << 30});
+    }
+
+    [[nodiscard]] output_recorder make(output_recorder::bounds const& most) const {
+        detail::output_places::settings const where{images, spill, dir.path(), detail::spilled_files::kept};
+        return output_recorder(std::make_shared<detail::output_places>(where), most);
     }
 };
 
@@ -36,6 +43,9 @@ display of(std::string type, std::string value, encoding kind = encoding::text, 
     d.id = std::move(id);
     return d;
 }
+
+/// Bytes that pass for a PNG.
+std::string png(std::string const& body = "") { return "\x89PNG\r\n\x1a\n" + body; }
 
 display update(display d) {
     d.kind = display_kind::update_display_data;
@@ -79,7 +89,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: text and the plain text of 
     r.show(d);
     r.write("\ntwo\n");
     auto const result = r.finish();
-    CHECK(result.text == "one\nshown\ntwo");
+    CHECK(result.text == "one\nshown\n\ntwo");
     REQUIRE(result.displays.size() == 1);
     CHECK(*result.displays[0].data.find("text/html") == "<b>");
     CHECK(result.images.empty());
@@ -90,16 +100,16 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: text and the plain text of 
 
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: images become files") {
     auto r = make();
-    auto first = of("image/png", "\x89PNG 1", encoding::bytes);
-    auto second = of("image/png", "\x89PNG 2", encoding::bytes);
+    auto first = of("image/png", png("1"), encoding::bytes);
+    auto second = of("image/png", png("2"), encoding::bytes);
     r.show(first);
     r.show(second);
     auto const result = r.finish();
     REQUIRE(result.images.size() == 2);
     CHECK(result.images[0] == first.image);
     CHECK(result.displays[1].image == second.image);
-    CHECK(test::read_file(result.images[0]) == "\x89PNG 1");
-    CHECK(test::read_file(result.images[1]) == "\x89PNG 2");
+    CHECK(test::read_file(result.images[0]) == png("1"));
+    CHECK(test::read_file(result.images[1]) == png("2"));
     CHECK(result.images[0].parent_path() == images);
     CHECK(result.images[0].extension() == ".png");
 }
@@ -107,7 +117,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: images become files") {
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: an image that cannot be saved is told") {
     std::ofstream(images) << "in the way";
     auto r = make();
-    auto d = of("image/png", "x", encoding::bytes);
+    auto d = of("image/png", png(), encoding::bytes);
     r.show(d);
     r.write("goes on");
     REQUIRE(r.failure());
@@ -122,7 +132,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: an image that cannot be sav
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: half an image is none") {
     std::filesystem::create_directories(images);
     auto r = make();
-    auto d = of("image/png", std::string(1000, 'x'), encoding::bytes);
+    auto d = of("image/png", png(std::string(1000, 'x')), encoding::bytes);
     {
         full_disk const full(100);
         r.show(d);
@@ -158,7 +168,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: an update replaces the cont
     CHECK(*result.displays[2].data.find("text/plain") == "new");
     CHECK(result.displays[0].kind == display_kind::display_data);
     CHECK(result.displays[2].kind == display_kind::execute_result);
-    CHECK(result.text == "a0b0a1"); // what has been printed stays
+    CHECK(result.text == "a0\nb0\na1\nnew"); // what has been printed stays
 }
 
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: updates of nothing") {
@@ -166,7 +176,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: updates of nothing") {
     auto nameless = of("text/plain", "x");
     r.show(nameless);
     for (auto const* id : {"", "unknown"}) {
-        auto d = update(of("text/plain", std::string(100, 'u'), encoding::text, id));
+        auto d = update(of("text/html", std::string(100, 'u'), encoding::text, id));
         r.show(d);
     }
     auto const result = r.finish();
@@ -228,7 +238,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: displays beyond their numbe
     auto const result = r.finish();
     CHECK(result.displays.size() == 10'000);
     CHECK(result.displays_left_out == 3);
-    CHECK(result.text == std::string(10'003, 'x'));
+    CHECK(result.text.size() == 2 * 10'003 - 1);
 }
 
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: displays whose text is no UTF-8 are spilled too") {
@@ -242,7 +252,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: displays whose text is no U
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: clearing takes all back, but the files of images") {
     auto r = make();
     r.write("gone");
-    auto d = of("image/png", "x", encoding::bytes);
+    auto d = of("image/png", png(), encoding::bytes);
     r.show(d);
     REQUIRE(std::filesystem::exists(d.image));
     r.clear(false);
@@ -251,7 +261,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: clearing takes all back, bu
     CHECK(result.text == "there");
     CHECK(result.displays.empty());
     CHECK(result.images.empty());
-    CHECK(test::read_file(d.image) == "x"); // its path is in an event
+    CHECK(test::read_file(d.image) == png()); // its path is in an event
 }
 
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: clearing may wait for the next output") {
@@ -271,10 +281,175 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: clearing may wait for the n
     CHECK(result.displays.size() == 1);
 }
 
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: displays have lines of their own") {
+    auto r = make();
+    auto const show = [&r](std::string text) {
+        auto d = of("text/plain", std::move(text));
+        r.show(d);
+    };
+    show("1");
+    show("2");
+    r.write("a\n");
+    show("3");
+    r.write("b");
+    show("4\n");
+    r.write("c");
+    show("5");
+    CHECK(r.finish().text == "1\n2\na\n3\nb\n4\nc\n5");
+
+    auto cleared = make();
+    cleared.write("gone");
+    cleared.clear(false);
+    auto d = of("text/plain", "shown");
+    cleared.show(d);
+    cleared.write("behind");
+    CHECK(cleared.finish().text == "shown\nbehind");
+}
+
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: long text has a file") {
     auto r = make(100);
     r.write(std::string(1000, 'x'));
     auto const result = r.finish();
     CHECK(test::read_file(result.spill_file) == std::string(1000, 'x'));
     CHECK(result.text.size() < 400);
+}
+
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: what only says that it is a PNG is not saved") {
+    auto r = make();
+    for (std::string const bytes : {"#!/bin/sh\necho arbitrary\n", "\x89PNG", "", "\x89PNG\r\n\x1a"}) {
+        auto d = of("image/png", bytes, encoding::bytes);
+        r.show(d);
+        CHECK(d.image.empty());
+    }
+    auto const result = r.finish();
+    CHECK(result.images.empty());
+    CHECK(result.displays.size() == 4);
+    CHECK(files_in(images) == 0);
+    CHECK_FALSE(r.failure());
+}
+
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: so many files, and so many bytes of them") {
+    auto r = make({1 << 20, 3, 1 << 20});
+    for (int i = 0; i < 5; ++i) {
+        auto d = of("image/png", png(), encoding::bytes);
+        r.show(d);
+        CHECK(d.image.empty() == (i >= 3));
+    }
+    auto result = r.finish();
+    CHECK(result.images.size() == 3);
+    CHECK(result.files_left_out == 2);
+    CHECK(result.displays.size() == 5);
+    CHECK(files_in(images) == 3);
+
+    auto bytes = make({10, 100, 1000});
+    auto d = of("image/png", png(std::string(992, 'x')),
+                encoding::bytes); // a thousand bytes, and no room for a spilled display
+    bytes.show(d);
+    CHECK_FALSE(d.image.empty());
+    auto second = of("image/png", png(), encoding::bytes);
+    bytes.show(second);
+    CHECK(second.image.empty());
+    result = bytes.finish();
+    CHECK(result.files_left_out == 3); // both displays and an image
+    CHECK(files_in(spill) == 0);
+}
+
+TEST_CASE_METHOD(scratch_recorder,
+                 "output_recorder: displays of one id share what an update says, in memory and in a file") {
+    auto r = make({1 << 20, 1000, 1 << 20});
+    for (int i = 0; i < 5000; ++i) {
+        auto d = of("text/html", "", encoding::text, "a");
+        r.show(d);
+    }
+    for (int i = 0; i < 3; ++i) {
+        auto fits = update(of("text/html", std::string(100'000, static_cast<char>('0' + i)), encoding::text, "a"));
+        r.show(fits);
+    }
+    for (int i = 0; i < 3; ++i) {
+        auto large =
+            update(of("text/html", std::string((1 << 20) - 100, static_cast<char>('5' + i)), encoding::text, "b"));
+        r.show(large); // there is no display of this id
+    }
+    auto const result = r.finish();
+    REQUIRE(result.displays.size() == 5000);
+    auto const* const first = result.displays[0].data.find("text/html");
+    CHECK((*first == std::string(100'000, '2')));
+    CHECK(result.displays[4999].data.find("text/html") == first); // the very same
+    CHECK(files_in(spill) == 0);
+
+    auto spilled = make({1000, 1000, 1 << 20});
+    for (int i = 0; i < 500; ++i) {
+        auto d = of("text/html", "x", encoding::text, "a");
+        spilled.show(d);
+    }
+    for (int i = 0; i < 20; ++i) {
+        auto d = update(of("text/html", std::string(500'000, static_cast<char>('a' + i)), encoding::text, "a"));
+        spilled.show(d);
+    }
+    auto const other = spilled.finish();
+    CHECK(files_in(spill) == 1); // an update replaces the file of the one before
+    CHECK(other.files_left_out == 0);
+    CHECK(other.displays[0].spill_file == other.displays[499].spill_file);
+    CHECK(contains(test::read_file(other.displays[0].spill_file), "tttt"));
+}
+
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: a display that came behind an update keeps its own content") {
+    auto r = make();
+    auto a = of("text/html", "1", encoding::text, "a");
+    auto b = of("text/html", "2", encoding::text, "a");
+    auto new_a = update(of("text/html", "new", encoding::text, "a"));
+    r.show(a);
+    r.show(new_a);
+    r.show(b);
+    auto const result = r.finish();
+    REQUIRE(result.displays.size() == 2);
+    CHECK(*result.displays[0].data.find("text/html") == "new");
+    CHECK(*result.displays[1].data.find("text/html") == "2");
+}
+
+TEST_CASE("output_places: links of the code's making are not followed") {
+    test::scratch_dir const dir;
+    auto const work = dir.path() / "work";
+    auto const outside = dir.path() / "outside";
+    std::filesystem::create_directories(work);
+    std::filesystem::create_directories(outside);
+    auto const settings = [&](std::filesystem::path const& images) {
+        return detail::output_places::settings{images, dir.path() / "spill", work, detail::spilled_files::removed};
+    };
+    detail::output_places before(settings(work / "images"));
+    detail::output_places deep(settings(work / "a" / "b" / "images"));
+    std::filesystem::create_directory_symlink(outside, work / "images");
+    std::filesystem::create_directory_symlink(outside, work / "a");
+    detail::output_places after(settings(work / "images"));
+    for (auto* places : {&before, &after, &deep}) {
+        auto const file = places->make_image();
+        REQUIRE_FALSE(file);
+        CHECK(file.error() == errc::io_error);
+        CHECK(contains(file.error().text(), "is a symbolic link"));
+    }
+    CHECK(files_in(outside) == 0);
+
+    detail::output_places elsewhere(settings(work / "pictures"));
+    REQUIRE(elsewhere.make_image());
+    std::filesystem::rename(work / "pictures", work / "moved");
+    std::filesystem::create_directory_symlink(outside, work / "pictures");
+    REQUIRE(elsewhere.make_image()); // where it was, under its new name
+    CHECK(files_in(work / "moved") == 2);
+    CHECK(files_in(outside) == 0);
+}
+
+TEST_CASE("output_places: spilled files go with their executor, where nobody asked for them") {
+    test::scratch_dir const dir;
+    for (auto const afterwards : {detail::spilled_files::removed, detail::spilled_files::kept}) {
+        {
+            detail::output_places places({dir.path() / "images", dir.path() / "spill", dir.path(), afterwards});
+            REQUIRE(places.make_image());
+            REQUIRE(places.make_spill_file("x-", ".txt"));
+            auto const gone = places.make_spill_file("y-", ".txt");
+            places.remove_spill_file(gone->path);
+            CHECK(files_in(dir.path() / "spill") == 1);
+        }
+        CHECK(files_in(dir.path() / "spill") == (afterwards == detail::spilled_files::kept ? 1 : 0));
+    }
+    CHECK(files_in(dir.path() / "images") == 2);
 }

@@ -12,9 +12,16 @@
 
 namespace {
 
+using namespace ipybox;
 using ipybox::detail::output_text;
 using ipybox::test::contains;
 using ipybox::test::scratch_dir;
+
+/// Text within a bound, beyond which it goes to a file of this directory.
+output_text text_of(std::size_t bound, std::filesystem::path const& dir, std::uint64_t max_spill = 1 << 30) {
+    detail::output_places::settings const where{dir, dir, dir, detail::spilled_files::kept};
+    return {bound, std::make_shared<detail::output_places>(where), std::make_shared<detail::file_budget>(1, max_spill)};
+}
 
 std::string repeated(std::string_view part, std::size_t times) {
     std::string text;
@@ -26,7 +33,7 @@ std::string repeated(std::string_view part, std::size_t times) {
 
 TEST_CASE("output_text: within its bound, without white space at the ends") {
     scratch_dir const dir;
-    output_text out(100, dir.path());
+    auto out = text_of(100, dir.path());
     out.append(" \n");
     out.append("a b\n");
     out.append("c\t\r\n\f\v");
@@ -34,15 +41,15 @@ TEST_CASE("output_text: within its bound, without white space at the ends") {
     CHECK(out.spill_file().empty());
     CHECK_FALSE(out.failure());
 
-    output_text blank(100, dir.path());
+    auto blank = text_of(100, dir.path());
     blank.append(" \n\t");
     CHECK(blank.take().empty());
-    CHECK(output_text(100, dir.path()).take().empty());
+    CHECK(text_of(100, dir.path()).take().empty());
 }
 
 TEST_CASE("output_text: up to the bound there is no file") {
     scratch_dir const dir;
-    output_text out(100, dir.path());
+    auto out = text_of(100, dir.path());
     for (int i = 0; i < 10; ++i) out.append("0123456789");
     CHECK(out.take() == repeated("0123456789", 10));
     CHECK(out.spill_file().empty());
@@ -53,7 +60,7 @@ TEST_CASE("output_text: beyond it head and tail stay, and the whole is in a file
     for (std::size_t const piece : {1U, 7U, 50U, 99U, 101U, 1000U}) {
         CAPTURE(piece);
         scratch_dir const dir;
-        output_text out(100, dir.path());
+        auto out = text_of(100, dir.path());
         std::string whole;
         for (int i = 0; whole.size() < 3000; ++i) whole += std::to_string(i) + ",";
         for (std::size_t at = 0; at < whole.size(); at += piece) out.append(std::string_view(whole).substr(at, piece));
@@ -72,7 +79,7 @@ TEST_CASE("output_text: beyond it head and tail stay, and the whole is in a file
 
 TEST_CASE("output_text: one byte beyond") {
     scratch_dir const dir;
-    output_text out(10, dir.path());
+    auto out = text_of(10, dir.path());
     out.append("0123456789");
     CHECK(out.spill_file().empty());
     out.append("x");
@@ -87,7 +94,7 @@ TEST_CASE("output_text: is cut between characters") {
     for (auto const* character : {"ä", "€", "🐍"}) {
         for (std::size_t bound = 0; bound < 40; ++bound) {
             scratch_dir const dir;
-            output_text out(bound, dir.path());
+            auto out = text_of(bound, dir.path());
             std::string whole;
             for (int i = 0; i < 30; ++i) {
                 out.append(character);
@@ -108,14 +115,14 @@ TEST_CASE("output_text: is cut between characters") {
 
 TEST_CASE("output_text: bytes that are no text are bounded too") {
     scratch_dir const dir;
-    output_text out(1000, dir.path());
+    auto out = text_of(1000, dir.path());
     std::string const garbage(700, '\x80'); // nowhere does a character begin
     for (int i = 0; i < 1000; ++i) out.append(garbage);
     CHECK(std::filesystem::file_size(out.spill_file()) == 700'000);
     CHECK(out.take().size() < 1000 + 300);
 
     std::mt19937 random(3);
-    output_text mixed(64, dir.path());
+    auto mixed = text_of(64, dir.path());
     std::string whole;
     for (int i = 0; i < 2000; ++i) {
         std::string piece(random() % 40, '\0');
@@ -130,7 +137,7 @@ TEST_CASE("output_text: bytes that are no text are bounded too") {
 TEST_CASE("output_text: a file that cannot be made is told, the text is bounded all the same") {
     scratch_dir const dir;
     auto const in_the_way = dir.write("file", "");
-    output_text out(10, in_the_way);
+    auto out = text_of(10, in_the_way);
     out.append(std::string(1000, 'x'));
     out.append(std::string(1000, 'y'));
     REQUIRE(out.failure());
@@ -143,16 +150,34 @@ TEST_CASE("output_text: a file that cannot be made is told, the text is bounded 
 
 TEST_CASE("output_text: cleared, it begins anew") {
     scratch_dir const dir;
-    output_text out(100, dir.path());
+    auto out = text_of(100, dir.path());
     out.append("gone");
     out.clear();
     out.append("there");
     CHECK(out.take() == "there");
 
-    output_text large(10, dir.path());
+    auto large = text_of(10, dir.path());
     large.append(repeated("gone ", 100));
     large.clear();
     large.append("there");
     CHECK(contains(test::read_file(large.spill_file()), "there")); // the file goes on
     CHECK(large.take() == "there");
+}
+
+TEST_CASE("output_text: the file is full at its bound, and says so beyond it") {
+    scratch_dir const dir;
+    auto whole = text_of(10, dir.path(), 100);
+    whole.append(std::string(100, 'x'));
+    CHECK(contains(whole.take(), "the whole output is in"));
+    CHECK(std::filesystem::file_size(whole.spill_file()) == 100);
+
+    auto more = text_of(10, dir.path(), 100);
+    more.append(std::string(60, 'a'));
+    more.append(std::string(41, 'b'));
+    more.append("end");
+    auto const text = more.take();
+    CHECK(contains(text, "the beginning of the output is in"));
+    CHECK(text.ends_with("bbend"));
+    CHECK_FALSE(more.failure());
+    CHECK(test::read_file(more.spill_file()) == std::string(60, 'a') + std::string(40, 'b'));
 }

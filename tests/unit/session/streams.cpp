@@ -47,10 +47,24 @@ TEST_CASE_METHOD(scripted_box, "stream: events in order, the result last") {
     CHECK_FALSE(stream.next());
 }
 
+TEST_CASE_METHOD(scripted_box, "stream: a clearing is told when it takes effect") {
+    jupyter::message const at_once(jupyter::channel::iopub, "clear_output", {{"wait", false}});
+    jupyter::message const later(jupyter::channel::iopub, "clear_output", {{"wait", true}});
+    script().expect("never").prints("a").sends(later).replies();
+    script().expect("display").prints("a").sends(later).sends(later).shows({{"text/plain", "d"}}).prints("b").replies();
+    script().expect("at once").prints("a").sends(at_once).replies();
+    auto unused = (*this)->stream("never");
+    CHECK(rest(unused) == "a|a|");
+    auto display = (*this)->stream("display");
+    CHECK(rest(display) == "a|cleared|display:display_data|b|d\nb|");
+    auto now = (*this)->stream("at once");
+    CHECK(rest(now) == "a|cleared||");
+}
+
 TEST_CASE_METHOD(scripted_box, "stream: without chunks") {
     script().expect("a").prints("one").shows({{"text/plain", "d"}}).replies();
     auto stream = (*this)->stream("a", {.chunks = chunk_events::off});
-    CHECK(rest(stream) == "display:display_data|oned|");
+    CHECK(rest(stream) == "display:display_data|one\nd|");
 }
 
 TEST_CASE_METHOD(scripted_box, "stream: several at once take their turns") {
@@ -135,6 +149,35 @@ TEST_CASE_METHOD(scripted_box, "stream: a cancelled next loses no event") {
     CHECK(rest(stream) == "x|x|");
     auto later = stream.async_next(asio::experimental::deferred);
     CHECK_FALSE(got(std::move(later)(asio::use_future)));
+}
+
+TEST_CASE_METHOD(scripted_box, "stream: a loop that would have to serve itself ends, and the execution goes on") {
+    script().expect("loop").waits_for_interrupt().prints("x").replies();
+    std::optional<execution_stream> stream;
+    std::promise<std::string> seen;
+    (*this)->async_start([&](result<void> const&) {
+        stream.emplace((*this)->stream("loop"));
+        std::string all;
+        for (int i = 0; i < 100; ++i) {
+            auto const e = stream->next();
+            all += words(e) + "|";
+            if (!e) break;
+        }
+        seen.set_value(all);
+    });
+    CHECK(got(seen.get_future()) == "<a blocking call was made from the thread that would have to serve it>|none|");
+    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE((*this)->interrupt());
+    CHECK(words(stream->next()) == "x"); // here it can wait
+    CHECK(rest(*stream) == "x|");
+}
+
+TEST_CASE_METHOD(scripted_box, "stream: assigned to itself it goes on") {
+    script().expect("a").prints("A").replies();
+    auto stream = (*this)->stream("a");
+    auto& same = stream;
+    stream = std::move(same);
+    CHECK(rest(stream) == "A|A|");
 }
 
 TEST_CASE_METHOD(scripted_box, "stream: who does not read holds the kernel up, not the executor") {

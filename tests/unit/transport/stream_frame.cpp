@@ -134,28 +134,76 @@ TEST_CASE("stream_frame: a length beyond the bound") {
     }
 }
 
-TEST_CASE("stream_frame: a length at the bound can be read to its end") {
+TEST_CASE("stream_frame: a message at the bound is read to its end, in steps") {
     for (std::uint32_t const less : {0U, 3U, 4U}) {
         stream_frame_reader reader;
         auto const length = largest_stream_message - less;
+        auto const buffer = length - 2 - 4 * 5 - header_size - 6;
+        std::string const begin =
+            u32(length) + std::string("\x01\x05") + u32(header_size) + u32(2) + u32(2) + u32(2) + u32(buffer) + body;
         auto room = reader.prepare();
-        std::memcpy(room.data(), (u32(length) + "\x09").data(), 5); // there is no channel 9
-        reader.commit(5);
-        auto left = std::size_t(length) - 1;
-        while (left > 0) {
+        std::memcpy(room.data(), begin.data(), begin.size());
+        reader.commit(begin.size());
+        for (auto left = std::size_t(buffer); left > 0;) {
             auto const before = reader.next();
             REQUIRE(before);
             REQUIRE_FALSE(*before);
             room = reader.prepare();
             REQUIRE_FALSE(room.empty());
-            // What stands there is of no interest: it need not be written.
+            REQUIRE(room.size() <= stream_frame_reader::read_size);
             auto const count = std::min(room.size(), left <= 8 ? std::size_t(1) : left - 8);
+            std::memset(room.data(), 'x', count);
             reader.commit(count);
             left -= count;
         }
         auto const m = reader.next();
-        REQUIRE_FALSE(m);
-        CHECK(m.error() == errc::protocol_error);
+        REQUIRE(m);
+        REQUIRE(*m);
+        CHECK((*m)->type == "status");
+        CHECK((*m)->size == length);
+        auto const same = (*m)->buffers.at(0) == std::string(buffer, 'x');
+        CHECK(same);
+        auto const rest = reader.next();
+        REQUIRE(rest);
+        CHECK_FALSE(*rest);
+    }
+}
+
+TEST_CASE("stream_frame: a large message between small ones, split anywhere") {
+    auto large = output("", {std::string(stream_frame_reader::read_size, 'a'), "", std::string(300'000, 'b'), "c"});
+    auto const bytes = bytes_of(output("first")) + bytes_of(std::move(large)) + bytes_of(output("last"));
+    for (std::size_t const piece : {std::size_t(1000), std::size_t(65'537), stream_frame_reader::read_size}) {
+        auto const all = read_stream(bytes, piece);
+        REQUIRE_FALSE(all.failed);
+        REQUIRE(all.messages.size() == 3);
+        REQUIRE(all.messages[1].buffers.size() == 4);
+        CHECK((all.messages[1].buffers[2] == std::string(300'000, 'b')));
+        CHECK(all.messages[1].buffers[3] == "c");
+        CHECK(field(all.messages[2].content, "text") == "last");
+    }
+}
+
+TEST_CASE("stream_frame: JSON beyond its bounds is refused before it is read") {
+    jupyter::message_bounds const bounds;
+    auto const begun = [](std::vector<std::uint32_t> const& sizes) {
+        std::uint32_t length = 2 + 4 * 4;
+        for (auto const size : sizes) length += size;
+        std::string bytes = u32(length) + std::string("\x01\x04");
+        for (auto const size : sizes) bytes += u32(size);
+        return read_stream(bytes);
+    };
+    auto const header_bound = static_cast<std::uint32_t>(bounds.header.bytes);
+    auto const metadata_bound = static_cast<std::uint32_t>(bounds.metadata.bytes);
+    auto const content_bound = static_cast<std::uint32_t>(bounds.displayed.bytes);
+    std::vector<std::uint32_t> const at_the_bound{header_bound, header_bound, metadata_bound, content_bound};
+    CHECK_FALSE(begun(at_the_bound).failed);
+    for (std::size_t i = 0; i < at_the_bound.size(); ++i) {
+        auto beyond = at_the_bound;
+        ++beyond[i];
+        auto const read = begun(beyond);
+        REQUIRE(read.failed);
+        CHECK(*read.failed == errc::message_too_large);
+        CHECK(contains(read.failed->text(), "bytes of JSON, more than"));
     }
 }
 
@@ -215,13 +263,12 @@ TEST_CASE("stream_frame: a message of 20 MB, and small ones around it") {
     CHECK(field(all.messages[2].content, "text") == "after");
 }
 
-TEST_CASE("stream_frame: a large message is not copied while it comes, however it comes") {
+TEST_CASE("stream_frame: a large message needs the room of one read beside itself, however it comes") {
     auto const bytes = bytes_of(output("", {std::string(4'000'000, 'x')}));
     stream_reading reading;
     reading.feed(std::string_view(bytes).substr(0, 100));
-    auto const* const place = reading.reader.prepare().data() - 100;
     for (std::size_t at = 100; at < bytes.size(); at += 500) {
-        REQUIRE(reading.reader.prepare().data() == place + at);
+        REQUIRE(reading.reader.prepare().size() == stream_frame_reader::read_size);
         reading.feed(std::string_view(bytes).substr(at, 500));
     }
     CHECK(reading.messages.size() == 1);

@@ -95,8 +95,8 @@ void read_mutations(unsigned seed) {
     }
     CHECK(messages > 2'500); // not everything dies at the door
     CHECK(errors > 10'000);
-    // A length of 256 MiB is believed, so that much may be reserved, but not touched.
-    CHECK(most_memory_kib() - before < 600 * 1024);
+    // A length of 64 MiB is believed, so that much may be reserved, but not touched.
+    CHECK(most_memory_kib() - before < 300 * 1024);
 }
 
 } // namespace

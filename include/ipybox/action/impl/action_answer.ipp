@@ -104,9 +104,9 @@ IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result const& ret
     for (auto const& block : returned.content) parts.add(block);
     bool const is_text = !returned.structured_content;
     nlohmann::json const head = {{"op", "result"}, {"id", id}, {"text", is_text}, {"parts", parts.parts()}};
-    auto body = is_text ? std::move(text) : json_text(*returned.structured_content);
+    auto body = is_text ? std::move(text) : returned.structured_content->text();
     body += parts.bytes();
-    if (body.size() > largest_action_frame / 2)
+    if (body.size() > largest_action_answer / 2)
         return error_frame(id, "server", "the result of the tool is larger than 128 MiB");
     return {json_text(head), std::move(body)};
 }
@@ -124,8 +124,10 @@ IPYBOX_DECL action_frame exited_answer(action_id id, exit_status status) {
 }
 
 IPYBOX_DECL action_frame error_answer(action_id id, error const& why) {
-    auto const& text = why.text();
-    return error_frame(id, kind_of(why), std::string_view(text).substr(0, text.find('\n')), why.cause());
+    // What a server answered is for the code, all of it. Behind the first line of other texts stands what is the host's: commands, standard error.
+    std::string_view const text = why.text();
+    return error_frame(id, kind_of(why), why == errc::mcp_refused ? text : text.substr(0, text.find('\n')),
+                       why.cause());
 }
 
 IPYBOX_DECL action_frame malformed_answer(malformed_action const& malformed) {

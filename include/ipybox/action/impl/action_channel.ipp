@@ -55,6 +55,12 @@ IPYBOX_DECL asio::awaitable<result<void>> action_channel::send(action_frame fram
     co_return result<void>();
 }
 
+IPYBOX_DECL asio::awaitable<bool> action_channel::is_read() {
+    asio::error_code broken;
+    co_await socket_.async_wait(socket_type::wait_write, asio::redirect_error(asio::use_awaitable, broken));
+    co_return !broken;
+}
+
 IPYBOX_DECL asio::awaitable<asio::error_code>
 action_channel::send_first_byte(char byte, std::vector<os::unique_fd> const& descriptors) {
     asio::error_code failed;

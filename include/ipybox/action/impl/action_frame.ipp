@@ -18,16 +18,16 @@ IPYBOX_DECL std::string to_bytes(action_frame const& frame) {
 IPYBOX_DECL std::span<char> action_frame_reader::prepare() {
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return bytes_.prepare();
-    return bytes_.prepare(4 + std::min(read_u32(begun), largest_action_frame));
+    return bytes_.prepare(4 + std::min(read_u32(begun), largest_action_request));
 }
 
 IPYBOX_DECL result<std::optional<action_frame>> action_frame_reader::next() {
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return std::nullopt;
     std::size_t const length = read_u32(begun);
-    if (length > largest_action_frame)
+    if (length > largest_action_request)
         return failure(errc::message_too_large,
-                       "an action of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");
+                       "an action of the kernel has " + std::to_string(length) + " bytes, more than 65 MiB");
     auto const content = begun.substr(4, length);
     if (content.size() < length) return std::nullopt;
     action_frame frame;

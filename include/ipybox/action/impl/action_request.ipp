@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/action/action_request.hpp>
-#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/core/json_cursor.hpp>
 
 #include <string_view>
 #include <utility>
@@ -98,24 +98,48 @@ class action_head {
     std::string wrong_;
 };
 
-/// The bytes that a value takes, about; without recursion, as nobody has looked yet how deep it is.
-inline std::size_t memory_of(nlohmann::json const& value) {
-    constexpr std::size_t of_one = 64; // with its name and its place in a map
-    std::size_t values = 1;
-    std::vector<nlohmann::json const*> containers{&value};
+/// Whether a member has a name with NUL in it, on any level.
+inline bool names_hold_nul(nlohmann::ordered_json const& value) {
+    std::vector<nlohmann::ordered_json const*> containers{&value};
     while (!containers.empty()) {
-        auto const& elements = *containers.back();
+        auto const& container = *containers.back();
         containers.pop_back();
-        values += elements.size();
-        for (auto const& element : elements)
+        if (auto const* members = container.get_ptr<nlohmann::ordered_json::object_t const*>())
+            for (auto const& [name, unused] : *members)
+                if (name.find('\0') != std::string::npos) return true;
+        for (auto const& element : container)
             if (element.is_structured()) containers.push_back(&element);
     }
-    return values * of_one;
+    return false;
+}
+
+/// Those who read a name as a C string would see another one than the one that was judged.
+inline bool holds_nul_in_names(std::string_view body, nlohmann::ordered_json const& arguments) {
+    bool const escaped = body.find("\\u0000") != std::string_view::npos;
+    return escaped && names_hold_nul(arguments);
+}
+
+/// The arguments of a call. The text of an error says what they have to be. A name that stands twice is refused: the server might take the value that was not
+/// looked at.
+inline result<mcp::raw_json> read_arguments(std::string_view body) {
+    auto const wanted = [](std::string what) { return failure(errc::invalid_argument, std::move(what)); };
+    switch (count_json(body, largest_arguments).excess) {
+    case json_excess::bytes: return wanted("at most " + std::to_string(largest_arguments.bytes >> 20) + " MiB");
+    case json_excess::values: return wanted("of at most " + std::to_string(largest_arguments.values) + " values");
+    case json_excess::depth: break;
+    case json_excess::none: break;
+    }
+    auto arguments = mcp::raw_json::read(body, mcp::duplicate_names::refused);
+    if (!arguments) return wanted("a JSON object, and it " + arguments.error().text());
+    if (!arguments->is_object()) return wanted("a JSON object");
+    return arguments;
 }
 
 IPYBOX_DECL action_request parse_action(action_frame frame) {
     auto size = frame.head.size() + frame.body.size();
-    auto parsed = nlohmann::json::parse(frame.head, nullptr, false);
+    if (count_json(frame.head, largest_head).excess != json_excess::none)
+        return malformed_action{std::nullopt, "its head has more than 256 KiB, or too many values in it"};
+    auto parsed = read_json(frame.head).value_or(nullptr);
     if (!parsed.is_object())
         return malformed_action{std::nullopt, "its head is no JSON object, or longer than the frame"};
     action_head head(std::move(parsed));
@@ -123,18 +147,18 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
     if (!id) return malformed_action{std::nullopt, "id has to be an integer"};
     auto const op = head.text("op");
 
-    action_request request;
+    action_request request = malformed_action{id, {}};
     if (op == "call") {
-        bool const too_large = frame.body.size() > largest_arguments;
-        auto arguments = too_large ? nlohmann::json() : mcp::read_json(frame.body).value_or(nullptr);
-        if (!arguments.is_object()) head.complain("the body", too_large ? "at most 64 MiB" : "a JSON object");
-        size += memory_of(arguments);
-        request = tool_call{*id,
-                            head.text("cell"),
-                            head.text("server"),
-                            head.text("tool"),
-                            std::make_shared<nlohmann::json const>(std::move(arguments)),
-                            size};
+        constexpr std::size_t of_one = 64; // what a value takes, about
+        auto sent = read_arguments(frame.body);
+        if (!sent) return malformed_action{id, "the body has to be " + sent.error().text()};
+        auto arguments = std::make_shared<nlohmann::ordered_json const>(sent->value());
+        if (holds_nul_in_names(frame.body, *arguments))
+            return malformed_action{id, "the body has to be without NUL in the names of its members"};
+        size += of_one * count_json(frame.body, largest_arguments).values;
+        request = tool_call{
+            *id, head.text("cell"), head.text("server"), head.text("tool"), std::move(arguments), std::move(*sent),
+            size};
     } else if (op == "run") {
         request = program_run{*id,        head.text("cell"),  head.kind(),           head.argv(), head.directory("cwd"),
                               head.env(), head.flag("merge"), std::move(frame.body), size};

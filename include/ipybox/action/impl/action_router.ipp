@@ -27,7 +27,10 @@ namespace ipybox::detail {
 inline constexpr std::size_t most_actions = 1000;
 
 /// So many bytes of its requests and answers may wait. One that is alone may be larger.
-inline constexpr std::size_t most_held = largest_action_frame;
+inline constexpr std::size_t most_held = std::size_t(128) << 20;
+
+/// So many programs may be on their way: the host holds their pipes until the kernel is sent them. Others wait.
+inline constexpr std::size_t most_starting = 16;
 
 /// What an interrupted program may take to end.
 inline constexpr std::chrono::milliseconds program_grace{250};
@@ -73,6 +76,7 @@ inline approval_subject subject_of(tool_call const& wanted) {
     subject.server = wanted.server;
     subject.tool = wanted.tool;
     subject.arguments = wanted.arguments;
+    if (wanted.sent.has_large_integers()) subject.exact_arguments = wanted.sent.text();
     return subject;
 }
 
@@ -88,7 +92,8 @@ inline approval_subject subject_of(program_run const& wanted) {
 
 IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
                                          std::weak_ptr<action_host> host)
-    : executor_(executor), channel_(executor, std::move(socket)), host_(std::move(host)) {}
+    : executor_(executor), channel_(executor, std::move(socket)), host_(std::move(host)),
+      start_ended_(executor, asio::steady_timer::time_point::max()) {}
 
 IPYBOX_DECL void action_router::start() { asio::co_spawn(executor_, serve(shared_from_this()), asio::detached); }
 
@@ -132,7 +137,7 @@ action_router::refusal action_router::begin(Wanted wanted) {
         self->held_ -= waiting->size;
         if (bug) frame = error_answer(id, error(errc::io_error, "the host could not do this"));
         // The kernel would take its length for the end of the channel.
-        if (4 + frame.head.size() + frame.body.size() > largest_action_frame)
+        if (4 + frame.head.size() + frame.body.size() > largest_action_answer)
             frame = error_answer(id, error(errc::message_too_large, "the answer is larger than 256 MiB"));
         self->answer(std::move(frame));
     };
@@ -180,8 +185,13 @@ asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> 
 IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const& subject,
                                                                    tool_call const& wanted, decision const& made,
                                                                    action_outcome& how) {
-    auto const* edited = made.edited_arguments();
-    auto const returned = co_await host.call(subject, edited ? *edited : *wanted.arguments);
+    auto const* const edited = made.edited_arguments();
+    auto sent = edited ? mcp::raw_json::of(*edited) : result<mcp::raw_json>(wanted.sent);
+    if (!sent) {
+        how.failure = sent.error().code();
+        co_return error_answer(wanted.id, error(errc::invalid_argument, "an edited argument " + sent.error().text()));
+    }
+    auto const returned = co_await host.call(subject, std::move(*sent));
     if (!returned) {
         how.failure = returned.error().code();
         co_return error_answer(wanted.id, returned.error());
@@ -198,21 +208,55 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         how.failure = why.code();
         return error_answer(wanted.id, why);
     };
-    auto pipes = make_pipes(wanted);
-    if (!pipes) co_return fail(pipes.error());
-    auto program = co_await host.run(wanted, std::move(pipes->theirs));
+    if (!co_await begin_start()) co_return fail(error(errc::cancelled, "nobody waits for it"));
+    auto program = co_await start(host, wanted);
+    end_start();
     if (!program) co_return fail(program.error());
+    auto const status = co_await (*program)->exited();
+    how.status = status;
+    co_return exited_answer(wanted.id, status);
+}
+
+/// Starts a program and gives the kernel its pipes.
+IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> action_router::start(action_host& host,
+                                                                                           program_run const& wanted) {
+    auto pipes = make_pipes(wanted);
+    if (!pipes) co_return failure(pipes);
+    auto program = co_await host.run(wanted, std::move(pipes->theirs));
+    if (!program) co_return failure(program);
 
     auto const waiting = pending_.find(wanted.id);
-    if (waiting == pending_.end()) co_return fail(error(errc::cancelled, "nobody waits for it"));
+    if (waiting == pending_.end()) co_return failure(errc::cancelled, "nobody waits for it");
     waiting->second->program = *program;
     if (waiting->second->cancelled) // while it was being started
         asio::co_spawn(executor_, stop(*program), asio::detached);
     auto const descriptors = pipes->ours.size();
     (void)co_await channel_.send(started_answer(wanted.id, descriptors), std::move(pipes->ours));
-    auto const status = co_await (*program)->exited();
-    how.status = status;
-    co_return exited_answer(wanted.id, status);
+    co_return std::move(*program);
+}
+
+/// Waits until another program may be started; false where its request is cancelled. Descriptors that the kernel has not received count as the host's:
+/// one that does not read starts no more programs.
+IPYBOX_DECL asio::awaitable<bool> action_router::begin_start() {
+    auto const state = co_await asio::this_coro::cancellation_state;
+    while (starting_ == most_starting) {
+        asio::error_code woken;
+        co_await start_ended_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+        if (state.cancelled() != asio::cancellation_type::none) {
+            start_ended_.cancel_one(); // it may have been this one's turn
+            co_return false;
+        }
+    }
+    ++starting_;
+    bool const open = co_await channel_.is_read();
+    if (open && state.cancelled() == asio::cancellation_type::none) co_return true;
+    end_start();
+    co_return false;
+}
+
+IPYBOX_DECL void action_router::end_start() {
+    --starting_;
+    start_ended_.cancel_one();
 }
 
 IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_program> program) {

@@ -5,6 +5,7 @@
 #include <ipybox/approval/impl/await_answer.hpp>
 #include <ipybox/approval/strict_json.hpp>
 #include <ipybox/core/json_depth.hpp>
+#include <ipybox/core/time_budget.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -16,6 +17,8 @@
 #include <chrono>
 #include <exception>
 #include <list>
+#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -28,6 +31,10 @@ IPYBOX_DECL std::string seconds_text(std::chrono::milliseconds time) {
     text.erase(text.find_last_not_of('0') + 1);
     if (text.back() == '.') text.pop_back();
     return text + " s";
+}
+
+inline std::optional<std::chrono::milliseconds> countable_if(std::optional<std::chrono::milliseconds> time) {
+    return time ? std::optional(countable(*time)) : std::nullopt;
 }
 
 } // namespace detail
@@ -50,12 +57,42 @@ struct approval_funnel::request {
     decided_by by = decided_by::policy;
 };
 
+/// The answers that are waited for. From any thread.
+struct approval_funnel::undecided {
+    using answer_ptr = std::shared_ptr<detail::approval_answer>;
+
+    void add(answer_ptr const& answer) {
+        std::unique_lock lock(mutex);
+        if (!abandoned) return (void)answers.insert(answer);
+        lock.unlock();
+        answer->decide(decision::reject("the executor has ended"));
+    }
+    void remove(answer_ptr const& answer) {
+        std::scoped_lock const lock(mutex);
+        answers.erase(answer);
+    }
+    void abandon() {
+        std::set<answer_ptr> waiting;
+        {
+            std::scoped_lock const lock(mutex);
+            abandoned = true;
+            waiting = std::exchange(answers, {});
+        }
+        for (auto const& answer : waiting) answer->decide(decision::reject("the executor has ended"));
+    }
+
+    std::mutex mutex;
+    std::set<answer_ptr> answers;
+    bool abandoned = false;
+};
+
 struct approval_funnel::state {
     detail::approval_machine machine;
     std::shared_ptr<audit_log> audit;
     std::optional<std::chrono::milliseconds> timeout;
     std::function<void(std::size_t)> on_waiting;
     std::list<std::shared_ptr<request>> waiting;
+    std::shared_ptr<undecided> answers = std::make_shared<undecided>();
 
     void changed() const {
         if (on_waiting) on_waiting(waiting.size());
@@ -75,11 +112,13 @@ class approval_funnel::place {
   public:
     place(std::shared_ptr<state> owner, std::shared_ptr<request> what) : owner_(std::move(owner)) {
         at_ = owner_->waiting.insert(owner_->waiting.end(), std::move(what));
+        owner_->answers->add((*at_)->answer);
         owner_->changed();
     }
     place(place const&) = delete;
     place& operator=(place const&) = delete;
     ~place() {
+        owner_->answers->remove((*at_)->answer);
         owner_->waiting.erase(at_);
         owner_->changed();
     }
@@ -96,8 +135,8 @@ IPYBOX_DECL std::uint64_t approval_funnel::fresh_id() {
 
 IPYBOX_DECL approval_funnel::approval_funnel(approval_settings settings, std::function<void(std::size_t)> waiting)
     : state_(std::make_shared<state>(state{detail::approval_machine(settings, std::chrono::steady_clock::now()),
-                                           settings.audit, settings.approval_timeout, std::move(waiting),
-                                           std::list<std::shared_ptr<request>>()})) {}
+                                           settings.audit, detail::countable_if(settings.approval_timeout),
+                                           std::move(waiting), std::list<std::shared_ptr<request>>()})) {}
 
 IPYBOX_DECL approval_funnel::~approval_funnel() {
     state_->on_waiting = nullptr;
@@ -115,7 +154,10 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> 
     if (subject.id == 0) subject.id = fresh_id();
     if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
     bool const readable = !subject.arguments || !nests_deeper_than(detail::deepest_json, *subject.arguments);
-    if (!readable) subject.arguments = nullptr; // not even to be written down
+    if (!readable) { // not even to be written down
+        subject.arguments = nullptr;
+        subject.exact_arguments.clear();
+    }
     auto const shared = std::make_shared<approval_subject const>(std::move(subject));
 
     auto const unrecorded = [](error const& why) { return ruling{decision::reject(why.text()), decided_by::audit}; };
@@ -192,6 +234,8 @@ IPYBOX_DECL void approval_funnel::cancel_cell(std::string_view cell_id) {
 IPYBOX_DECL void approval_funnel::cancel_all() {
     state_->cancel([](request const&) { return true; });
 }
+
+IPYBOX_DECL void approval_funnel::abandon() { state_->answers->abandon(); }
 
 IPYBOX_DECL std::size_t approval_funnel::waiting() const noexcept { return state_->waiting.size(); }
 

@@ -35,7 +35,8 @@ IPYBOX_DECL bool approval_machine::is_switched_off(approval_kind kind) const noe
     case approval_kind::tool: return !approve_tool_calls_;
     case approval_kind::shell:
     case approval_kind::shell_magic: return !approve_shell_cmds_;
-    case approval_kind::package:
+    // `%pip` does what `!pip` does: one who wants to be asked about nothing is not asked about it either.
+    case approval_kind::package: return !approve_tool_calls_ && !approve_shell_cmds_;
     case approval_kind::server: return false;
     }
     return false;

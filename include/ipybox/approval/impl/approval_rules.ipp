@@ -31,24 +31,25 @@ struct approval_rule {
     }
 };
 
-IPYBOX_DECL std::vector<approval_kind> kinds_from(nlohmann::json const& value, strict_object& object) {
+IPYBOX_DECL std::vector<approval_kind> kinds_from(nlohmann::json const& value, rule_effect effect,
+                                                  strict_object& object) {
     if (auto const name = object.text("kind")) {
         auto const kind = approval_kind_named(*name);
         if (!kind) object.fail("kind", "one of tool, shell, shell_magic, package, server is wanted");
         return {kind.value_or(approval_kind::tool)};
     }
     bool const is_command = value.is_object() && (value.contains("argv") || value.contains("cwd"));
+    // Which kind a command has is the kernel's word: what must not run must not run by another name either.
+    if (is_command && effect != rule_effect::allow)
+        return {approval_kind::shell, approval_kind::shell_magic, approval_kind::package};
     if (is_command) return {approval_kind::shell, approval_kind::shell_magic};
     return {approval_kind::tool};
 }
 
-/// Whether a rule may say which variables may be set: a rule that denies would not see a command that sets none.
-enum class env_patterns { wanted, refused };
-
-IPYBOX_DECL result<approval_rule> rule_from(nlohmann::json const& value, std::string place, env_patterns env) {
+IPYBOX_DECL result<approval_rule> rule_from(nlohmann::json const& value, std::string place, rule_effect effect) {
     strict_object object(value, std::move(place));
     approval_rule read;
-    read.kinds = kinds_from(value, object);
+    read.kinds = kinds_from(value, effect, object);
     if (read.is_about(approval_kind::tool)) {
         auto pattern = tool_pattern_from(object);
         if (!pattern) return failure(pattern);
@@ -57,23 +58,25 @@ IPYBOX_DECL result<approval_rule> rule_from(nlohmann::json const& value, std::st
         read.tool.server = wildcard(object.text("server").value_or("*"));
     } else {
         read.command = command_pattern_from(object);
-        if (env == env_patterns::refused && !read.command.env.empty())
+        // A rule that denies would not see a command that sets no variable.
+        if (effect != rule_effect::allow && !read.command.env.empty())
             object.fail("env", "only a rule that allows has it");
+        if (effect == rule_effect::allow) require_named_program(read.command, object);
     }
     read.reason = object.text("reason").value_or("");
     if (auto finished = object.finish(); !finished) return failure(finished);
     return read;
 }
 
-IPYBOX_DECL result<std::vector<approval_rule>> rules_from(strict_object& document, std::string_view effect,
-                                                          env_patterns env) {
+IPYBOX_DECL result<std::vector<approval_rule>> rules_from(strict_object& document, rule_effect effect) {
+    std::string_view const name = effect == rule_effect::allow ? "allow" : effect == rule_effect::ask ? "ask" : "deny";
     std::vector<approval_rule> read;
-    auto const* entries = document.array(effect);
+    auto const* entries = document.array(name);
     for (std::size_t i = 0; entries && i < entries->size(); ++i) {
         auto const number = std::to_string(i);
-        auto rule = rule_from((*entries)[i], document.place(effect) + "/" + number, env);
+        auto rule = rule_from((*entries)[i], document.place(name) + "/" + number, effect);
         if (!rule) return failure(rule);
-        rule->name = std::string(effect) + "[" + number + "]";
+        rule->name = std::string(name) + "[" + number + "]";
         read.push_back(std::move(*rule));
     }
     return read;
@@ -94,11 +97,11 @@ IPYBOX_DECL result<approval_rules> approval_rules::parse(std::string_view text, 
     auto const value = detail::parse_strictly(text, name);
     if (!value) return failure(value.error());
     detail::strict_object document(*value, std::string(name));
-    auto allow = detail::rules_from(document, "allow", detail::env_patterns::wanted);
+    auto allow = detail::rules_from(document, rule_effect::allow);
     if (!allow) return failure(allow);
-    auto ask = detail::rules_from(document, "ask", detail::env_patterns::refused);
+    auto ask = detail::rules_from(document, rule_effect::ask);
     if (!ask) return failure(ask);
-    auto deny = detail::rules_from(document, "deny", detail::env_patterns::refused);
+    auto deny = detail::rules_from(document, rule_effect::deny);
     if (!deny) return failure(deny);
     if (auto finished = document.finish(); !finished) return failure(finished);
     book read{std::move(*allow), std::move(*ask), std::move(*deny)};
@@ -151,7 +154,7 @@ IPYBOX_DECL rules_verdict approval_rules::book::judge_commands(approval_subject 
         auto found = match::no;
         if (!r.is_about(subject.kind)) return found;
         auto const directory = r.command.covers_directory(subject, moves);
-        for (auto const& command : commands) found = std::max(found, r.command.concerns(command, directory));
+        for (auto const& command : commands) found = std::max(found, r.command.concerns(command, subject, directory));
         return found;
     };
     auto const allows = [&](detail::approval_rule const& r, shell_command const& command) {

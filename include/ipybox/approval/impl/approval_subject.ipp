@@ -42,7 +42,8 @@ IPYBOX_DECL bool same_action(approval_subject const& a, approval_subject const& 
         a.input != b.input || a.cwd.native() != b.cwd.native())
         return false;
     if (!a.arguments || !b.arguments) return !a.arguments && !b.arguments;
-    return detail::same_json(*a.arguments, *b.arguments);
+    if (a.exact_arguments != b.exact_arguments) return false;
+    return detail::same_json(nlohmann::json(*a.arguments), nlohmann::json(*b.arguments));
 }
 
 } // namespace ipybox

@@ -48,7 +48,7 @@ IPYBOX_DECL std::optional<std::vector<std::string>> steps_of(std::string_view pa
     return steps;
 }
 
-IPYBOX_DECL nlohmann::json const* step_into(nlohmann::json const& container, std::string const& step) {
+IPYBOX_DECL nlohmann::ordered_json const* step_into(nlohmann::ordered_json const& container, std::string const& step) {
     if (container.is_object()) {
         auto const found = container.find(step);
         return found == container.end() ? nullptr : &*found;
@@ -71,6 +71,9 @@ IPYBOX_DECL match compare_argument(nlohmann::json const& argument, comparison op
     bool const same_type = argument.type() == value.type() || (argument.is_number() && value.is_number());
     bool const is_nan = argument.is_number_float() && std::isnan(argument.get<double>());
     if (is_nan) return match::unsure;
+    // Perhaps an integer that was rounded: equal then says nothing.
+    bool const rounded = argument.is_number_float() && std::abs(argument.get<double>()) >= 0x1p63;
+    if (rounded && (op == comparison::equal || op == comparison::not_equal) && value.is_number()) return match::unsure;
     switch (op) {
     case comparison::equal: return same_type ? match_if(same_json(argument, value)) : match::unsure;
     case comparison::not_equal: return same_type ? match_if(!same_json(argument, value)) : match::unsure;
@@ -102,7 +105,7 @@ IPYBOX_DECL match compare_argument(nlohmann::json const& argument, comparison op
 
 } // namespace detail
 
-IPYBOX_DECL match argument_constraint::covers(nlohmann::json const& arguments) const {
+IPYBOX_DECL match argument_constraint::covers(nlohmann::ordered_json const& arguments) const {
     auto const steps = detail::steps_of(path);
     if (!steps) return match::unsure;
     auto const* argument = &arguments;
@@ -110,7 +113,7 @@ IPYBOX_DECL match argument_constraint::covers(nlohmann::json const& arguments) c
         argument = detail::step_into(*argument, step);
         if (!argument) return match::unsure;
     }
-    return detail::compare_argument(*argument, op, value);
+    return detail::compare_argument(nlohmann::json(*argument), op, value);
 }
 
 IPYBOX_DECL nlohmann::json argument_constraint::to_json() const {

@@ -73,7 +73,7 @@ IPYBOX_DECL void audit_log::bound(nlohmann::json& record, char const* name) cons
 IPYBOX_DECL result<void> audit_log::request(approval_subject const& subject) {
     auto line = record("request", subject.id);
     line.update(detail::subject_to_json(subject));
-    for (auto const* const name : {"arguments", "argv", "env", "input"}) bound(line, name);
+    for (auto const* const name : {"arguments", "exact_arguments", "argv", "env", "input"}) bound(line, name);
     if (!subject.cell_id.empty()) line["cell"] = detail::text_to_json(subject.cell_id);
     if (subject.code.empty()) return write(line);
 

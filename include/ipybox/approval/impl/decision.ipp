@@ -11,9 +11,9 @@ namespace ipybox {
 
 IPYBOX_DECL decision decision::accept() { return decision(verdict::accept); }
 
-IPYBOX_DECL decision decision::accept(nlohmann::json edited_arguments) {
+IPYBOX_DECL decision decision::accept(nlohmann::ordered_json edited_arguments) {
     decision made(verdict::accept);
-    made.edited_ = std::make_shared<nlohmann::json const>(std::move(edited_arguments));
+    made.edited_ = std::make_shared<nlohmann::ordered_json const>(std::move(edited_arguments));
     return made;
 }
 

@@ -31,7 +31,8 @@ IPYBOX_DECL result<decision_line> decision_from_json(std::string_view line) {
     if (auto finished = reader.finish(); !finished) return failure(finished);
 
     if (!accepts) return decision_line{*id, decision::reject(std::move(reason).value_or(""))};
-    auto made = arguments ? decision::accept(*arguments) : decision::accept();
+    // Parsed once more, for the order of its members.
+    auto made = arguments ? decision::accept(nlohmann::ordered_json::parse(line).at("arguments")) : decision::accept();
     if (granted) {
         auto given = grant::from_json(*granted, "decision/grant");
         if (!given) return failure(given);

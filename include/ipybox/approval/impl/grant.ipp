@@ -4,6 +4,7 @@
 #include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/subject_json.hpp>
 #include <ipybox/approval/tool_pattern.hpp>
+#include <ipybox/core/time_budget.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -54,8 +55,7 @@ IPYBOX_DECL grant grant::at_most(std::uint64_t uses) && {
 }
 
 IPYBOX_DECL grant grant::lasting(std::chrono::milliseconds time) && {
-    constexpr std::chrono::milliseconds longest = std::chrono::hours(10 * 365 * 24);
-    lifetime_ = std::min(time, longest);
+    lifetime_ = countable(time);
     return std::move(*this);
 }
 

@@ -44,6 +44,7 @@ IPYBOX_DECL nlohmann::json subject_to_json(approval_subject const& subject) {
     text("server", subject.server);
     text("tool", subject.tool);
     if (subject.arguments) value["arguments"] = *subject.arguments;
+    text("exact_arguments", subject.exact_arguments);
     for (auto const& word : subject.argv) value["argv"].push_back(text_to_json(word));
     text("cwd", subject.cwd.native());
     for (auto const& [name, set] : subject.env)
@@ -68,8 +69,9 @@ IPYBOX_DECL result<approval_subject> subject_from_json(nlohmann::json const& val
     subject.tool = take_text("tool");
     subject.cwd = take_text("cwd");
     subject.input = take_text("input");
+    subject.exact_arguments = take_text("exact_arguments");
     if (auto const* arguments = reader.find("arguments"))
-        subject.arguments = std::make_shared<nlohmann::json const>(*arguments);
+        subject.arguments = std::make_shared<nlohmann::ordered_json const>(*arguments);
     if (auto const* argv = reader.array("argv")) {
         for (auto const& word : *argv) {
             auto taken = text_from_json(word);

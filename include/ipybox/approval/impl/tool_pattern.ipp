@@ -37,7 +37,7 @@ IPYBOX_DECL tool_pattern tool_pattern::named(std::string_view pattern) {
 IPYBOX_DECL match tool_pattern::covers(approval_subject const& subject) const {
     if (subject.kind != approval_kind::tool) return match::no;
     auto covered = both(detail::names(server, subject.server), detail::names(tool, subject.tool));
-    static nlohmann::json const none;
+    static nlohmann::ordered_json const none;
     auto const& arguments = subject.arguments ? *subject.arguments : none;
     for (auto const& constraint : where) {
         if (covered == match::no) break;

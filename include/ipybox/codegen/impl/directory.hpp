@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/directory.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <chrono>
@@ -21,7 +22,7 @@ enum class entry_kind { nothing, directory, file, other };
  */
 class directory {
   public:
-    /// Opens a directory, and makes it and those above it if need be. Links on the way are the caller's.
+    /// Opens a directory, and makes it and those above it if need be: os::directory::make, with the current directory as its root.
     [[nodiscard]] static result<directory> make(std::filesystem::path const& path);
 
     [[nodiscard]] result<directory> open(std::string const& name) const;

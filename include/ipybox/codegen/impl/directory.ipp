@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/codegen/impl/directory.hpp>
+#include <ipybox/core/time_budget.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -29,11 +30,13 @@ IPYBOX_DECL tl::unexpected<error> directory::refused(std::string_view what, std:
 
 IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path) {
     std::error_code cannot;
-    std::filesystem::create_directories(path, cannot);
-    if (cannot) return failure(system_failure("making the directory " + path.string(), cannot.value()));
-    os::unique_fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) return failure(system_failure("opening the directory " + path.string(), errno));
-    return directory(path, std::move(fd));
+    auto const here = std::filesystem::current_path(cannot);
+    auto whole = std::filesystem::absolute(path, cannot);
+    if (cannot) return failure(system_failure("finding the directory " + path.string(), cannot.value()));
+    if (!whole.has_filename()) whole = whole.parent_path();
+    auto made = os::directory::make(whole, here);
+    if (!made) return failure(made);
+    return directory(path, std::move(*made).release());
 }
 
 IPYBOX_DECL result<directory> directory::open(std::string const& name) const {
@@ -160,7 +163,7 @@ IPYBOX_DECL result<void> directory::remove(std::string const& name) const {
 }
 
 IPYBOX_DECL result<os::unique_fd> directory::lock(std::string const& name, std::chrono::milliseconds patience) const {
-    auto const until = std::chrono::steady_clock::now() + patience;
+    auto const until = std::chrono::steady_clock::now() + countable(patience);
     os::unique_fd file(::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
     if (!file) return refused("opening the lock", name);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;

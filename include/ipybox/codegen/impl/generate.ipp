@@ -8,6 +8,7 @@
 #include <ipybox/codegen/support_source.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/sha256.hpp>
 #include <ipybox/version.hpp>
 
 #include <cmath>
@@ -110,8 +111,8 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
                                            std::vector<generate_notice>& notices) {
     std::vector<mcp::tool> usable;
     std::set<std::string> names;
-    auto const leave_out = [&](mcp::tool const& tool, char const* reason) {
-        notices.push_back({valid_utf8(tool.name.substr(0, longest_name)), reason});
+    auto const leave_out = [&](mcp::tool const& tool, std::string reason) {
+        notices.push_back({valid_utf8(tool.name.substr(0, longest_name)), std::move(reason)});
     };
     auto const add = [&](mcp::tool tool) {
         auto const lost = lost_of(tool);
@@ -129,7 +130,9 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
             notices.push_back({{}, "there are more than 5000 tools: the rest is left out"});
             break;
         }
-        if (tool.name.size() > longest_name)
+        if (!tool.problem.empty())
+            leave_out(tool, "left out: " + tool.problem);
+        else if (tool.name.size() > longest_name)
             leave_out(tool, "left out: its name has more than 1000 bytes");
         else if (too_deep(tool))
             leave_out(tool, "left out: its schemas are nested more than 400 levels deep");
@@ -154,11 +157,14 @@ inline module_text module_of(mcp::tool const& tool, call_style style) {
 } // namespace detail
 
 IPYBOX_DECL std::string listed_tools(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                     std::vector<std::string> const& modules) {
+                                     std::vector<std::string> const& modules,
+                                     std::map<std::string, std::string> const& files) {
     ordered_json document = {
         {"generator", generator_mark}, {"version", IPYBOX_VERSION_STRING}, {"server", server_name}};
     auto& by_module = document["modules"] = ordered_json::object();
     for (std::size_t i = 0; i < tools.size(); ++i) by_module[modules[i]] = tools[i].name;
+    auto& digests = document["files"] = ordered_json::object();
+    for (auto const& [name, text] : files) digests[name] = sha256_hex(text);
     auto& list = document["tools"] = ordered_json::array();
     for (auto const& tool : tools) list.push_back(detail::listed_tool(tool));
     return json_text(document) + "\n";
@@ -184,9 +190,9 @@ generate_package(std::string_view server_name, std::vector<mcp::tool> const& too
         for (auto& warning : module.warnings) package.notices.push_back({usable[i].name, std::move(warning)});
     }
     package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules);
-    package.files["_schemas.json"] = listed_tools(server_name, usable, package.modules);
     package.files["py.typed"] = "";
     for (auto const& file : detail::package_support) package.files[std::string(file.name)] = file.text;
+    package.files["_schemas.json"] = listed_tools(server_name, usable, package.modules, package.files);
     return package;
 }
 

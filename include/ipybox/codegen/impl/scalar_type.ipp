@@ -3,6 +3,7 @@
 #include <ipybox/codegen/impl/scalar_type.hpp>
 #include <ipybox/codegen/python_literal.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -30,7 +31,7 @@ inline std::optional<std::string> bound(std::string_view keyword, ordered_json c
         } else {
             auto const number = value.get<double>();
             if (std::abs(number) > exact_integers) return std::nullopt;
-            exclusive = false;
+            exclusive = false; // `add_bounds` keeps the tighter one
             shown = std::to_string(static_cast<std::int64_t>(lower ? std::ceil(number) : std::floor(number)));
         }
     }
@@ -50,7 +51,17 @@ inline void add_bounds(python_type& type, schema_keywords const& own, std::vecto
         if (draft_4) strict = std::exchange(limit, nullptr);
         for (auto const& [keyword, value] : {std::pair{inclusive, limit}, std::pair{exclusive, strict}}) {
             if (!value) continue;
-            if (auto argument = bound(keyword, *value, of_integer)) {
+            auto argument = bound(keyword, *value, of_integer);
+            bool const named_already =
+                argument && !type.constraints.empty() && type.constraints.back().substr(0, 3) == argument->substr(0, 3);
+            if (named_already) {
+                // Both bounds are inclusive integers now: one argument says the tighter one.
+                auto const before = std::stoll(type.constraints.back().substr(3)),
+                           now = std::stoll(argument->substr(3));
+                bool const lower = inclusive == "minimum";
+                type.constraints.back() =
+                    argument->substr(0, 3) + std::to_string(lower ? std::max(before, now) : std::min(before, now));
+            } else if (argument) {
                 type.constraints.push_back(std::move(*argument));
             } else {
                 unsaid.push_back(keyword);

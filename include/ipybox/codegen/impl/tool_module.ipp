@@ -61,11 +61,11 @@ struct function_types {
 };
 
 inline std::string function(function_form form, mcp::tool const& tool, function_types const& types) {
-    auto out = "\n\n" + std::string(form.define) + " " + std::string(form.name) + "(params: Params" +
+    auto out = "\n\n@tool\n" + std::string(form.define) + " " + std::string(form.name) + "(params: Params" +
                (types.can_be_called_without ? " = Params()" : "") + ") -> " + types.result + ":\n";
     out += "    " + docstring(about(tool), "    ") + "\n";
     out += "    return " + std::string(types.result == "Result" ? "to_result(Result, " : "to_text(") +
-           std::string(form.call) + "(tool_name=" + string_literal(tool.name) + ", tool_args=params.to_arguments()))\n";
+           std::string(form.call) + "(" + string_literal(tool.name) + ", params.to_arguments()))\n";
     return out;
 }
 
@@ -105,7 +105,7 @@ IPYBOX_DECL module_text tool_module(mcp::tool const& tool, call_style style) {
     }
 
     detail::used_names used;
-    used.model.insert(result ? "to_result" : "to_text");
+    used.model.insert({"tool", result ? "to_result" : "to_text"});
     auto body = params.text(taken, used);
     if (result) {
         body += result->text(taken, used);
@@ -127,7 +127,7 @@ IPYBOX_DECL module_text open_tool_module(mcp::tool const& tool, call_style style
     described.description = detail::about(tool) + "\n\nNot checked here (" + reason + "):\n" + schema;
     described.annotations.reset();
     detail::used_names used;
-    used.model = {"Model", "to_text"};
+    used.model = {"Model", "to_text", "tool"};
     return {detail::imports(used) + "\n\nclass Params(Model):\n    pass\n" +
                 detail::functions(style, described, {true, "str"}),
             {reason}};

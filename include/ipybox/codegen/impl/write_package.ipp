@@ -6,6 +6,7 @@
 #include <ipybox/codegen/support_source.hpp>
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/core/random_hex.hpp>
+#include <ipybox/core/sha256.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,6 +20,7 @@ namespace detail {
 
 inline constexpr char const* list_file = "_schemas.json";
 inline constexpr std::size_t largest_list = 512u << 20; ///< bytes of `_schemas.json`
+inline constexpr std::size_t largest_kept = 16u << 20;  ///< bytes of a file that was changed or added by hand
 
 inline std::string beside(std::string const& server) { return "." + server + ".tmp-"; }
 
@@ -55,10 +57,11 @@ inline void remove_leftovers(directory const& root, std::string const& server) {
             if (name.starts_with(beside(server))) (void)root.remove(name);
 }
 
-inline result<void> write_files(directory const& root, std::string const& name, generated_package const& package) {
+inline result<void> write_files(directory const& root, std::string const& name,
+                                std::map<std::string, std::string> const& files) {
     auto const made = root.make_below(name);
     if (!made) return tl::unexpected<error>(made.error());
-    for (auto const& [file, text] : package.files)
+    for (auto const& [file, text] : files)
         if (auto written = made->write(file, text); !written) return written;
     return made->flush_all();
 }
@@ -74,6 +77,58 @@ inline result<void> put_in_place(directory const& root, std::string const& name,
     if (ours && *ours) return {};
     if (auto back = root.exchange(name, server); !back) return back;
     return not_ours(root.path() / server);
+}
+
+/// What is written in the place of a package that is there.
+struct merged_package {
+    std::map<std::string, std::string> files;
+    std::vector<generate_notice> notices = {};
+    bool is_there = false; ///< all of it, already
+};
+
+/// The digests of the files of a package as they were generated; none in packages of before there were any.
+inline std::map<std::string, std::string> generated_digests(std::string const& list) {
+    std::map<std::string, std::string> digests;
+    auto const document = nlohmann::json::parse(list, nullptr, false);
+    auto const files = document.is_object() ? document.find("files") : document.end();
+    if (files == document.end() || !files->is_object()) return digests;
+    for (auto const& [name, digest] : files->items())
+        if (digest.is_string()) digests[name] = digest.get<std::string>();
+    return digests;
+}
+
+/// Keeps what was added to the files of a package that is there, and what stands beside them.
+inline result<merged_package> merge(directory const& root, generated_package const& package) {
+    merged_package merged{package.files};
+    auto const there = root.open(package.server_name);
+    if (!there) return tl::unexpected<error>(there.error());
+    auto const list = there->read(list_file, largest_list);
+    if (!list) return tl::unexpected<error>(list.error());
+    auto const before = generated_digests(list->value_or(""));
+    auto const entries = there->names();
+    if (before.empty() || !entries) return merged;
+
+    std::size_t present = 0;
+    for (auto const& name : *entries) {
+        auto const kind = there->kind_of(name);
+        if (name == list_file || !kind || *kind != entry_kind::file) continue;
+        auto const text = there->read(name, largest_kept + 1);
+        if (!text || !*text || (*text)->size() > largest_kept) continue;
+        auto const now = package.files.find(name);
+        auto const old = before.find(name);
+        if (now != package.files.end() && old != before.end() && old->second == sha256_hex(now->second)) {
+            merged.files[name] = **text;
+            ++present;
+        } else if (old == before.end() && now == package.files.end()) {
+            merged.files[name] = **text;
+        } else if (old != before.end() && old->second != sha256_hex(**text)) {
+            merged.files[name + ".edited"] = **text;
+            auto notice = name + " was changed by hand and is generated anew; its text is in ";
+            merged.notices.push_back({{}, notice.append(name).append(".edited")});
+        }
+    }
+    merged.is_there = *list == package.files.at(list_file) && present + 1 == package.files.size();
+    return merged;
 }
 
 /// `__init__.py` of the root: where there is none, or one of ours that is not this one.
@@ -114,11 +169,20 @@ IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const&
     if (!root) return failure(root);
     auto const lock = root->lock("." + server + ".lock", patience);
     if (!lock) return tl::unexpected<error>(lock.error());
-    if (auto there = detail::is_there(*root, server); !there) return failure(there);
+    auto const there = detail::is_there(*root, server);
+    if (!there) return tl::unexpected<error>(there.error());
     detail::remove_leftovers(*root, server);
+    auto const merged = *there ? detail::merge(*root, package) : detail::merged_package{package.files};
+    if (!merged) return tl::unexpected<error>(merged.error());
+    generated_sources written{root_dir / server, package.modules, package.notices};
+    written.notices.insert(written.notices.end(), merged->notices.begin(), merged->notices.end());
+    if (merged->is_there) {
+        if (auto done = detail::write_root_index(*root); !done) return failure(done);
+        return written;
+    }
 
     auto const made = detail::beside(server) + random_hex(8);
-    auto done = detail::write_files(*root, made, package);
+    auto done = detail::write_files(*root, made, merged->files);
     if (done) done = detail::write_root_index(*root);
     if (done) done = detail::put_in_place(*root, made, server);
     if (!done) {
@@ -127,7 +191,6 @@ IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const&
     }
     // from here on the new package is there; the old one goes, now or as a leftover
     (void)root->remove(made);
-    generated_sources written{root_dir / server, package.modules, package.notices};
     if (auto flushed = root->flush(); !flushed)
         written.notices.push_back({{}, "a crash may bring the old package back: " + flushed.error().text()});
     return written;

@@ -116,13 +116,18 @@ IPYBOX_DECL error& error::with_cause(std::error_code cause) noexcept {
     return *this;
 }
 
+IPYBOX_DECL error& error::with_exception(python_exception exception) {
+    exception_ = std::make_shared<python_exception const>(std::move(exception));
+    return *this;
+}
+
 IPYBOX_DECL error& error::with_output(std::shared_ptr<execution_result const> output) {
     output_ = std::move(output);
     return *this;
 }
 
 IPYBOX_DECL std::ostream& operator<<(std::ostream& out, error const& e) {
-    if (!e.exception_ || e.exception_->traceback.empty()) return out << e.text_;
+    if (e != errc::python_error || e.exception_->traceback.empty()) return out << e.text_;
     auto separator = "";
     for (auto const& line : e.exception_->traceback) {
         out << separator << line;

@@ -3,6 +3,7 @@
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/display_content.hpp>
+#include <ipybox/jupyter/impl/mime_type.hpp>
 
 #include <map>
 #include <optional>
@@ -31,12 +32,6 @@ inline std::map<std::string, raw_value, std::less<>> raw_values(message const& m
     return values;
 }
 
-inline bool is_binary(std::string_view type) {
-    if (type == "image/svg+xml") return false;
-    return type.starts_with("image/") || type.starts_with("audio/") || type.starts_with("video/") ||
-           type == "application/pdf" || type == "application/octet-stream";
-}
-
 /// A string, or the lines of one (nbformat's multi-line strings); none for other JSON.
 inline std::optional<std::string> text_of(json const& value) {
     if (value.is_string()) return value.get<std::string>();
@@ -48,8 +43,6 @@ inline std::optional<std::string> text_of(json const& value) {
     }
     return text;
 }
-
-inline bool is_json(std::string_view type) { return type == "application/json" || type.ends_with("+json"); }
 
 inline mime_bundle::entry to_entry(std::string const& type, json const& value) {
     auto text = is_json(type) ? std::nullopt : text_of(value);
@@ -68,7 +61,9 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
     auto const raw = detail::raw_values(m);
     for (auto const& [type, value] : data->items()) {
         auto const found = raw.find(type);
-        if (found == raw.end()) {
+        if (auto const text = m.json_texts.find(type); text != m.json_texts.end()) {
+            bundle.add({type, mime_bundle::encoding::json, std::move(text->second)});
+        } else if (found == raw.end()) {
             bundle.add(detail::to_entry(type, value));
         } else {
             auto const kind = found->second.bytes ? mime_bundle::encoding::bytes : mime_bundle::encoding::text;
@@ -79,6 +74,7 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
                 bundle.add({type, kind, std::move(buffer)});
         }
     }
+    m.json_texts.clear();
     return bundle;
 }
 

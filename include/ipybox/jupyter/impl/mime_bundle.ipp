@@ -5,27 +5,45 @@
 
 #include <nlohmann/json.hpp>
 
+#include <atomic>
+#include <utility>
+
 namespace ipybox {
 
+IPYBOX_DECL void mime_bundle::add(entry e) {
+    if (!entries_) entries_ = std::make_shared<std::vector<entry>>();
+    if (entries_.use_count() > 1) entries_ = std::make_shared<std::vector<entry>>(*entries_);
+    std::atomic_thread_fence(std::memory_order_acquire); // another thread's copy may just have gone
+    entries_->push_back(std::move(e));
+}
+
+IPYBOX_DECL std::vector<mime_bundle::entry> const& mime_bundle::entries() const noexcept {
+    static std::vector<entry> const none;
+    return entries_ ? *entries_ : none;
+}
+
 IPYBOX_DECL std::string const* mime_bundle::find(std::string_view type) const noexcept {
-    for (auto const& e : entries_)
+    for (auto const& e : entries())
         if (e.type == type) return &e.value;
     return nullptr;
 }
 
 IPYBOX_DECL std::size_t mime_bundle::size() const noexcept {
     std::size_t bytes = 0;
-    for (auto const& e : entries_) bytes += e.type.size() + e.value.size();
+    for (auto const& e : entries()) bytes += e.type.size() + e.value.size();
     return bytes;
 }
 
 IPYBOX_DECL nlohmann::json mime_bundle::to_json() const {
     auto object = nlohmann::json::object();
-    for (auto const& e : entries_) {
+    for (auto const& e : entries()) {
         switch (e.kind) {
         case encoding::text: object[e.type] = e.value; break;
         case encoding::bytes: object[e.type] = base64_encode(e.value); break;
-        case encoding::json: object[e.type] = nlohmann::json::parse(e.value, nullptr, false); break;
+        case encoding::json:
+            auto value = nlohmann::json::parse(e.value, nullptr, false);
+            object[e.type] = value.is_discarded() ? nlohmann::json(e.value) : std::move(value);
+            break;
         }
     }
     return object;

@@ -46,7 +46,7 @@ IPYBOX_DECL result<message> from_wire(channel on, std::span<std::string_view con
     if (!with.verify(rest[0], parts))
         return failure(errc::protocol_error, "the signature of a Jupyter message is wrong");
 
-    auto m = from_frames(on, parts[0], parts[1], parts[2], parts[3]);
+    auto m = from_frames(on, parts[0], parts[1], parts[2], parts[3], limits.json);
     if (!m) return m;
     m->buffers.reserve(rest.size() - 5);
     for (auto const buffer : rest.subspan(5)) {

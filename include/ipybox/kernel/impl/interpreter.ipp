@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -34,6 +35,8 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
     if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
     os::unique_fd const answer(ends[0]);
     os::unique_fd theirs(ends[1]);
+    // What the script left behind may hold the other end without ever writing.
+    if (::fcntl(answer.get(), F_SETFL, O_NONBLOCK) != 0) return failure(system_failure("fcntl", errno));
     launch_spec spec;
     spec.argv = {script.string(), "-c", "import sys; print(sys.executable)"};
     for (char** variable = environ; *variable; ++variable) {

@@ -5,13 +5,23 @@
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
 #include <fcntl.h>
 
+#include <cerrno>
 #include <utility>
 
 namespace ipybox {
 
 IPYBOX_DECL int supervised_process::pid() const noexcept { return state_->pid; }
+
+IPYBOX_DECL std::filesystem::path supervised_process::interpreter() const {
+    return state_ ? state_->core->options().python : std::filesystem::path();
+}
 
 IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
     // Who waits for the end holds no handle: a process that only watchers are left of is killed.
@@ -19,6 +29,33 @@ IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
         core->wait_for(ending, std::move(done));
     };
     return detail::suspend<exit_status>(wait);
+}
+
+IPYBOX_DECL void supervised_process::on_exit(asio::any_io_executor const& executor,
+                                             std::function<void(exit_status)> then) const {
+    state_->core->wait_for(state_->ending, {std::move(then), executor, detail::waiting_work::untracked});
+}
+
+IPYBOX_DECL asio::awaitable<std::optional<exit_status>>
+supervised_process::exited(std::chrono::milliseconds bound) const {
+    // What still waits when the bound has passed is a function, no coroutine that would keep the context at work.
+    struct ending {
+        explicit ending(asio::any_io_executor const& executor, std::chrono::milliseconds limit)
+            : timer(executor, limit) {}
+        asio::steady_timer timer;
+        std::optional<exit_status> status;
+    };
+    auto const executor = co_await asio::this_coro::executor;
+    auto const shared = std::make_shared<ending>(executor, bound);
+    on_exit(executor, [weak = std::weak_ptr<ending>(shared)](exit_status status) {
+        auto const waiting = weak.lock();
+        if (!waiting) return;
+        waiting->status = status;
+        waiting->timer.cancel();
+    });
+    asio::error_code over;
+    co_await shared->timer.async_wait(asio::redirect_error(asio::use_awaitable, over));
+    co_return shared->status;
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> supervised_process::signal(int number) const {
@@ -57,9 +94,45 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(
 IPYBOX_DECL supervisor::supervisor(asio::any_io_executor executor, supervisor_options options)
     : core_(std::make_shared<detail::supervisor_core>(std::move(executor), std::move(options))) {}
 
-IPYBOX_DECL supervisor::~supervisor() { core_->end(); }
+IPYBOX_DECL supervisor::supervisor(supervisor_options options)
+    : core_(std::make_shared<detail::supervisor_core>(std::make_unique<detail::io_thread>(), std::move(options))) {}
 
-IPYBOX_DECL void supervisor::end() { core_->end(); }
+IPYBOX_DECL supervisor::supervisor(std::shared_ptr<supervisor> owner)
+    : owner_(std::move(owner)), core_(owner_->core_) {}
+
+IPYBOX_DECL std::shared_ptr<supervisor> supervisor::share(std::shared_ptr<supervisor> const& owner) {
+    return std::shared_ptr<supervisor>(new supervisor(owner));
+}
+
+IPYBOX_DECL supervisor::~supervisor() { end(); }
+
+IPYBOX_DECL void supervisor::end() {
+    if (!owner_) return core_->end();
+    std::vector<std::weak_ptr<detail::supervised_state>> ending;
+    {
+        std::scoped_lock const lock(mutex_);
+        ending = std::exchange(tenants_, {});
+    }
+    for (auto const& weak : ending)
+        if (auto const state = weak.lock()) core_->discard(state->pid);
+}
+
+IPYBOX_DECL asio::awaitable<void> supervisor::ended() {
+    auto const core = core_;
+    if (owner_)
+        end();
+    else
+        co_await core->ended();
+}
+
+/// Of a share, what it started is remembered.
+IPYBOX_DECL result<supervised_process> supervisor::started(result<supervised_process> process) {
+    if (!owner_ || !process) return process;
+    std::scoped_lock const lock(mutex_);
+    std::erase_if(tenants_, [](auto const& weak) { return weak.expired(); });
+    tenants_.push_back(process->state_);
+    return process;
+}
 
 IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chrono::milliseconds bound,
                                                                        std::stop_token stop) {
@@ -77,14 +150,18 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_
                             {"cwd", launch.working_dir.string()},
                             {"restore_cwd", launch.after_cell == cwd_policy::restore}};
     if (launch.guard == kernel_guard::no_exec) request["guard"] = "no_exec";
+    for (auto const access : launch.allow) request["allow"].push_back(to_string(access));
     std::vector<os::unique_fd> descriptors;
     descriptors.push_back(std::move(stream));
-    if (launch.action_socket) descriptors.emplace_back(::fcntl(launch.action_socket->get(), F_DUPFD_CLOEXEC, 0));
+    if (launch.action_socket) {
+        descriptors.emplace_back(::fcntl(launch.action_socket->get(), F_DUPFD_CLOEXEC, 0));
+        if (!descriptors.back()) co_return failure(system_failure("a descriptor for the kernel", errno));
+    }
     auto const start = [&](detail::completion<result<supervised_process>> done) {
         core->start_process(std::move(request), std::move(descriptors), launch.start_bound, launch.stop,
                             std::move(done));
     };
-    co_return co_await detail::suspend<result<supervised_process>>(start);
+    co_return started(co_await detail::suspend<result<supervised_process>>(start));
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::vector<std::string> argv,
@@ -94,7 +171,7 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::v
     auto const start = [&](detail::completion<result<supervised_process>> done) {
         core->start_process(std::move(request), {}, launch.start_bound, launch.stop, std::move(done));
     };
-    co_return co_await detail::suspend<result<supervised_process>>(start);
+    co_return started(co_await detail::suspend<result<supervised_process>>(start));
 }
 
 IPYBOX_DECL std::filesystem::path const& supervisor::private_dir() const noexcept { return core_->private_dir(); }

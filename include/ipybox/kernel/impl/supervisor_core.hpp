@@ -2,9 +2,11 @@
 
 #include <ipybox/async/bounded_completion.hpp>
 #include <ipybox/async/completion.hpp>
+#include <ipybox/async/io_thread.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/process.hpp>
+#include <ipybox/os/unforked.hpp>
 
 #include <asio/posix/stream_descriptor.hpp>
 #include <nlohmann/json.hpp>
@@ -49,6 +51,9 @@ class supervised_state {
 class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
   public:
     supervisor_core(asio::any_io_executor executor, supervisor_options options);
+    supervisor_core(std::unique_ptr<io_thread> own, supervisor_options options);
+    supervisor_core(supervisor_core const&) = delete;
+    supervisor_core& operator=(supervisor_core const&) = delete;
     ~supervisor_core();
 
     void when_ready(std::chrono::milliseconds bound, std::stop_token stop, completion<result<supervisor_info>> done);
@@ -60,7 +65,9 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     /// Kills a process that nobody holds any more.
     void discard(int pid);
 
-    void end();
+    /// Within `patience` by itself; then it is killed.
+    void end(std::chrono::milliseconds patience = std::chrono::seconds(1));
+    asio::awaitable<void> ended();
 
     [[nodiscard]] std::filesystem::path const& private_dir() const noexcept { return private_dir_; }
     [[nodiscard]] supervisor_options const& options() const noexcept { return options_; }
@@ -71,6 +78,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     using answer_function = std::function<void(result<json>)>;
 
     struct outgoing {
+        std::int64_t id;
         std::string bytes;
         std::vector<os::unique_fd> descriptors;
     };
@@ -79,17 +87,22 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
         os::process process;
         os::unique_fd control;
         os::unique_fd standard_error;
+        std::string program; ///< the interpreter, or what the sandbox has put in front of it
     };
 
     template <class T>
     std::shared_ptr<bounded_completion<T>> bounded(std::chrono::milliseconds bound, completion<result<T>> done,
                                                    std::stop_token stop = {});
 
+    supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor, supervisor_options options);
+
     void ensure_started();
+    [[nodiscard]] result<launched> try_launch();
     result<launched> launch();
     void adopt(launched started);
     void request(json message, std::vector<os::unique_fd> descriptors, answer_function answer);
     void flush();
+    void kill();
     void await_control();
     void await_standard_error();
     bool read_control();
@@ -101,6 +114,8 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     [[nodiscard]] error end_of_control();
     [[nodiscard]] error failed_event(json const& event) const;
 
+    std::unique_ptr<io_thread> const
+        thread_; ///< of its own; the first member, because the others work there until they go
     asio::any_io_executor executor_;
     supervisor_options options_;
     std::filesystem::path private_dir_;
@@ -123,6 +138,12 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     os::unique_fd control_switch_; ///< a duplicate: shutting it down ends the supervisor, whoever owns the executor
     bool ended_ = false;
     std::string standard_error_tail_;
+    std::string program_; ///< what was started: the interpreter, or the sandbox around it
+
+    // A fork of the host ends nothing, and keeps nothing alive.
+    owning_process const owner_;
+    os::unforked control_unforked_;
+    os::unforked switch_unforked_;
 };
 
 } // namespace ipybox::detail

@@ -1,11 +1,19 @@
 #pragma once
 
+#include <ipybox/core/exception_error.hpp>
+#include <ipybox/core/json_depth.hpp>
+#include <ipybox/core/json_of_bytes.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
+#include <ipybox/kernel/version_check_source.hpp>
 
 #include <asio/dispatch.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -14,6 +22,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <exception>
 #include <utility>
 
 namespace ipybox::detail {
@@ -21,6 +30,12 @@ namespace ipybox::detail {
 /// docs/kernel-protocol.md section 2.
 inline constexpr std::size_t largest_datagram = 128 * 1024;
 inline constexpr int protocol_version = 1;
+
+/// So many datagrams are taken at once: one that floods us must not keep the executor.
+inline constexpr int most_datagrams = 64;
+
+/// What a supervisor has to say nests no deeper than this.
+inline constexpr std::size_t deepest_answer = 64;
 
 /// What is kept of standard error.
 inline constexpr std::size_t diagnostics_size = 16 * 1024;
@@ -33,13 +48,13 @@ inline std::string greeting(supervisor_options const& options) {
                         {"preload", options.duty == supervisor_options::role::forks_kernels},
                         {"level", options.level},
                         {"modules", options.preload}};
-    return hello.dump();
+    return json_text(hello);
 }
 
 inline std::string runtime_sources() {
     json sources = json::object();
     for (auto const& module : runtime_modules) sources[std::string(module.name)] = module.text;
-    return sources.dump();
+    return json_text(sources);
 }
 
 /// Where an interpreter keeps its packages: the folder above its `bin`, as named and as linked.
@@ -51,8 +66,10 @@ inline std::vector<std::filesystem::path> prefixes_of(std::filesystem::path cons
     return prefixes;
 }
 
-IPYBOX_DECL supervisor_core::supervisor_core(asio::any_io_executor executor, supervisor_options options)
-    : executor_(std::move(executor)), options_(std::move(options)), control_(executor_), standard_error_(executor_) {
+IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor,
+                                             supervisor_options options)
+    : thread_(std::move(own)), executor_(std::move(executor)), options_(std::move(options)), control_(executor_),
+      standard_error_(executor_) {
     if (options_.duty != supervisor_options::role::spawns_only) return;
     // Short, because the names of Unix sockets are.
     std::string name = "/tmp/ipybox-XXXXXX";
@@ -62,7 +79,14 @@ IPYBOX_DECL supervisor_core::supervisor_core(asio::any_io_executor executor, sup
         failure_ = system_failure("making a directory below /tmp", errno);
 }
 
+IPYBOX_DECL supervisor_core::supervisor_core(asio::any_io_executor executor, supervisor_options options)
+    : supervisor_core(std::unique_ptr<io_thread>(), std::move(executor), std::move(options)) {}
+
+IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread> own, supervisor_options options)
+    : supervisor_core(std::move(own), own->get_executor(), std::move(options)) {}
+
 IPYBOX_DECL supervisor_core::~supervisor_core() {
+    if (!owner_.is_this()) return;
     end();
     std::error_code ignored;
     if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
@@ -132,14 +156,52 @@ IPYBOX_DECL void supervisor_core::discard(int pid) {
     });
 }
 
-IPYBOX_DECL void supervisor_core::end() {
+IPYBOX_DECL void supervisor_core::end(std::chrono::milliseconds patience) {
+    if (!owner_.is_this()) return;
     std::scoped_lock const lock(mutex_);
     ended_ = true;
-    if (!control_switch_) return;
     // A shutdown, unlike a close, is seen by the other end even while our own reactor still holds the socket.
-    (void)::shutdown(control_switch_.get(), SHUT_RDWR);
-    if (!process_.wait(std::chrono::seconds(1))) process_ = os::process(); // its destructor kills the whole tree
+    if (control_switch_) (void)::shutdown(control_switch_.get(), SHUT_RDWR);
+    if (!process_.wait(patience)) process_ = os::process(); // its destructor kills the whole tree
+    switch_unforked_ = os::unforked();
     control_switch_.reset();
+}
+
+/// As `end`, but its patience holds up no thread.
+IPYBOX_DECL asio::awaitable<void> supervisor_core::ended() {
+    struct waiting {
+        waiting(asio::any_io_executor const& executor, int descriptor)
+            : end(executor, descriptor), limit(executor, std::chrono::seconds(1)) {}
+        asio::posix::stream_descriptor end;
+        asio::steady_timer limit;
+    };
+    auto const self = shared_from_this();
+    auto const executor = co_await asio::this_coro::executor;
+    std::shared_ptr<waiting> wait;
+    {
+        std::scoped_lock const lock(mutex_);
+        ended_ = true;
+        if (control_switch_) (void)::shutdown(control_switch_.get(), SHUT_RDWR);
+        os::unique_fd copy(process_.descriptor() < 0 ? -1 : ::fcntl(process_.descriptor(), F_DUPFD_CLOEXEC, 0));
+        if (copy) wait = std::make_shared<waiting>(executor, copy.release());
+    }
+    if (wait) {
+        wait->limit.async_wait([weak = std::weak_ptr(wait)](asio::error_code cancelled) {
+            asio::error_code ignored;
+            if (auto const late = weak.lock(); late && !cancelled) late->end.cancel(ignored);
+        });
+        asio::error_code late;
+        co_await wait->end.async_wait(asio::posix::stream_descriptor::wait_read,
+                                      asio::redirect_error(asio::use_awaitable, late));
+        wait->limit.cancel();
+    }
+    end(std::chrono::milliseconds(0));
+}
+
+/// Ends one that does not answer. What waits for it hears of that from its socket.
+IPYBOX_DECL void supervisor_core::kill() {
+    std::scoped_lock const lock(mutex_);
+    process_ = os::process();
 }
 
 IPYBOX_DECL std::string supervisor_core::diagnostics() const {
@@ -154,6 +216,8 @@ std::shared_ptr<bounded_completion<T>> supervisor_core::bounded(std::chrono::mil
         auto text = "the supervisor did not answer within " + std::to_string(bound.count()) + " ms";
         auto const self = weak.lock();
         if (auto const said = self ? self->diagnostics() : std::string(); !said.empty()) text += "; it said:\n" + said;
+        // It would miss the next bound too. Tenants of a shared one may have better luck than this caller.
+        if (self && !self->options_.has_tenants) self->kill();
         return error(errc::kernel_unresponsive, std::move(text));
     };
     return bounded_completion<T>::make(executor_, bound, std::move(done), late, std::move(stop));
@@ -162,9 +226,20 @@ std::shared_ptr<bounded_completion<T>> supervisor_core::bounded(std::chrono::mil
 IPYBOX_DECL void supervisor_core::ensure_started() {
     if (started_ || failure_) return;
     started_ = true;
-    auto started = launch();
+    auto started = try_launch();
     if (!started) return fail(std::move(started).error());
     adopt(std::move(*started));
+}
+
+/// A sandbox policy is the application's, and may throw whatever its concept says.
+IPYBOX_DECL result<supervisor_core::launched> supervisor_core::try_launch() {
+    try {
+        return launch();
+    } catch (...) {
+        auto const why = error_of(std::current_exception());
+        return failure(error(errc::kernel_start_failed, "the supervisor cannot be started: " + why.text())
+                           .with_cause(why.cause()));
+    }
 }
 
 IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
@@ -176,11 +251,21 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
     os::unique_fd const their_standard_error(pipe_ends[1]);
 
     launch_spec spec;
-    spec.argv = {options_.python.string(), "-E", "-c", std::string(runtime_boot), ""};
+    spec.argv = {options_.python.string(), "-E", "-s", "-c", std::string(version_check), std::string(runtime_boot), ""};
     spec.env = options_.env;
     spec.working_dir = options_.working_dir;
     spec.readable = prefixes_of(options_.python);
-    if (!private_dir_.empty()) spec.writable.push_back(private_dir_);
+    spec.read_only = options_.read_only;
+    // The running program: it is what judges.
+    std::error_code unknown;
+    if (auto program = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown)
+        spec.read_only.push_back(std::move(program));
+    spec.hidden = options_.hidden;
+    spec.allow = options_.allow;
+    if (!private_dir_.empty()) {
+        spec.writable.push_back(private_dir_);
+        spec.allow.push_back(system_access::unix_sockets); // a foreign kernel makes them there
+    }
     spec.argv.back() = std::to_string(spec.control_fd);
     auto wrapped = options_.wrap ? options_.wrap(std::move(spec)) : result<launch_spec>(std::move(spec));
     if (!wrapped) return failure(wrapped);
@@ -197,7 +282,7 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
         os::start_process(*wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}});
     if (!process)
         return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
-    return launched{std::move(*process), std::move(control->ours), std::move(standard_error)};
+    return launched{std::move(*process), std::move(control->ours), std::move(standard_error), wrapped->argv.front()};
 }
 
 IPYBOX_DECL void supervisor_core::adopt(launched started) {
@@ -205,8 +290,16 @@ IPYBOX_DECL void supervisor_core::adopt(launched started) {
         std::scoped_lock const lock(mutex_);
         if (ended_) return fail(error(errc::not_running, "the supervisor was ended before it started"));
         process_ = std::move(started.process);
+        program_ = std::move(started.program);
         control_switch_.reset(::fcntl(started.control.get(), F_DUPFD_CLOEXEC, 0));
+        if (!control_switch_) {
+            auto const why = system_failure("a descriptor for the supervisor", errno);
+            process_ = os::process();
+            return fail(why);
+        }
+        switch_unforked_ = os::unforked(control_switch_.get());
     }
+    control_unforked_ = os::unforked(started.control.get());
     control_.assign(started.control.release());
     standard_error_.assign(started.standard_error.release());
     (void)::fcntl(standard_error_.native_handle(), F_SETFL, O_NONBLOCK);
@@ -220,13 +313,13 @@ IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_f
     if (failure_) return answer(failure(*failure_));
     auto const id = ++last_id_;
     message["id"] = id;
-    auto bytes = json_text(message);
+    auto bytes = json_of_bytes(message);
     if (bytes.size() > largest_datagram)
         return answer(
             failure(error(errc::message_too_large, "the environment or the arguments of a process exceed 128 KiB")
                         .with_cause(std::make_error_code(std::errc::argument_list_too_long))));
     answers_[id] = std::move(answer);
-    outbox_.push_back({std::move(bytes), std::move(descriptors)});
+    outbox_.push_back({id, std::move(bytes), std::move(descriptors)});
     flush();
 }
 
@@ -238,13 +331,21 @@ IPYBOX_DECL void supervisor_core::flush() {
         case os::transfer::would_block:
             sending_ = true;
             control_.async_wait(asio::posix::stream_descriptor::wait_write,
-                                [self = shared_from_this()](asio::error_code) {
+                                [weak = weak_from_this()](asio::error_code) {
+                                    auto const self = weak.lock();
+                                    if (!self) return;
                                     self->sending_ = false;
                                     self->flush();
                                 });
             return;
-        case os::transfer::closed:
-        case os::transfer::failed: outbox_.clear(); return; // reading sees the end and says why
+        case os::transfer::closed: outbox_.clear(); return; // reading sees the end and says why
+        case os::transfer::failed: {
+            // For want of descriptors or memory, say: the system's answer to this request alone.
+            auto why = system_failure("sending to the supervisor", errno);
+            auto const unsent = answers_.extract(next.id);
+            outbox_.pop_front();
+            if (unsent) unsent.mapped()(failure(std::move(why)));
+        }
         }
     }
 }
@@ -260,7 +361,7 @@ IPYBOX_DECL void supervisor_core::await_control() {
 /// Handles what has arrived; false at the end.
 IPYBOX_DECL bool supervisor_core::read_control() {
     std::string datagram;
-    for (;;) {
+    for (int datagrams = 0; datagrams < most_datagrams; ++datagrams) {
         switch (os::receive_datagram(control_.native_handle(), datagram, largest_datagram)) {
         case os::transfer::done: dispatch(datagram); break;
         case os::transfer::would_block: return !failure_;
@@ -269,6 +370,7 @@ IPYBOX_DECL bool supervisor_core::read_control() {
         }
         if (failure_) return false;
     }
+    return true;
 }
 
 IPYBOX_DECL void supervisor_core::await_standard_error() {
@@ -298,6 +400,8 @@ IPYBOX_DECL void supervisor_core::dispatch(std::string_view datagram) {
     auto const message = json::parse(datagram, nullptr, false);
     if (!message.is_object())
         return fail(error(errc::protocol_error, "the supervisor sent something that is no JSON object"));
+    if (nests_deeper_than(deepest_answer, message))
+        return fail(error(errc::protocol_error, "the supervisor sent JSON that nests too deeply"));
     if (message.contains("event")) return on_event(message);
 
     auto const id = message.find("id");
@@ -352,6 +456,7 @@ IPYBOX_DECL void supervisor_core::fail(error why) {
     failure_ = std::move(why);
     asio::error_code ignored;
     control_.cancel(ignored);
+    standard_error_.cancel(ignored); // what the sandbox left behind may hold its other end
     outbox_.clear();
     for (auto const& waiter : std::exchange(ready_waiters_, {})) (*waiter)(failure(*failure_));
     for (auto const& [id, answer] : std::exchange(answers_, {})) answer(failure(*failure_));
@@ -371,8 +476,13 @@ IPYBOX_DECL error supervisor_core::end_of_control() {
     }
     (void)read_standard_error();
     auto text = (info_ ? "the supervisor ended: " : "the supervisor ended before it was ready: ") + to_string(status);
-    if (auto const said = diagnostics(); !said.empty())
+    auto const said = diagnostics();
+    if (!info_ && said.starts_with(too_old_begins)) return error(errc::python_not_found, said).with_status(status);
+    if (!said.empty())
         text += "; it said:\n" + said;
+    else if (!info_ && program_ != options_.python)
+        text += "; it said nothing: does the sandbox's command " + program_ + " start the program behind it, " +
+                options_.python.string() + ", and is that a Python interpreter?";
     else if (!info_)
         text += "; it said nothing: is " + options_.python.string() + " a Python interpreter?";
     return error(info_ ? errc::supervisor_died : errc::kernel_start_failed, std::move(text)).with_status(status);

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/json_cursor.hpp>
 
 #include <utility>
 
@@ -52,7 +52,11 @@ inline std::string take(std::optional<std::string>& from) { return std::move(fro
 
 inline std::optional<content> read_block(std::string_view json) {
     block_members m;
-    if (!m.read(json)) return std::nullopt;
+    if (!m.read(json)) { // kept as it came: the blocks beside it are worth having
+        auto other = read_json<nlohmann::ordered_json>(json);
+        if (!other) return std::nullopt;
+        return unknown_content{{}, std::move(*other)};
+    }
     if (m.type == "text") return text_content{take(m.text), std::move(m.annotations)};
     if (m.type == "image") return image_content{take(m.data), take(m.mime_type), std::move(m.annotations)};
     if (m.type == "audio") return audio_content{take(m.data), take(m.mime_type), std::move(m.annotations)};
@@ -70,7 +74,7 @@ inline std::optional<content> read_block(std::string_view json) {
         return embedded_resource{take(inner.uri), std::move(inner.mime_type), std::move(inner.text),
                                  std::move(inner.blob), std::move(said)};
     }
-    auto whole = read_json(json);
+    auto whole = read_json<nlohmann::ordered_json>(json);
     if (!whole) return std::nullopt;
     return unknown_content{std::move(m.type), std::move(*whole)};
 }
@@ -91,22 +95,34 @@ IPYBOX_DECL std::string joined_text(call_result const& r) {
 IPYBOX_DECL result<call_result> read_call_result(std::string_view json) {
     call_result r;
     json_cursor cursor(json);
+    std::string wrong = "something that is no result of a tool";
     auto const read_content = [&] {
-        auto const block = cursor.skip();
+        auto const block = cursor.skip(json_cursor::any_depth);
         auto value = block ? detail::read_block(*block) : std::nullopt;
-        if (value) r.content.push_back(std::move(*value));
+        if (!value)
+            wrong = "a result whose block " + std::to_string(r.content.size() + 1) +
+                    " of `content` is not JSON, or nests too deeply";
+        else
+            r.content.push_back(std::move(*value));
         return value.has_value();
+    };
+    auto const read_structured = [&] {
+        auto const text = cursor.skip(json_cursor::any_depth);
+        auto value = text ? raw_json::read(*text) : failure(errc::protocol_error, "is not JSON");
+        if (!value) wrong = "`structuredContent` that " + value.error().text();
+        if (!value) return false;
+        r.structured_content.emplace(std::move(*value));
+        return true;
     };
     bool const read = cursor.object([&](std::string const& member) {
         if (member == "content") return cursor.array(read_content);
-        if (member == "structuredContent") return cursor.value(r.structured_content.emplace());
+        if (member == "structuredContent") return read_structured();
         if (member == "_meta") return cursor.value(r.meta.emplace());
-        auto const value = cursor.skip();
+        auto const value = cursor.skip(json_cursor::any_depth);
         if (member == "isError") r.is_error = value == "true";
         return value.has_value();
     });
-    if (!read || !cursor.finished())
-        return failure(errc::protocol_error, "answered `tools/call` with something that is no result of a tool");
+    if (!read || !cursor.finished()) return failure(errc::protocol_error, "answered `tools/call` with " + wrong);
     return r;
 }
 

@@ -57,15 +57,23 @@ IPYBOX_DECL std::string const& client::name() const noexcept { return core_->nam
 IPYBOX_DECL server_params const& client::params() const noexcept { return core_->params(); }
 
 IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> client::list_tools(call_options options) {
+    if (!options.timeout) options.timeout = core_->params().list_timeout;
     return detail::run(core_, result<tool_list_machine>(), std::move(options));
 }
 
-IPYBOX_DECL asio::awaitable<result<call_result>> client::call(std::string const& tool, nlohmann::json const& arguments,
-                                                              call_options options) {
+IPYBOX_DECL asio::awaitable<result<call_result>>
+client::call(std::string const& tool, nlohmann::ordered_json const& arguments, call_options options) {
     return detail::run(core_, tool_call_machine::make(tool, arguments), std::move(options));
 }
 
+IPYBOX_DECL asio::awaitable<result<call_result>> client::call(std::string const& tool, raw_json arguments,
+                                                              call_options options) {
+    return detail::run(core_, tool_call_machine::make(tool, std::move(arguments)), std::move(options));
+}
+
 IPYBOX_DECL asio::awaitable<void> client::stop() { return detail::stop(core_); }
+
+IPYBOX_DECL void client::kill() { core_->kill(); }
 
 IPYBOX_DECL void client::retire() { core_->retire(); }
 

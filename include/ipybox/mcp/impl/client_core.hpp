@@ -135,6 +135,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
 
     static asio::awaitable<void> serve(std::shared_ptr<client_core> self);
     asio::awaitable<result<session>> connect();
+    [[nodiscard]] result<server_params> params_with_variables() const;
+    [[nodiscard]] result<std::shared_ptr<channel>> channel_to(server_params const& params) const;
     asio::awaitable<result<void>> open_connection(server_params const& params);
     asio::awaitable<void> close_connection();
     asio::awaitable<answer> answer_to(handshake_machine::ask question, exchange::clock::time_point deadline);

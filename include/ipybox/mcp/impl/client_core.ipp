@@ -2,9 +2,11 @@
 
 #include <ipybox/async/suspend.hpp>
 #include <ipybox/mcp/impl/client_core.hpp>
+#include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
 
 #include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -40,7 +42,7 @@ IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
             });
     }
     waiting_.push_back(std::move(e));
-    if (!std::exchange(serving_, true)) asio::co_spawn(executor_, serve(shared_from_this()), throw_on);
+    if (!std::exchange(serving_, true)) asio::co_spawn(executor_, serve(shared_from_this()), asio::detached);
 }
 
 IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
@@ -83,7 +85,12 @@ IPYBOX_DECL void client_core::end_waiting(error const& why) {
 
 IPYBOX_DECL asio::awaitable<void> client_core::serve(std::shared_ptr<client_core> self) {
     while (!self->waiting_.empty()) {
-        auto agreed = co_await self->connect();
+        result<session> agreed = failure(errc::io_error);
+        try {
+            agreed = co_await self->connect();
+        } catch (...) { // of the system, for want of memory say: each call has an outcome all the same
+            agreed = failure(errc::io_error, "cannot be started: " + thrown_text());
+        }
         if (agreed && !self->stopping_) {
             self->begin_session(std::move(*agreed));
             (void)co_await self->connection_->finished();
@@ -113,7 +120,7 @@ IPYBOX_DECL void client_core::begin_session(session s) {
 
 IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
     auto const deadline = exchange::clock::now() + countable(params_.connect_timeout);
-    auto const params = put_variables(params_, surroundings_.variables ? surroundings_.variables : host_variable);
+    auto const params = params_with_variables();
     if (!params) co_return failure(params.error());
     handshake_machine machine(learned_.value_or(params_.versions));
     auto opened = co_await open_connection(*params);
@@ -177,9 +184,26 @@ IPYBOX_DECL asio::awaitable<client_core::answer> client_core::answer_to(handshak
     co_return co_await ipybox::detail::suspend<answer>(begin);
 }
 
+IPYBOX_DECL result<server_params> client_core::params_with_variables() const {
+    try {
+        return put_variables(params_, surroundings_.variables ? surroundings_.variables : host_variable);
+    } catch (...) {
+        return failure(errc::invalid_argument, "cannot be started: the look-up of variables threw: " + thrown_text());
+    }
+}
+
+IPYBOX_DECL result<std::shared_ptr<channel>> client_core::channel_to(server_params const& params) const {
+    if (!surroundings_.make_channel) return make_channel(executor_, params);
+    result<std::shared_ptr<channel>> made = nullptr;
+    try {
+        made = surroundings_.make_channel(executor_, params);
+    } catch (...) { return failure(errc::invalid_argument, "cannot be reached: make_channel threw: " + thrown_text()); }
+    if (made && !*made) return failure(errc::invalid_argument, "cannot be reached: make_channel returned no channel");
+    return made;
+}
+
 IPYBOX_DECL asio::awaitable<result<void>> client_core::open_connection(server_params const& params) {
-    auto made =
-        surroundings_.make_channel ? surroundings_.make_channel(executor_, params) : make_channel(executor_, params);
+    auto made = channel_to(params);
     if (!made) co_return failure(made);
     {
         std::scoped_lock const lock(channel_mutex_);
@@ -188,7 +212,9 @@ IPYBOX_DECL asio::awaitable<result<void>> client_core::open_connection(server_pa
     }
     std::function<void()> changed;
     if (surroundings_.on_tools_changed)
-        changed = [executor = executor_, call = surroundings_.on_tools_changed] { asio::post(executor, call); };
+        changed = [executor = executor_, call = surroundings_.on_tools_changed] {
+            asio::post(executor, [call] { tell(call); });
+        };
     connection_ = std::make_shared<connection>(executor_, std::move(*made), std::move(changed));
     co_return co_await connection_->open();
 }

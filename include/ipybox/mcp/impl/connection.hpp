@@ -7,7 +7,6 @@
 #include <asio/awaitable.hpp>
 #include <asio/steady_timer.hpp>
 
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,11 +17,6 @@
 #include <vector>
 
 namespace ipybox::mcp::detail {
-
-/// A bug in a coroutine that nobody waits for leaves the application's own `run()`.
-inline void throw_on(std::exception_ptr bug) {
-    if (bug) std::rethrow_exception(bug);
-}
 
 /// What became of a request: its result as JSON (valid during the call), the refusal of the server, or why there is neither.
 using rpc_outcome = std::variant<std::string_view, rpc_error, error>;
@@ -77,6 +71,8 @@ class connection : public std::enable_shared_from_this<connection> {
     };
 
     static asio::awaitable<void> read(std::shared_ptr<connection> self);
+    asio::awaitable<void> read_messages();
+    void put(std::string message);
     void on_message(std::string_view message);
     void conclude(request_id id, rpc_outcome outcome);
     void watch_deadlines();

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <ipybox/mcp/impl/connection.hpp>
+#include <ipybox/mcp/impl/guarded.hpp>
 
 #include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
@@ -17,23 +19,44 @@ IPYBOX_DECL connection::connection(asio::any_io_executor const& executor, std::s
       ended_(executor, asio::steady_timer::time_point::max()) {}
 
 IPYBOX_DECL asio::awaitable<result<void>> connection::open() {
-    auto opened = co_await channel_->open();
+    result<void> opened;
+    try {
+        opened = co_await channel_->open();
+    } catch (...) { opened = failure(errc::io_error, "cannot be reached: its channel threw: " + thrown_text()); }
     if (!opened) {
         finish(opened.error());
         co_return opened;
     }
-    asio::co_spawn(executor_, read(shared_from_this()), throw_on);
+    asio::co_spawn(executor_, read(shared_from_this()), asio::detached);
     co_return opened;
 }
 
 IPYBOX_DECL asio::awaitable<void> connection::read(std::shared_ptr<connection> self) {
+    try {
+        co_await self->read_messages();
+    } catch (...) { self->finish(error(errc::io_error, "cannot be read from: " + thrown_text())); }
+}
+
+IPYBOX_DECL asio::awaitable<void> connection::read_messages() {
     for (;;) {
-        auto const line = co_await self->channel_->receive();
+        auto const line = co_await channel_->receive();
         if (!line) {
-            self->finish(line.error());
+            finish(line.error());
             co_return;
         }
-        for (auto const message : messages_of(*line)) self->on_message(message);
+        for (auto const message : messages_of(*line)) on_message(message);
+    }
+}
+
+/// Sends. The outcomes of a channel that throws come later, as those of one that fails do.
+IPYBOX_DECL void connection::put(std::string message) {
+    if (end_) return;
+    try {
+        channel_->send(std::move(message));
+    } catch (...) {
+        error why(errc::io_error, "cannot be written to: its channel threw: " + thrown_text());
+        asio::post(executor_,
+                   [self = shared_from_this(), why = std::move(why)]() mutable { self->finish(std::move(why)); });
     }
 }
 
@@ -50,18 +73,16 @@ IPYBOX_DECL connection::request_id connection::begin(request_terms terms, outcom
 }
 
 IPYBOX_DECL void connection::send(request_id id, std::string_view method, std::vector<rpc_member> const& params) {
-    if (!end_) channel_->send(write_rpc_request(id, method, params));
+    put(write_rpc_request(id, method, params));
 }
 
-IPYBOX_DECL void connection::notify(std::string_view method) {
-    if (!end_) channel_->send(write_rpc_notification(method, {}));
-}
+IPYBOX_DECL void connection::notify(std::string_view method) { put(write_rpc_notification(method, {})); }
 
 IPYBOX_DECL void connection::abandon(request_id id, std::string_view reason) {
     auto const found = requests_.find(id);
     if (found == requests_.end()) return;
     auto const notice = book_.abandon(id, reason);
-    if (notice && found->second.terms.may_cancel && !end_) channel_->send(*notice);
+    if (notice && found->second.terms.may_cancel) put(*notice);
     requests_.erase(found);
 }
 
@@ -69,13 +90,15 @@ IPYBOX_DECL void connection::on_message(std::string_view message) {
     auto const meaning = book_.read(message);
     if (auto const* const a = std::get_if<rpc_machine::answered>(&meaning)) conclude(a->request, a->result);
     if (auto const* const r = std::get_if<rpc_machine::refused>(&meaning)) conclude(r->request, r->why);
-    if (auto const* const r = std::get_if<rpc_machine::reply>(&meaning)) channel_->send(r->message);
+    if (auto const* const g = std::get_if<rpc_machine::garbled>(&meaning))
+        conclude(g->request, error(errc::protocol_error, "sent an answer that is not whole JSON"));
+    if (auto const* const r = std::get_if<rpc_machine::reply>(&meaning)) put(r->message);
     if (std::holds_alternative<rpc_machine::tools_changed>(meaning) && on_tools_changed_) on_tools_changed_();
     if (auto const* const p = std::get_if<rpc_machine::progressed>(&meaning)) {
         auto const found = requests_.find(p->request);
-        // Posted, so that what the application throws leaves its own run().
+        // Posted: it may come back.
         if (found != requests_.end())
-            asio::post(executor_, [call = found->second.terms.on_progress, made = p->made] { call(made); });
+            asio::post(executor_, [call = found->second.terms.on_progress, made = p->made] { tell(call, made); });
     }
 }
 
@@ -134,7 +157,9 @@ IPYBOX_DECL asio::awaitable<error> connection::finished() {
 IPYBOX_DECL asio::awaitable<void> connection::close() {
     auto const self = shared_from_this();
     finish(error(errc::not_running, "was stopped"));
-    co_await channel_->close();
+    try {
+        co_await channel_->close();
+    } catch (...) {} // NOLINT(bugprone-empty-catch): it is let go of either way
 }
 
 } // namespace ipybox::mcp::detail

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <ipybox/core/json_characters.hpp>
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/utf8.hpp>
-#include <ipybox/mcp/impl/json_characters.hpp>
-#include <ipybox/mcp/json_cursor.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 
 #include <nlohmann/json.hpp>
@@ -13,14 +13,57 @@
 namespace ipybox::mcp {
 namespace detail {
 
+inline void append_escape(std::string& to, char c) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    switch (c) {
+    case '"': to.append("\\\""); break;
+    case '\\': to.append("\\\\"); break;
+    case '\b': to.append("\\b"); break;
+    case '\f': to.append("\\f"); break;
+    case '\n': to.append("\\n"); break;
+    case '\r': to.append("\\r"); break;
+    case '\t': to.append("\\t"); break;
+    default: {
+        auto const code = static_cast<unsigned char>(c);
+        to.append("\\u00").push_back(digits[code >> 4U]);
+        to.push_back(digits[code & 0xfU]);
+    }
+    }
+}
+
+IPYBOX_DECL bool append_json_string(std::string& to, std::string_view string) {
+    auto const* run = string.data();
+    auto const* const end = run + string.size();
+    // Where one string is most of the text, it is not to be copied again for what stands behind it.
+    if (string.size() > to.capacity()) to.reserve(to.size() + string.size() + 256);
+    to.push_back('"');
+    for (auto const* at = run;;) {
+        at = ipybox::detail::end_of_run(at, end);
+        if (at == end) break;
+        if (static_cast<signed char>(*at) < 0) {
+            auto const c = first_character({at, static_cast<std::size_t>(end - at)});
+            if (!c.valid) return false;
+            at += c.bytes.size();
+        } else {
+            to.append(run, at);
+            append_escape(to, *at);
+            run = ++at;
+        }
+    }
+    to.append(run, end).push_back('"');
+    return true;
+}
+
 class json_writer {
   public:
+    using json = nlohmann::ordered_json;
+
     /// False where it cannot be written; what there is so far is of no use then.
-    bool write(nlohmann::json const& value) {
+    bool write(json const& value) {
         switch (value.type()) {
-        case nlohmann::json::value_t::object: return write_object(value.get_ref<nlohmann::json::object_t const&>());
-        case nlohmann::json::value_t::array: return write_array(value.get_ref<nlohmann::json::array_t const&>());
-        case nlohmann::json::value_t::string: return write_string(value.get_ref<std::string const&>());
+        case json::value_t::object: return write_object(value.get_ref<json::object_t const&>());
+        case json::value_t::array: return write_array(value.get_ref<json::array_t const&>());
+        case json::value_t::string: return append_json_string(text_, value.get_ref<std::string const&>());
         default: text_.append(value.dump()); return true;
         }
     }
@@ -29,12 +72,12 @@ class json_writer {
     [[nodiscard]] bool too_deep() const noexcept { return depth_ > json_cursor::deepest; }
 
   private:
-    bool write_object(nlohmann::json::object_t const& members) {
+    bool write_object(json::object_t const& members) {
         if (++depth_ > json_cursor::deepest) return false;
         char separator = '{';
         for (auto const& [name, value] : members) {
             text_.push_back(std::exchange(separator, ','));
-            if (!write_string(name)) return false;
+            if (!append_json_string(text_, name)) return false;
             text_.push_back(':');
             if (!write(value)) return false;
         }
@@ -43,7 +86,7 @@ class json_writer {
         return true;
     }
 
-    bool write_array(nlohmann::json::array_t const& elements) {
+    bool write_array(json::array_t const& elements) {
         if (++depth_ > json_cursor::deepest) return false;
         char separator = '[';
         for (auto const& value : elements) {
@@ -55,54 +98,13 @@ class json_writer {
         return true;
     }
 
-    bool write_string(std::string_view string) {
-        auto const* run = string.data();
-        auto const* const end = run + string.size();
-        // Where one string is most of the text, it is not to be copied again for what stands behind it.
-        if (string.size() > text_.capacity()) text_.reserve(text_.size() + string.size() + 256);
-        text_.push_back('"');
-        for (auto const* at = run;;) {
-            at = end_of_run(at, end);
-            if (at == end) break;
-            if (static_cast<signed char>(*at) < 0) {
-                auto const c = first_character({at, static_cast<std::size_t>(end - at)});
-                if (!c.valid) return false;
-                at += c.bytes.size();
-            } else {
-                text_.append(run, at);
-                write_escape(*at);
-                run = ++at;
-            }
-        }
-        text_.append(run, end).push_back('"');
-        return true;
-    }
-
-    void write_escape(char c) {
-        constexpr std::string_view digits = "0123456789abcdef";
-        switch (c) {
-        case '"': text_.append("\\\""); break;
-        case '\\': text_.append("\\\\"); break;
-        case '\b': text_.append("\\b"); break;
-        case '\f': text_.append("\\f"); break;
-        case '\n': text_.append("\\n"); break;
-        case '\r': text_.append("\\r"); break;
-        case '\t': text_.append("\\t"); break;
-        default: {
-            auto const code = static_cast<unsigned char>(c);
-            text_.append("\\u00").push_back(digits[code >> 4U]);
-            text_.push_back(digits[code & 0xfU]);
-        }
-        }
-    }
-
     std::string text_;
     int depth_ = 0;
 };
 
 } // namespace detail
 
-IPYBOX_DECL result<std::string> write_json(nlohmann::json const& value) {
+IPYBOX_DECL result<std::string> write_json(nlohmann::ordered_json const& value) {
     detail::json_writer writer;
     if (writer.write(value)) return writer.take();
     return failure(errc::invalid_argument, writer.too_deep() ? "is nested too deeply" : "holds text that is not UTF-8");

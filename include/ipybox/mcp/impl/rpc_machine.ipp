@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/rpc_machine.hpp>
 
 #include <algorithm>
@@ -48,15 +48,24 @@ IPYBOX_DECL rpc_machine::step rpc_machine::read(std::string_view message) {
     case rpc_message::kind::error: {
         auto request = close(m->id);
         // A server that could not read the request does not know its id. Where one request is open, it is the one.
-        if (!request && (m->id.empty() || m->id == "null") && open_.size() == 1) {
-            request = open_.begin()->first;
-            forget(*request);
-        }
+        if (!request && (m->id.empty() || m->id == "null")) request = close_only_one();
         if (request) return refused{*request, read_rpc_error(m->error)};
+        return nothing{};
+    }
+    case rpc_message::kind::broken: {
+        auto const request = m->id.empty() ? close_only_one() : close(m->id);
+        if (request) return garbled{*request};
         return nothing{};
     }
     }
     return nothing{};
+}
+
+IPYBOX_DECL std::optional<rpc_machine::request_id> rpc_machine::close_only_one() {
+    if (open_.size() != 1) return std::nullopt;
+    auto const request = open_.begin()->first;
+    forget(request);
+    return request;
 }
 
 IPYBOX_DECL rpc_machine::step rpc_machine::on_notification(rpc_message const& m) const {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/json_text.hpp>
-#include <ipybox/mcp/json_cursor.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 
 #include <utility>
@@ -32,8 +32,9 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
     json_cursor cursor(text);
     rpc_message m;
     bool versioned = false;
+    bool foreign = false;
     auto const keep = [&cursor](std::string_view& where) {
-        auto const value = cursor.skip();
+        auto const value = cursor.skip(json_cursor::any_depth); // the request that it answers fails, not all
         if (value) where = *value;
         return value.has_value();
     };
@@ -42,8 +43,9 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
         if (name == "params") return keep(m.params);
         if (name == "result") return keep(m.result);
         if (name == "error") return keep(m.error);
-        if (name != "method" && name != "jsonrpc") return cursor.skip().has_value();
-        if (cursor.peek() != '"') return false;
+        if (name != "method" && name != "jsonrpc") return cursor.skip(json_cursor::any_depth).has_value();
+        foreign = cursor.peek() != '"';
+        if (foreign) return false;
         auto value = cursor.string();
         if (!value) return false;
         if (name == "jsonrpc")
@@ -52,7 +54,13 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
             m.method = std::move(*value);
         return true;
     });
-    if (!read || !cursor.finished() || !versioned) return std::nullopt;
+    bool const whole = read && cursor.finished();
+    if (!whole && !foreign && m.method.empty() &&
+        (text.starts_with(R"({"result":)") || text.starts_with(R"({"jsonrpc":)"))) {
+        m.what = rpc_message::kind::broken;
+        return m;
+    }
+    if (!whole || !versioned) return std::nullopt;
     if (!m.method.empty())
         m.what = m.id.empty() ? rpc_message::kind::notification : rpc_message::kind::request;
     else if (!m.error.empty())
@@ -68,7 +76,7 @@ IPYBOX_DECL rpc_error read_rpc_error(std::string_view error) {
     rpc_error e;
     json_cursor cursor(error);
     cursor.object([&](std::string const& name) {
-        auto const value = cursor.skip();
+        auto const value = cursor.skip(json_cursor::any_depth);
         if (!value) return false;
         if (name == "data") {
             e.data = *value;
@@ -83,7 +91,9 @@ IPYBOX_DECL rpc_error read_rpc_error(std::string_view error) {
 }
 
 IPYBOX_DECL std::string to_string(rpc_error const& e) {
-    return (e.message.empty() ? "no reason given" : e.message) + " (" + std::to_string(e.code) + ")";
+    auto text = (e.message.empty() ? "no reason given" : e.message) + " (" + std::to_string(e.code) + ")";
+    if (!e.data.empty() && e.data != "null") text += "\ndata: " + e.data;
+    return text;
 }
 
 IPYBOX_DECL std::string json_string(std::string_view text) { return json_text(nlohmann::json(text)); }

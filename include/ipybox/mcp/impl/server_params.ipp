@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <chrono>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +46,26 @@ class entry_reader {
         }
     }
 
+    /// Seconds as Cline has them, or milliseconds as Gemini has them: nobody waits for more than an hour, or less than 3.6 s.
+    void read(char const* name, std::optional<std::chrono::milliseconds>& to) {
+        constexpr double most_seconds = 3600;
+        constexpr double longest = 1e11;
+        if (!has(name)) return;
+        auto const number = entry_[name].is_number() ? entry_[name].get<double>() : 0;
+        if (!(number > 0) || number > longest) return complain(name, "a number above 0");
+        to = std::chrono::milliseconds(std::llround(number <= most_seconds ? number * 1000 : number));
+    }
+
+    void read(char const* name, negotiation& to) {
+        using enum negotiation;
+        if (!has(name)) return;
+        for (auto const& [word, meant] :
+             {std::pair{"initialize_first", initialize_first}, std::pair{"discover_first", discover_first},
+              std::pair{"handshake_only", handshake_only}, std::pair{"stateless_only", stateless_only}})
+            if (entry_[name] == word) return void(to = meant);
+        complain(name, "initialize_first, discover_first, handshake_only or stateless_only");
+    }
+
     [[nodiscard]] std::string const& complaint() const noexcept { return complaint_; }
 
   private:
@@ -79,7 +101,11 @@ IPYBOX_DECL result<server_params> read_server_params(nlohmann::json const& entry
             return failure(errc::invalid_argument, "there is neither a `command` nor a `url`");
         params.server = std::move(server);
     }
+    std::optional<std::chrono::milliseconds> timeout;
+    reader.read("timeout", timeout);
+    reader.read("negotiation", params.versions);
     if (!reader.complaint().empty()) return failure(errc::invalid_argument, reader.complaint());
+    if (timeout) params.call_timeout = params.list_timeout = *timeout;
     return params;
 }
 

@@ -71,7 +71,8 @@ IPYBOX_DECL result<void> server_registry::replace(std::string name, server_param
     return {};
 }
 
-IPYBOX_DECL result<registered_servers> server_registry::add_file(std::filesystem::path const& file) {
+IPYBOX_DECL result<registered_servers>
+server_registry::add_file(std::filesystem::path const& file, std::optional<std::chrono::milliseconds> tool_timeout) {
     auto servers = read_server_file(file);
     if (!servers) return failure(servers);
     registered_servers registered;
@@ -90,13 +91,29 @@ IPYBOX_DECL result<registered_servers> server_registry::add_file(std::filesystem
         if (clients_.contains(server.name))
             return failure(errc::mcp_server_exists, file.string() + ": an MCP server '" + server.name +
                                                         "' is registered already: remove or rename one of them");
+    configurations_.push_back(file);
     for (auto& server : *servers) {
         if (server.name != server.written)
             notice(server, " is registered as " + server.name + ", for Python imports it");
+        if (tool_timeout) server.params.call_timeout = server.params.list_timeout = *tool_timeout;
         clients_.emplace(server.name, make_client(server.name, std::move(server.params)));
         registered.names.push_back(std::move(server.name));
     }
     return registered;
+}
+
+IPYBOX_DECL server_files server_registry::files() const {
+    std::scoped_lock const lock(mutex_);
+    server_files all{{}, configurations_};
+    for (auto const& [name, client] : clients_) {
+        auto const params = put_variables(client->params(), options_.variables ? options_.variables : host_variable);
+        auto const* const local = params ? std::get_if<stdio_server>(&params->server) : nullptr;
+        if (!local) continue;
+        auto const files = files_of(*local);
+        all.read_only.insert(all.read_only.end(), files.read_only.begin(), files.read_only.end());
+        all.secret.insert(all.secret.end(), files.secret.begin(), files.secret.end());
+    }
+    return all;
 }
 
 IPYBOX_DECL bool server_registry::remove(std::string const& name) {
@@ -136,10 +153,22 @@ IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> server_registry::list_too
 
 IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call(std::string const& server,
                                                                        std::string const& tool,
-                                                                       nlohmann::json const& arguments,
+                                                                       nlohmann::ordered_json const& arguments,
                                                                        call_options options) {
     auto const client = find(server);
     return client ? (*client)->call(tool, arguments, std::move(options)) : detail::failed<call_result>(client.error());
+}
+
+IPYBOX_DECL asio::awaitable<result<call_result>>
+server_registry::call(std::string const& server, std::string const& tool, raw_json arguments, call_options options) {
+    auto const client = find(server);
+    return client ? (*client)->call(tool, std::move(arguments), std::move(options))
+                  : detail::failed<call_result>(client.error());
+}
+
+IPYBOX_DECL void server_registry::kill() {
+    std::scoped_lock const lock(mutex_);
+    for (auto const& [name, client] : clients_) client->kill();
 }
 
 IPYBOX_DECL asio::awaitable<void> server_registry::stop() {

@@ -6,6 +6,7 @@
 #include <ipybox/mcp/stdio_channel.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/process.hpp>
+#include <ipybox/os/unforked.hpp>
 
 #include <asio/buffer.hpp>
 #include <asio/local/stream_protocol.hpp>
@@ -90,6 +91,8 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
 
     std::optional<exit_status> status_;
     std::vector<asio::steady_timer*> exit_waiters_;
+
+    os::unforked input_unforked_; ///< a server ends with its input: no fork of the host may keep that open
 };
 
 inline asio::awaitable<result<void>> stdio_channel::open() {
@@ -124,6 +127,7 @@ inline result<void> stdio_channel::start() {
     }
     try {
         asio::local::stream_protocol const protocol;
+        input_unforked_ = os::unforked(input->ours.get());
         to_server_.assign(protocol, input->ours.release());
         to_server_.non_blocking(true);
         from_server_.assign(protocol, output->ours.release());
@@ -253,6 +257,7 @@ inline asio::awaitable<bool> stdio_channel::exited(std::chrono::milliseconds bou
 inline asio::awaitable<void> stdio_channel::close() {
     outbox_.clear();
     asio::error_code ignored;
+    input_unforked_ = os::unforked();
     to_server_.close(ignored);
     for (int const number : {SIGTERM, SIGKILL}) {
         if (co_await exited(grace_)) break;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/tool_call_machine.hpp>
 
@@ -14,7 +14,7 @@ inline std::string result_type(std::string_view json) {
     std::string type = "complete";
     json_cursor cursor(json);
     cursor.object([&](std::string const& member) {
-        if (member != "resultType" || cursor.peek() != '"') return cursor.skip().has_value();
+        if (member != "resultType" || cursor.peek() != '"') return cursor.skip(json_cursor::any_depth).has_value();
         auto const said = cursor.string();
         if (said) type = *said;
         return said.has_value();
@@ -24,13 +24,19 @@ inline std::string result_type(std::string_view json) {
 
 } // namespace detail
 
-IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool, nlohmann::json const& arguments) {
-    if (!arguments.is_object()) return failure(errc::invalid_argument, "the arguments of a tool are a JSON object");
-    auto name = write_json(tool);
-    if (!name) return failure(errc::invalid_argument, "the name of a tool " + name.error().text());
-    auto text = write_json(arguments);
+IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool,
+                                                              nlohmann::ordered_json const& arguments) {
+    auto text = raw_json::of(arguments);
     if (!text) return failure(errc::invalid_argument, "an argument of a tool " + text.error().text());
-    return tool_call_machine(std::move(*name), std::move(*text));
+    return make(tool, std::move(*text));
+}
+
+IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool, raw_json arguments) {
+    if (!arguments.is_object()) return failure(errc::invalid_argument, "the arguments of a tool are a JSON object");
+    std::string name;
+    if (!detail::append_json_string(name, tool))
+        return failure(errc::invalid_argument, "the name of a tool holds text that is not UTF-8");
+    return tool_call_machine(std::move(name), std::move(arguments).take());
 }
 
 IPYBOX_DECL std::optional<result<call_result>> tool_call_machine::on_result(std::string_view json) {
@@ -48,7 +54,7 @@ IPYBOX_DECL std::optional<error> tool_call_machine::go_on(std::string_view json)
     std::string_view state;
     json_cursor cursor(json);
     bool const read = cursor.object([&](std::string const& member) {
-        auto const value = cursor.skip();
+        auto const value = cursor.skip(json_cursor::any_depth);
         if (value && member == "inputRequests") requests = *value;
         if (value && member == "requestState") state = *value;
         return value.has_value();

@@ -1,11 +1,29 @@
 #pragma once
 
-#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/tool_list_machine.hpp>
 
 #include <utility>
 
 namespace ipybox::mcp {
+namespace detail {
+
+/// A tool of which no more can be read than its name.
+inline std::optional<tool> named_only(std::string_view json) {
+    tool t;
+    t.problem = "its description is not JSON, or nests more than " + std::to_string(json_cursor::deepest) + " levels";
+    json_cursor cursor(json);
+    bool const read = cursor.object([&](std::string const& member) {
+        if (member != "name" || cursor.peek() != '"') return cursor.skip(json_cursor::any_depth).has_value();
+        auto name = cursor.string();
+        if (name) t.name = std::move(*name);
+        return name.has_value();
+    });
+    if (!read) return std::nullopt;
+    return t;
+}
+
+} // namespace detail
 
 IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
     tool t;
@@ -25,8 +43,8 @@ IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
         if (member == "annotations") return cursor.value(t.annotations.emplace());
         return cursor.skip().has_value();
     });
-    if (!read) return std::nullopt;
-    return t;
+    if (read) return t;
+    return detail::named_only(json);
 }
 
 IPYBOX_DECL std::optional<result<std::vector<tool>>> tool_list_machine::on_result(std::string_view json) {
@@ -38,13 +56,13 @@ IPYBOX_DECL std::optional<result<std::vector<tool>>> tool_list_machine::on_resul
     json_cursor cursor(json);
     bool const read = cursor.object([&](std::string const& member) {
         if (member != "tools") {
-            auto const value = cursor.skip();
+            auto const value = cursor.skip(json_cursor::any_depth);
             if (value && member == "nextCursor" && value->starts_with('"')) next = *value;
             return value.has_value();
         }
         listed = true;
         return cursor.array([&] {
-            auto const text = cursor.skip();
+            auto const text = cursor.skip(json_cursor::any_depth);
             auto described = text ? read_tool(*text) : std::nullopt;
             // What has no name cannot be called; it keeps nobody from calling the others.
             if (described && !described->name.empty()) tools_.push_back(std::move(*described));

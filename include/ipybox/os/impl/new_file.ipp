@@ -11,16 +11,13 @@
 
 namespace ipybox::os {
 
-IPYBOX_DECL result<new_file> make_file(std::filesystem::path const& directory, std::string_view stem,
-                                       std::string_view suffix) {
-    std::error_code cannot;
-    std::filesystem::create_directories(directory, cannot);
-    if (cannot) return failure(system_failure("making the directory " + directory.string(), cannot.value()));
+IPYBOX_DECL result<new_file> make_file(directory const& in, std::string_view stem, std::string_view suffix) {
     for (;;) {
-        auto path = directory / std::string(stem).append(random_hex(4)).append(suffix);
-        unique_fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-        if (file) return new_file{std::move(path), std::move(file)};
-        if (errno != EEXIST) return failure(system_failure("making the file " + path.string(), errno));
+        auto const name = std::string(stem).append(random_hex(4)).append(suffix);
+        auto const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+        unique_fd file(::openat(in.descriptor(), name.c_str(), flags, 0600));
+        if (file) return new_file{in.path() / name, std::move(file)};
+        if (errno != EEXIST) return failure(system_failure("making the file " + (in.path() / name).string(), errno));
     }
 }
 

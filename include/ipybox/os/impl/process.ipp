@@ -1,7 +1,10 @@
 #pragma once
 
+#include <ipybox/core/time_budget.hpp>
+#include <ipybox/os/datagram.hpp>
 #include <ipybox/os/process.hpp>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
@@ -12,8 +15,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -38,6 +44,38 @@ struct child_plan {
 
 // The child shares our memory but not the sanitizers' idea of threads and of who has which descriptor: hence bare system calls.
 #define IPYBOX_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
+
+/// The number that a name consists of, -1 where it is something else.
+IPYBOX_UNSANITIZED inline int number_of(char const* name) {
+    int number = *name ? 0 : -1;
+    for (; number >= 0 && *name; ++name) number = *name >= '0' && *name <= '9' ? number * 10 + (*name - '0') : -1;
+    return number;
+}
+
+/// Closes what the system lists as open from a number on. False where it lists nothing.
+IPYBOX_UNSANITIZED inline bool close_listed(int from) {
+    int const listing = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY));
+    if (listing < 0) return false;
+    alignas(dirent64) char entries[4096];
+    long size = 0;
+    while ((size = ::syscall(SYS_getdents64, listing, entries, sizeof entries)) > 0) {
+        for (long at = 0; at < size;) {
+            auto const* const entry = reinterpret_cast<dirent64 const*>(entries + at);
+            at += entry->d_reclen;
+            int const number = number_of(entry->d_name);
+            if (number >= from && number != listing) (void)::syscall(SYS_close, number);
+        }
+    }
+    int const why = errno;
+    (void)::syscall(SYS_close, listing);
+    errno = why;
+    return size == 0;
+}
+
+/// Linux before 5.9 has no close_range, and sandboxes of containers deny it.
+IPYBOX_UNSANITIZED inline bool close_from(int from) {
+    return ::syscall(SYS_close_range, static_cast<unsigned>(from), ~0U, 0) == 0 || close_listed(from);
+}
 
 IPYBOX_UNSANITIZED inline int run_child(void* argument) {
     auto& plan = *static_cast<child_plan*>(argument);
@@ -71,7 +109,8 @@ IPYBOX_UNSANITIZED inline int run_child(void* argument) {
         auto const kept = [number](handed_descriptor const& d) { return d.number == number; };
         if (!std::any_of(plan.descriptors, plan.descriptors + plan.count, kept)) (void)::syscall(SYS_close, number);
     }
-    (void)::close_range(static_cast<unsigned>(plan.highest), ~0U, 0);
+    // The application's files must not be open in a sandbox.
+    if (!close_from(plan.highest)) give_up("closing the application's descriptors needs close_range(2) or /proc");
 
     sigset_t none;
     ::sigemptyset(&none);
@@ -127,13 +166,26 @@ inline void kill_below(pid_t pid) {
     }
 }
 
+/// The number of the process that a pidfd refers to, -1 once it is reaped (proc_pid_fdinfo(5)), 0 if it is unknown.
+inline pid_t number_behind(int pidfd) noexcept {
+    std::array<char, 64> path{};
+    (void)std::snprintf(path.data(), path.size(), "/proc/self/fdinfo/%d", pidfd);
+    unique_fd const file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+    std::array<char, 1024> text{};
+    auto const count = file ? ::read(file.get(), text.data(), text.size() - 1) : -1;
+    char const* const found = count > 0 ? std::strstr(text.data(), "\nPid:") : nullptr;
+    return found ? static_cast<pid_t>(std::strtol(found + 5, nullptr, 10)) : 0;
+}
+
 } // namespace detail
 
 IPYBOX_DECL process::process(process&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), status_(std::exchange(other.status_, {})) {}
+    : owner_(other.owner_), pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)),
+      status_(std::exchange(other.status_, {})) {}
 
 IPYBOX_DECL process& process::operator=(process&& other) noexcept {
     process old(std::move(*this));
+    owner_ = other.owner_;
     pid_ = std::exchange(other.pid_, -1);
     pidfd_ = std::move(other.pidfd_);
     status_ = std::exchange(other.status_, {});
@@ -141,7 +193,7 @@ IPYBOX_DECL process& process::operator=(process&& other) noexcept {
 }
 
 IPYBOX_DECL process::~process() {
-    if (!pidfd_ || status_) return;
+    if (!pidfd_ || status_ || !owner_.is_this()) return;
     kill_tree();
     // SIGKILL cannot be refused; a process stuck in the kernel is left to init rather than waited for.
     (void)wait(std::chrono::seconds(1));
@@ -149,12 +201,13 @@ IPYBOX_DECL process::~process() {
 
 IPYBOX_DECL std::optional<exit_status> process::wait(std::chrono::milliseconds bound, int or_readable) noexcept {
     if (status_ || !pidfd_) return status_;
-    auto const deadline = std::chrono::steady_clock::now() + bound;
+    auto const deadline = std::chrono::steady_clock::now() + countable(bound);
     for (;;) {
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
         pollfd watched[] = {{pidfd_.get(), POLLIN, 0}, {or_readable, POLLIN, 0}};
-        int const ready = ::poll(watched, 2, static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+        int const ready = ::poll(watched, 2, static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX)));
         if (ready < 0 && errno == EINTR) continue;
+        if (ready == 0 && left.count() > INT_MAX) continue;
         if (ready <= 0 || watched[0].revents == 0) return std::nullopt;
         break;
     }
@@ -170,27 +223,49 @@ IPYBOX_DECL std::optional<exit_status> process::wait(std::chrono::milliseconds b
 }
 
 IPYBOX_DECL void process::signal(int number) const noexcept {
+    if (!is_unreaped()) return;
     // glibc 2.36 declares pidfd_send_signal without C linkage.
-    if (pidfd_ && !status_) (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0);
+    if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) == 0 || errno == ESRCH) return;
+    (void)::kill(pid_, number); // the call is denied, and the number is still this process'
 }
 
 IPYBOX_DECL void process::signal_group(int number) const noexcept {
-    if (owns_number()) (void)::kill(-pid_, number);
+    if (!pidfd_ || !owner_.is_this()) return;
+    // Linux 6.9 signals the group that the process led, whatever has become of its number.
+    static constexpr unsigned to_group = 4; // PIDFD_SIGNAL_PROCESS_GROUP
+    if (::syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, to_group) == 0 || errno == ESRCH) return;
+    if (is_unreaped() || left_its_number()) (void)::kill(-pid_, number);
 }
 
-/// Until it is reaped, the number is nobody else's; and somebody else may have reaped it.
-IPYBOX_DECL bool process::owns_number() const noexcept {
-    return pidfd_ && !status_ && (::syscall(SYS_pidfd_send_signal, pidfd_.get(), 0, nullptr, 0) == 0 || errno != ESRCH);
+/// Until it is reaped, the number cannot be another's. The application may have reaped it, or had the system do so.
+IPYBOX_DECL bool process::is_unreaped() const noexcept {
+    siginfo_t ignored{};
+    return pidfd_ && !status_ && owner_.is_this() &&
+           ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/// Whether another reaped it, and its number is not a process' again: as long as its group has members the number stays taken.
+IPYBOX_DECL bool process::left_its_number() const noexcept {
+    if (!pidfd_ || status_) return false;
+    if (::kill(pid_, 0) != 0 && errno == ESRCH) return true;
+    return detail::number_behind(pidfd_.get()) == pid_; // it has ended, and the system is about to take it away
 }
 
 IPYBOX_DECL void process::kill_tree() const noexcept {
-    if (!owns_number()) return;
+    if (!is_unreaped()) return;
     detail::kill_below(pid_);
     signal(SIGKILL);
 }
 
 IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors) {
     if (spec.argv.empty()) return failure(errc::invalid_argument, "a launch specification has no program");
+    std::vector<unique_fd> inputs;
+    for (auto const& [number, bytes] : spec.inputs) {
+        auto file = make_memory_file("ipybox-input", bytes);
+        if (!file) return failure(file);
+        descriptors.push_back({number, file->get()});
+        inputs.push_back(std::move(*file));
+    }
     std::vector<std::string> variables;
     for (auto const& [name, value] : spec.env) variables.push_back(std::string(name).append("=").append(value));
     auto const argv = detail::pointers(spec.argv);

@@ -1,18 +1,15 @@
 #pragma once
 
+#include <ipybox/os/process.hpp>
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -80,6 +77,10 @@ IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host con
             return "bwrap is installed setuid root, which does not allow what is needed; remove the bit: sudo chmod "
                    "u-s \"$(command -v bwrap)\"";
         }
+        if (mentions("SECCOMP")) {
+            return "this Linux, or the container around, takes no seccomp filter; use a kernel with "
+                   "CONFIG_SECCOMP_FILTER";
+        }
         if (mentions("mount proc")) {
             return "a fresh /proc cannot be mounted here, as this is a container or another sandbox that masks /proc; "
                    "run outside of it, or give the "
@@ -123,43 +124,20 @@ IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host con
         std::string(why).append(" (").append(said.empty() ? "it said nothing" : said).append(")"));
 }
 
-/// All that a program writes until every process of it is gone or the time is over, when it is killed.
-IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& command, std::chrono::milliseconds bound) {
+/// All that a program with this input at its descriptor 3 writes until every process of it is gone or the time is over, when it is killed.
+IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& command, std::string const& input,
+                                          std::chrono::milliseconds bound) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe", errno));
     os::unique_fd const reader(ends[0]);
     os::unique_fd writer(ends[1]);
 
-    std::vector<char*> argv;
-    argv.reserve(command.size() + 1);
-    for (auto const& word : command) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
     // Messages are compared with English ones.
-    char path[] = "PATH=/usr/local/bin:/usr/bin:/bin";
-    char language[] = "LC_ALL=C";
-    char* env[] = {path, language, nullptr};
-
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, writer.get(), 1);
-    ::posix_spawn_file_actions_adddup2(&actions, writer.get(), 2);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    // bwrap before 0.11.1 waits for ever with an ignored SIGCHLD, or with a blocked one.
-    sigset_t signals;
-    ::sigemptyset(&signals);
-    ::posix_spawnattr_setsigmask(&attributes, &signals);
-    ::sigaddset(&signals, SIGCHLD);
-    ::sigaddset(&signals, SIGPIPE);
-    ::posix_spawnattr_setsigdefault(&attributes, &signals);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    pid_t pid = -1;
-    int const failed = ::posix_spawn(&pid, command.front().c_str(), &actions, &attributes, argv.data(), env);
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return failure(system_failure(command.front(), failed));
-    os::unique_fd const process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    launch_spec spec{command, {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}}, "/"};
+    spec.inputs.emplace(3, input);
+    // Signals as new: bwrap before 0.11.1 waits for ever with an ignored SIGCHLD, or with a blocked one.
+    auto process = os::start_process(spec, {{1, writer.get()}, {2, writer.get()}});
+    if (!process) return failure(process);
     writer.reset();
 
     auto const deadline = std::chrono::steady_clock::now() + bound;
@@ -178,9 +156,9 @@ IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& comman
         if (n <= 0) break;
         if (text.size() < 16 * sizeof chunk) text.append(chunk, static_cast<std::size_t>(n));
     }
-    // Whoever has closed its output has said all it had to say. By pidfd, as the application may have reaped it already.
-    if (process) ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-    while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {}
+    // Whoever has closed its output has said all it had to say.
+    process->kill_tree();
+    (void)process->wait(std::chrono::seconds(1));
     if (!in_time) {
         return failure(errc::timed_out,
                        command.front() + " did not end within " + std::to_string(bound.count()) + " ms");
@@ -190,14 +168,15 @@ IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& comman
 
 /// Proof is what the program inside says, not an exit status: an application that ignores SIGCHLD gets none.
 IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags,
-                                        std::chrono::milliseconds bound) {
+                                        std::string const& filter, std::chrono::milliseconds bound) {
     constexpr std::string_view proof = "ipybox: the sandbox works\n";
     std::vector<std::string> command{program.string()};
     command.insert(command.end(), flags.begin(), flags.end());
+    command.insert(command.end(), {"--seccomp", "3"});
     // Here the parent's thread waits, so that its death is indeed the end.
     command.insert(command.end(),
                    {"--die-with-parent", "--chdir", "/", "--", "/bin/sh", "-c", "echo 'ipybox: the sandbox works'"});
-    auto said = output_of(command, bound);
+    auto said = output_of(command, filter, bound);
     if (!said) return failure(sandbox_unavailable("bubblewrap does not work here: " + said.error().text()));
     if (said->ends_with(proof)) return {};
     return failure(bubblewrap_unavailable(*said, this_sandbox_host()));
@@ -205,18 +184,20 @@ IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, st
 
 IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
                                                                   std::vector<std::string> flags,
+                                                                  std::string const& filter,
                                                                   std::chrono::milliseconds bound) {
     static std::mutex mutex;
     static std::map<std::vector<std::string>, std::vector<std::string>> remembered;
     std::vector<std::string> key{program.string()};
     key.insert(key.end(), flags.begin(), flags.end());
+    key.push_back(filter);
 
     std::lock_guard const lock(mutex);
     if (auto const known = remembered.find(key); known != remembered.end()) return known->second;
-    auto works = try_bubblewrap(program, flags, bound);
+    auto works = try_bubblewrap(program, flags, filter, bound);
     if (!works && works.error().text().find("Unknown option --disable-userns") != std::string::npos) {
         std::erase(flags, "--disable-userns");
-        works = try_bubblewrap(program, flags, bound);
+        works = try_bubblewrap(program, flags, filter, bound);
     }
     if (!works) return failure(works);
     remembered.emplace(std::move(key), flags);

@@ -2,6 +2,7 @@
 
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+#include <ipybox/sandbox/system_call_filter.hpp>
 
 #include <unistd.h>
 
@@ -73,6 +74,22 @@ class bubblewrap_binds {
         return {};
     }
 
+    /// What is written to by nothing, where it can be seen at all. What is missing, or is a writable directory itself, is left as it is.
+    void add_read_only(std::filesystem::path const& path) {
+        std::error_code missing;
+        auto const real = std::filesystem::canonical(path, missing);
+        if (!missing && in_writable(real) && !binds_.contains(real)) insert(real, real, false);
+    }
+
+    /// Reading it fails, by that name; after all other binds. What cannot be seen anyway is left as it is.
+    void add_hidden(std::filesystem::path const& path) {
+        std::error_code missing;
+        auto const real = std::filesystem::canonical(path, missing);
+        if (missing || !std::filesystem::is_regular_file(real, missing)) return;
+        if (is_hidden(real) && !is_bound(real)) return;
+        binds_.insert_or_assign(real, mount{"/dev/null", false});
+    }
+
     /// Parents first (the order of paths), or a parent's mount would bury its children.
     void append_to(std::vector<std::string>& argv) const {
         auto mounts = binds_;
@@ -107,6 +124,11 @@ class bubblewrap_binds {
         return std::any_of(hidden_.begin(), hidden_.end(), [&](auto const& folder) { return lies_in(path, folder); });
     }
 
+    /// It lies in what is bound back.
+    bool is_bound(std::filesystem::path const& path) const {
+        return std::any_of(binds_.begin(), binds_.end(), [&](auto const& bind) { return lies_in(path, bind.first); });
+    }
+
     /// The innermost bind above `path`, or of it, is writable.
     bool in_writable(std::filesystem::path path) const {
         for (; path.has_relative_path(); path = path.parent_path())
@@ -139,9 +161,10 @@ class bubblewrap_binds {
 
 /// Everything but the binds: what can be had on this machine does not depend on the paths.
 IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
+                                                      std::vector<system_access> const& allow,
                                                       std::vector<std::filesystem::path> const& private_dirs) {
-    std::vector<std::string> flags{"--unshare-user", "--unshare-pid",    "--unshare-ipc",   "--unshare-uts",
-                                   "--unshare-net",  "--unshare-cgroup", "--disable-userns"};
+    std::vector<std::string> flags{"--unshare-user", "--unshare-pid", "--unshare-ipc",
+                                   "--unshare-uts",  "--unshare-net", "--unshare-cgroup"};
     auto const add = [&flags](std::initializer_list<char const*> more) {
         flags.insert(flags.end(), more.begin(), more.end());
     };
@@ -151,14 +174,21 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
         add({"--tmpfs", path.c_str()});
     };
 
+    if (std::ranges::find(allow, system_access::user_namespaces) == allow.end()) add({"--disable-userns"});
     add({"--cap-drop", "ALL", "--new-session"});
+    // The program is the first process: with it all others end, and no signal from inside reaches it.
+    add({"--as-pid-1"});
     add({"--ro-bind", "/", "/"});
     add({"--dev", "/dev"});
     add_tmpfs("/dev/shm");
     add({"--remount-ro", "/dev"}); // itself a tmpfs without a bound
     add({"--proc", "/proc"});
     // Root's files there, core_pattern among them, are writable for uid 0 without any capability; bwrap does not see that.
-    if (::geteuid() == 0) add({"--ro-bind", "/proc/sys", "/proc/sys"});
+    if (::geteuid() == 0) {
+        add({"--ro-bind", "/proc/sys", "/proc/sys"});
+        // So is what makes the first process the first one to be killed where memory runs out.
+        for (auto const* file : {"/proc/1/oom_score_adj", "/proc/1/oom_adj"}) add({"--ro-bind", "/dev/null", file});
+    }
     add({"--tmpfs", "/sys", "--remount-ro", "/sys"});
     for (auto const& path : private_dirs) add_tmpfs(path.string());
     return flags;
@@ -180,21 +210,65 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
         if (auto added = binds.add_readable(path); !added) return failure(added);
     }
 
+    for (auto const& path : spec.read_only) binds.add_read_only(path);
+    for (auto const& path : spec.hidden) binds.add_hidden(path);
+
     auto program = detail::find_bubblewrap(options_.program);
     if (!program) return failure(program);
-    auto flags = detail::bubblewrap_preflight(*program, detail::bubblewrap_flags(options_, private_dirs),
-                                              std::chrono::seconds(5));
+    auto filter = detail::system_call_filter(spec.allow);
+    if (!filter) return failure(filter);
+    auto flags = detail::bubblewrap_preflight(*program, detail::bubblewrap_flags(options_, spec.allow, private_dirs),
+                                              *filter, std::chrono::seconds(5));
     if (!flags) return failure(flags);
 
     // No --die-with-parent: it ends the sandbox with the *thread* that started it. The supervisor ends with its socket.
     std::vector<std::string> argv{program->string()};
     std::move(flags->begin(), flags->end(), std::back_inserter(argv));
     binds.append_to(argv);
-    argv.insert(argv.end(), {"--chdir", working_dir->string(), "--"});
+    auto const filter_fd = (spec.inputs.empty() ? spec.control_fd : spec.inputs.rbegin()->first) + 1;
+    spec.inputs.emplace(filter_fd, *std::move(filter));
+    argv.insert(argv.end(), {"--seccomp", std::to_string(filter_fd), "--chdir", working_dir->string(), "--"});
     std::move(spec.argv.begin(), spec.argv.end(), std::back_inserter(argv));
     spec.argv = std::move(argv);
     spec.working_dir = *std::move(working_dir);
     return spec;
+}
+
+IPYBOX_DECL std::vector<std::filesystem::path> bubblewrap_sandbox::unprotected(launch_spec const& spec) {
+    using std::filesystem::path;
+    std::error_code ignored;
+    auto const real = [&](path const& p) { return std::filesystem::weakly_canonical(p, ignored); };
+    std::vector<path> writable{real(spec.working_dir)};
+    for (auto const& p : spec.writable) writable.push_back(real(p));
+    std::vector<path> closed(spec.read_only.size());
+    std::transform(spec.read_only.begin(), spec.read_only.end(), closed.begin(), real);
+    auto const within = [](std::vector<path> const& folders) {
+        return [&folders](path const& p) {
+            return std::any_of(folders.begin(), folders.end(), [&](path const& f) { return detail::lies_in(p, f); });
+        };
+    };
+    auto const is_above = [&](path const& p) {
+        return std::any_of(writable.begin(), writable.end(), [&](path const& w) { return detail::lies_in(w, p); });
+    };
+    // Directories above a writable one do not count as closed.
+    std::erase_if(closed, is_above);
+    auto const goes_through_link = [&](path const& p) {
+        path so_far;
+        for (auto const& part : p.lexically_normal()) {
+            auto const folder = real(so_far);
+            so_far /= part;
+            if (std::filesystem::is_symlink(so_far, ignored) && within(writable)(folder) && !within(closed)(folder))
+                return true;
+        }
+        return false;
+    };
+    std::vector<path> found;
+    for (auto const& p : spec.read_only) {
+        auto const is_writable = std::find(writable.begin(), writable.end(), real(p)) != writable.end();
+        if (!std::filesystem::exists(p, ignored) || !(is_writable || goes_through_link(p))) continue;
+        if (std::find(found.begin(), found.end(), p) == found.end()) found.push_back(p);
+    }
+    return found;
 }
 
 } // namespace ipybox

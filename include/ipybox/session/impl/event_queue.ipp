@@ -4,6 +4,7 @@
 
 #include <asio/system_executor.hpp>
 
+#include <utility>
 #include <variant>
 
 namespace ipybox::detail {
@@ -30,24 +31,36 @@ IPYBOX_DECL bool event_queue::append_to_last(execution_event& e) {
 }
 
 IPYBOX_DECL void event_queue::push(execution_event e) {
-    std::scoped_lock const lock(mutex_);
-    push_locked(std::move(e));
+    delivery deliver;
+    {
+        std::scoped_lock const lock(mutex_);
+        deliver = push_locked(std::move(e));
+    }
+    deliver();
 }
 
-IPYBOX_DECL void event_queue::push_locked(execution_event e) {
-    if (finished_) return;
-    if (reader_) return reader_(std::move(e));
+IPYBOX_DECL event_queue::delivery event_queue::push_locked(execution_event e) {
+    if (finished_) return {};
+    if (reader_) return {std::exchange(reader_, {}), std::move(e)};
     bytes_ += event_size(e);
     if (!append_to_last(e)) events_.push_back(std::move(e));
+    return {};
 }
 
 IPYBOX_DECL void event_queue::finish(result<execution_result> last) {
-    std::scoped_lock const lock(mutex_);
-    push_locked(execution_event(std::move(last)));
-    finished_ = true;
-    on_room_ = nullptr;
-    on_left_ = nullptr;
-    on_read_ = nullptr;
+    delivery deliver;
+    asio::any_io_executor home = asio::system_executor();
+    {
+        std::scoped_lock const lock(mutex_);
+        deliver = push_locked(execution_event(std::move(last)));
+        finished_ = true;
+        on_room_ = nullptr;
+        on_left_ = nullptr;
+        on_read_ = nullptr;
+        may_block_ = nullptr;
+        std::swap(executor_, home);
+    }
+    deliver();
 }
 
 IPYBOX_DECL bool event_queue::full() const {
@@ -76,17 +89,20 @@ IPYBOX_DECL std::optional<event_queue::event> event_queue::try_next() {
     return taken;
 }
 
-IPYBOX_DECL void event_queue::next(completion<event> reader) {
+IPYBOX_DECL void event_queue::next(completion<event> reader, std::uint64_t wait) {
     std::function<void()> tell;
+    delivery deliver;
     {
         std::scoped_lock const lock(mutex_);
         if (auto taken = take_locked(tell))
-            reader(std::move(*taken));
+            deliver = {std::move(reader), std::move(*taken)};
         else {
             reader_ = std::move(reader);
+            wait_ = wait;
             tell = std::exchange(on_read_, nullptr);
         }
     }
+    deliver();
     if (tell) tell();
 }
 
@@ -103,15 +119,29 @@ IPYBOX_DECL void event_queue::when_read(std::function<void()> then) {
 
 IPYBOX_DECL asio::any_io_executor event_queue::executor() const {
     std::scoped_lock const lock(mutex_);
-    return finished_ ? asio::any_io_executor(asio::system_executor()) : executor_;
+    return executor_;
 }
 
-IPYBOX_DECL void event_queue::cancel_next() {
-    std::scoped_lock const lock(mutex_);
-    if (reader_) reader_(std::nullopt);
+IPYBOX_DECL result<void> event_queue::may_block() const {
+    std::function<result<void>()> asked;
+    {
+        std::scoped_lock const lock(mutex_);
+        asked = may_block_;
+    }
+    return asked ? asked() : result<void>();
+}
+
+IPYBOX_DECL void event_queue::cancel_next(std::uint64_t wait) {
+    delivery deliver;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (wait_ == wait) deliver.reader = std::exchange(reader_, {});
+    }
+    deliver();
 }
 
 IPYBOX_DECL void event_queue::leave() {
+    if (!owner_.is_this()) return; // a fork: the execution is its parent's
     std::function<void()> tell;
     {
         std::scoped_lock const lock(mutex_);

@@ -5,6 +5,9 @@
 #include <ipybox/jupyter/display_content.hpp>
 #include <ipybox/session/execute_machine.hpp>
 
+#include <charconv>
+#include <system_error>
+
 namespace ipybox::detail {
 
 inline python_exception exception_in(jupyter::json const& content) {
@@ -23,6 +26,19 @@ inline bool flag(jupyter::json const& content, char const* name) {
 
 /// Longer ones would take memory that nobody accounts for: such a display cannot be updated.
 inline constexpr std::size_t longest_display_id = 1024;
+
+/// What code leaves with, if it does. Kernels that are not ours say it in the text of the exception only.
+inline std::optional<int> exit_code_in(jupyter::json const& content, execution_over const& over) {
+    auto const told = content.find("exit_code");
+    if (told != content.end() && told->is_number_integer()) return told->get<int>() & 0xFF;
+    if (over.leaving) return 0;
+    if (!over.exception || over.exception->ename != "SystemExit") return std::nullopt;
+    auto const& text = over.exception->evalue;
+    if (text.empty() || text == "None") return 0;
+    int code = 0;
+    auto const read = std::from_chars(text.data(), text.data() + text.size(), code);
+    return read.ec == std::errc() && read.ptr == text.data() + text.size() ? code & 0xFF : 1;
+}
 
 /// What the payloads of a reply say: text for the pager, and that the kernel is about to end.
 inline execution_over read_payloads(jupyter::json const& content) {
@@ -65,10 +81,7 @@ IPYBOX_DECL execute_step output_in(jupyter::message& m) {
 
 IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
     if (m.type == "execute_reply") return m.parent_id == request_id_ ? on_reply(m) : nothing_new();
-    if (m.type == "status") {
-        if (m.parent_id == request_id_ && jupyter::field(m.content, "execution_state") == "idle") idle_ = true;
-        return finish();
-    }
+    if (m.type == "status") return m.parent_id == request_id_ ? on_status(m) : nothing_new();
     if (m.type == "error") {
         if (m.parent_id == request_id_) error_ = exception_in(m.content);
         return nothing_new();
@@ -79,6 +92,14 @@ IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
     return output_in(m);
 }
 
+IPYBOX_DECL execute_step execute_machine::on_status(jupyter::message const& m) {
+    auto const state = jupyter::field(m.content, "execution_state");
+    if (state == "interrupted") return code_told();
+    if (state == "ending") return code_ended();
+    if (state == "idle") idle_ = true;
+    return finish();
+}
+
 IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
     auto over = read_payloads(m.content);
     auto const status = jupyter::field(m.content, "status");
@@ -86,6 +107,7 @@ IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
         over.exception = exception_in(m.content);
         if (over.exception->ename.empty()) over.exception->ename = status.empty() ? "Error" : status;
     }
+    over.exit_code = exit_code_in(m.content, over);
     reply_ = std::move(over);
     return finish();
 }

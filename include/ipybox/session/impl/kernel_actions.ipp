@@ -32,6 +32,11 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
+IPYBOX_DECL void kernel_actions::abandon() {
+    funnel_.abandon();
+    servers_->kill();
+}
+
 IPYBOX_DECL asio::awaitable<void> kernel_actions::stop_servers() { return servers_->stop(); }
 
 IPYBOX_DECL result<std::shared_ptr<os::unique_fd const>> kernel_actions::open() {
@@ -68,6 +73,7 @@ IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& su
     // What the kernel says of its cell is not to be trusted: it could get a fresh budget with each request.
     subject.cell_id = cell_.id;
     subject.code = cell_.code;
+    subject.interpreter = kernel_.interpreter();
     auto policy = policy_;
     if (!policy && cell_.events) {
         auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
@@ -82,8 +88,8 @@ IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_o
 }
 
 IPYBOX_DECL asio::awaitable<result<mcp::call_result>> kernel_actions::call(approval_subject const& subject,
-                                                                           nlohmann::json const& arguments) {
-    return servers_->call(subject.server, subject.tool, arguments);
+                                                                           mcp::raw_json arguments) {
+    return servers_->call(subject.server, subject.tool, std::move(arguments));
 }
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_actions::run(program_run const& wanted,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/os/new_file.hpp>
 #include <ipybox/session/output_recorder.hpp>
@@ -25,83 +26,166 @@ inline result<std::filesystem::path> saved(result<os::new_file> file, std::strin
     return std::move(file->path);
 }
 
-inline std::size_t display_size(display const& d) noexcept { return d.data.size() + d.metadata.size(); }
-
 IPYBOX_DECL void output_recorder::write(std::string_view text) {
-    clear_if_due();
+    (void)clear_if_due();
     text_.append(text);
+    position_.pass(text);
+}
+
+/// Puts text on lines of its own.
+IPYBOX_DECL void output_recorder::write_lines(std::string_view text) {
+    text_.append(position_.end_line());
+    text_.append(text);
+    position_.pass(text);
+    text_.append(position_.end_line());
 }
 
 IPYBOX_DECL void output_recorder::show(display& d) {
-    clear_if_due();
+    (void)clear_if_due();
     save_image(d);
-    if (d.kind == display_kind::update_display_data) {
-        for (auto& earlier : result_.displays) {
-            if (d.id.empty() || earlier.id != d.id) continue;
-            if (earlier.spill_file.empty()) display_bytes_ -= display_size(earlier);
-            auto const kind = earlier.kind;
-            earlier = fitting(d);
-            earlier.kind = kind;
-        }
-    } else {
-        if (auto const* plain = d.data.find("text/plain")) text_.append(*plain);
-        if (result_.displays.size() < most_displays)
-            result_.displays.push_back(fitting(d));
-        else
-            ++result_.displays_left_out;
+    if (auto const* plain = d.data.find("text/plain")) write_lines(*plain);
+    if (d.kind == display_kind::update_display_data)
+        update(d);
+    else
+        remember(d);
+}
+
+IPYBOX_DECL void output_recorder::remember(display const& d) {
+    if (displays_.size() >= most_displays) {
+        ++result_.displays_left_out;
+        return;
+    }
+    if (!d.id.empty()) own_[d.id].push_back(displays_.size());
+    displays_.push_back(fitting(d, 1));
+}
+
+/// Displays of one id share what an update says, in memory as in a file: however many there are, it is kept once.
+IPYBOX_DECL void output_recorder::update(display& d) {
+    auto const own = own_.find(d.id);
+    auto const updated = updated_.find(d.id);
+    if (own == own_.end() && updated == updated_.end()) return;
+    auto& latest = updated == updated_.end() ? updated_[d.id] : updated->second;
+    let_go(latest.kept);
+    if (own != own_.end()) {
+        for (auto const index : own->second) let_go(displays_[index]);
+        latest.copies += own->second.size();
+        own_.erase(own);
+    }
+    latest.kept = fitting(d, latest.copies);
+    latest.before = displays_.size();
+}
+
+/// What is no longer kept takes no room either.
+IPYBOX_DECL void output_recorder::let_go(kept_display& kept) {
+    display_bytes_ -= kept.bytes;
+    if (!kept.shown.spill_file.empty()) {
+        places_->remove_spill_file(kept.shown.spill_file);
+        budget_->give_back_file(kept.in_file);
+    }
+    kept.bytes = 0;
+    kept.in_file = 0;
+    kept.shown.spill_file.clear();
+    kept.shown.data = mime_bundle();
+    kept.shown.metadata = "{}";
+}
+
+IPYBOX_DECL void output_recorder::apply_updates() {
+    for (std::size_t i = 0; i < displays_.size(); ++i) {
+        auto& shown = displays_[i].shown;
+        auto const found = updated_.find(shown.id);
+        if (found == updated_.end() || i >= found->second.before) continue;
+        auto const kind = shown.kind;
+        shown = found->second.kept.shown;
+        shown.kind = kind;
     }
 }
+
+/// Every PNG begins with these (PNG specification, section 5.2).
+inline constexpr std::string_view png_signature("\x89PNG\r\n\x1a\n", 8);
 
 IPYBOX_DECL void output_recorder::save_image(display& d) {
     auto const* png = d.data.find("image/png");
-    if (!png) return;
-    auto const file = saved(os::make_file(places_.images_dir, "", ".png"), *png);
+    if (!png || !png->starts_with(png_signature)) return;
+    if (!budget_->take_file(png->size())) {
+        ++result_.files_left_out;
+        return;
+    }
+    auto const file = saved(places_->make_image(), *png);
     if (file) {
         d.image = *file;
         result_.images.push_back(*file);
-    } else if (!failure_) {
-        failure_ = file.error();
+        return;
     }
+    budget_->give_back_file(png->size());
+    if (!failure_) failure_ = file.error();
+}
+
+/// The text of a spill file: an object of `data` and `metadata`. Written by hand: JSON that a display brings is text already, and may be large.
+inline std::string spilled_text(display const& d) {
+    std::string text = R"({"data":{)";
+    for (auto const& e : d.data.entries()) {
+        if (text.back() != '{') text += ',';
+        text.append(json_text(nlohmann::json(e.type))).append(":");
+        switch (e.kind) {
+        case mime_bundle::encoding::text: text += json_text(nlohmann::json(e.value)); break;
+        case mime_bundle::encoding::bytes: text.append("\"").append(base64_encode(e.value)).append("\""); break;
+        case mime_bundle::encoding::json: text += e.value; break;
+        }
+    }
+    return text.append(R"(},"metadata":)").append(d.metadata).append("}");
 }
 
 /// The display as it is kept: its values in a file once the bound is used up.
-IPYBOX_DECL display output_recorder::fitting(display const& d) {
-    auto const size = display_size(d);
-    if (display_bytes_ + size <= places_.max_output) {
+IPYBOX_DECL output_recorder::kept_display output_recorder::fitting(display const& d, std::size_t copies) {
+    auto const size = d.data.size() + copies * d.metadata.size();
+    if (display_bytes_ + size <= max_output_) {
         display_bytes_ += size;
-        return d;
+        return {d, size, 0};
     }
-    display kept = d;
-    kept.data = mime_bundle();
-    kept.metadata = "{}";
-    nlohmann::json const whole = {{"data", d.data.to_json()},
-                                  {"metadata", nlohmann::json::parse(d.metadata, nullptr, false)}};
-    auto const text = json_text(whole);
-    auto const file = saved(os::make_file(places_.spill_dir, "ipybox-display-", ".json"), text);
-    if (file)
-        kept.spill_file = *file;
-    else if (!failure_)
-        failure_ = file.error();
+    kept_display kept{d, 0, 0};
+    kept.shown.data = mime_bundle();
+    kept.shown.metadata = "{}";
+    auto const text = spilled_text(d);
+    if (!budget_->take_file(text.size())) {
+        ++result_.files_left_out;
+        return kept;
+    }
+    auto const file = saved(places_->make_spill_file("ipybox-display-", ".json"), text);
+    if (file) {
+        kept.shown.spill_file = *file;
+        kept.in_file = text.size();
+        return kept;
+    }
+    budget_->give_back_file(text.size());
+    if (!failure_) failure_ = file.error();
     return kept;
 }
 
 IPYBOX_DECL void output_recorder::clear(bool wait) {
     clear_due_ = true;
-    if (!wait) clear_if_due();
+    if (!wait) (void)clear_if_due();
 }
 
-IPYBOX_DECL void output_recorder::clear_if_due() {
-    if (!std::exchange(clear_due_, false)) return;
+IPYBOX_DECL bool output_recorder::clear_if_due() {
+    if (!std::exchange(clear_due_, false)) return false;
     text_.clear();
+    position_ = line_position();
     result_.images.clear(); // the files stay: events have told where they are
-    result_.displays.clear();
+    for (auto& kept : displays_) let_go(kept);
+    for (auto& [id, latest] : updated_) let_go(latest.kept);
+    displays_.clear();
+    own_.clear();
+    updated_.clear();
     result_.displays_left_out = 0;
-    display_bytes_ = 0;
+    return true;
 }
 
 IPYBOX_DECL std::optional<error> output_recorder::failure() const { return failure_ ? failure_ : text_.failure(); }
 
 IPYBOX_DECL execution_result output_recorder::finish() {
+    apply_updates();
+    result_.displays.reserve(displays_.size());
+    for (auto& kept : displays_) result_.displays.push_back(std::move(kept.shown));
     result_.text = text_.take();
     result_.spill_file = text_.spill_file();
     return std::move(result_);

@@ -15,8 +15,9 @@ inline std::string_view stripped(std::string_view text) noexcept {
     return text.substr(begin, text.find_last_not_of(space) - begin + 1);
 }
 
-IPYBOX_DECL output_text::output_text(std::size_t bound, std::filesystem::path spill_dir)
-    : half_(bound / 2), spill_dir_(std::move(spill_dir)) {}
+IPYBOX_DECL output_text::output_text(std::size_t bound, std::shared_ptr<output_places> places,
+                                     std::shared_ptr<file_budget> budget)
+    : half_(bound / 2), places_(std::move(places)), budget_(std::move(budget)) {}
 
 IPYBOX_DECL void output_text::append(std::string_view text) {
     if (!spilling_ && head_.size() + text.size() <= 2 * half_) {
@@ -37,11 +38,13 @@ IPYBOX_DECL void output_text::append(std::string_view text) {
 /// From now on everything goes to the file, what is there already first; the head gets its final size.
 IPYBOX_DECL void output_text::begin_spilling() {
     spilling_ = true;
-    auto file = os::make_file(spill_dir_, "ipybox-output-", ".txt");
-    if (file)
-        spill_ = std::move(*file);
-    else
-        failure_ = std::move(file).error();
+    if (budget_->take_file(0)) {
+        auto file = places_->make_spill_file("ipybox-output-", ".txt");
+        if (file)
+            spill_ = std::move(*file);
+        else
+            failure_ = std::move(file).error();
+    }
     spill(head_);
     if (head_.size() <= half_) return;
     auto const cut = whole_characters(head_, half_);
@@ -59,6 +62,10 @@ IPYBOX_DECL void output_text::shorten_tail() {
 
 IPYBOX_DECL void output_text::spill(std::string_view text) {
     if (failure_) return;
+    auto const room = spill_.path.empty() ? 0 : budget_->take_bytes(text.size());
+    unwritten_ += text.size() - room;
+    text = text.substr(0, room);
+    if (text.empty()) return;
     if (auto written = os::write_all(spill_, text); !written) failure_ = std::move(written).error();
 }
 
@@ -73,7 +80,9 @@ IPYBOX_DECL std::string output_text::take() {
     std::string text = std::move(head_);
     if (left_out_ > 0) {
         text.append("\n[… ").append(std::to_string(left_out_)).append(" bytes left out");
-        if (!spill_.path.empty()) text.append("; the whole output is in ").append(spill_.path.string());
+        if (!spill_.path.empty())
+            text.append(unwritten_ > 0 ? "; the beginning of the output is in " : "; the whole output is in ")
+                .append(spill_.path.string());
         text.append(" …]\n");
     }
     text.append(tail_);

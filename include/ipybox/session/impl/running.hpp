@@ -24,9 +24,10 @@ class session::running {
   public:
     running(session& owner, execution& e, kernel_freshness freshness)
         : session_(owner), execution_(e), serial_(++owner.serial_), started_(clock::now()),
-          recorder_({owner.options_.images_dir, owner.options_.spill_dir, owner.options_.max_output}),
+          recorder_(owner.places_, {owner.options_.max_output, owner.options_.max_files, owner.options_.max_spill}),
           machine_(request_id_, owner.link_->completes_with()),
-          ladder_(time_budget(budget_of(e.options), started_), countable(owner.options_.interrupt_grace)),
+          ladder_(time_budget(budget_of(e.options), started_, countable(owner.options_.longest_pause)),
+                  countable(owner.options_.interrupt_grace)),
           freshness_(freshness) {}
 
     ~running() { session_.actions_->end_cell(); }
@@ -39,13 +40,10 @@ class session::running {
         while (!ended() && next != stop_ladder::step::kill) {
             if (next == stop_ladder::step::interrupt) interrupt();
             next = stop_ladder::step::none;
-            auto item = co_await session_.inbox_.pop(over_ ? leave_by_ : ladder_.deadline());
-            if (item)
-                std::visit([this](auto& what) { on(what); }, *item);
-            else if (over_)
-                give_up_leaving();
-            else
-                next = ladder_.on_time(clock::now());
+            auto item = co_await session_.inbox_.pop(deadline());
+            if (item) std::visit([this](auto& what) { on(what); }, *item);
+            // A kernel that floods its host fills the inbox faster than it is emptied: time is looked at with each item.
+            if (clock::now() >= deadline()) next = on_time();
             if (execution_.unwanted && !over_ && next == stop_ladder::step::none)
                 next = ladder_.end(execution_.unwanted->reason, clock::now());
         }
@@ -53,6 +51,7 @@ class session::running {
         killed_ = next == stop_ladder::step::kill || (death_ && ladder_.reason());
         if (killed_ && !abandoned() && co_await session_.replace_kernel()) freshness_ = kernel_freshness::fresh;
         if (lingers_ && !killed_ && !abandoned()) co_await session_.end_kernel();
+        session_.deserted_ = abandoned() && !over_;
         co_return outcome();
     }
 
@@ -66,11 +65,20 @@ class session::running {
 
     [[nodiscard]] bool abandoned() const noexcept { return execution_.unwanted && execution_.unwanted->at_once; }
     [[nodiscard]] bool ended() const noexcept {
-        return abandoned() || death_ || (over_ && calls_ == 0 && !over_->leaving);
+        return abandoned() || death_ || unsent_ || lingers_ || (over_ && calls_ == 0 && !over_->leaving);
     }
+
+    stop_ladder::step on_time() {
+        if (!over_) return ladder_.on_time(clock::now());
+        give_up_leaving();
+        return stop_ladder::step::none;
+    }
+
+    [[nodiscard]] clock::time_point deadline() const noexcept { return over_ ? leave_by_ : ladder_.deadline(); }
 
     void begin() {
         for (auto& late : session_.late_.take()) std::visit([this](auto& step) { follow(std::move(step)); }, late);
+        if (execution_.finishes) return ask_to_end();
         auto const waiting = [&inbox = session_.inbox_](std::size_t count) { inbox.push(approvals_waiting{count}); };
         session_.actions_->begin_cell({request_id_, execution_.code, execution_.events, waiting});
         jupyter::message request(jupyter::channel::shell, "execute_request",
@@ -81,7 +89,17 @@ class session::running {
                                   {"allow_stdin", static_cast<bool>(execution_.options.on_input)},
                                   {"stop_on_error", false}});
         request.id = request_id_;
+        if (auto& title = execution_.options.title) request.metadata = {{"title", std::move(*title)}};
         send(std::move(request));
+    }
+
+    /// An execution without code: it is over, and waits for the end of the kernel.
+    void ask_to_end() {
+        over_.emplace();
+        over_->leaving = true;
+        over_->exit_code = 0;
+        leave_by_ = clock::now() + countable(session_.options_.end_grace);
+        call_link([](std::shared_ptr<kernel_link> link) { return session::ask_to_end(std::move(link)); });
     }
 
     // Calls of the link go on beside the loop, so that no kernel that does not read can hold up a timeout.
@@ -98,20 +116,29 @@ class session::running {
         call_link([](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> { return link->interrupt(); });
     }
 
+    enum class called_for { answer, anything_else };
+
     template <class Call>
-    void call_link(Call call) {
+    void call_link(Call call, called_for what = called_for::anything_else) {
         ++calls_;
-        auto const work = [self = session_.shared_from_this(), call, serial = serial_]() -> asio::awaitable<void> {
+        auto const work = [self = session_.shared_from_this(), call, serial = serial_,
+                           what]() -> asio::awaitable<void> {
             auto outcome = co_await call(self->link_);
-            link_called event{serial, std::move(outcome)};
+            link_called event{serial, std::move(outcome), what == called_for::answer};
             self->inbox_.push(std::move(event));
         };
-        asio::co_spawn(session_.home_.executor, work, asio::detached);
+        asio::co_spawn(session_.executor_, work, asio::detached);
     }
 
     void on(link_called& c) {
         if (c.serial != serial_) return; // of an execution that did not wait for it
         --calls_;
+        if (c.answered) answered();
+        if (!c.outcome && execution_.finishes) leave_by_ = clock::now(); // nothing was asked: it is killed
+        if (!c.outcome && c.outcome.error() == errc::message_too_large) {
+            unsent_ = std::move(c.outcome).error(); // the code, of which the kernel has seen nothing
+            return;
+        }
         if (!c.outcome && (!over_ || ladder_.reason())) {
             death_ = c.outcome.error();
             session_.on_end(std::move(c.outcome).error());
@@ -135,10 +162,30 @@ class session::running {
     void on(input_answered& a) {
         if (a.question != asked_) return; // the code waits for it no longer
         // Jupyter has no way to refuse but the end-of-transmission character, which kernels take for the end of input.
-        auto line = a.line ? std::move(*a.line) : std::string("\x04");
+        bool const refused = !a.line || a.line->size() > input_request::longest_line;
+        auto line = refused ? std::string("\x04") : std::move(*a.line);
         jupyter::message reply(jupyter::channel::stdin_, "input_reply", {{"status", "ok"}, {"value", std::move(line)}});
         reply.parent_header = std::move(a.request_header);
-        send(std::move(reply));
+        answer(std::move(reply));
+    }
+
+    /// One answer at a time is on its way to a kernel, which need not read: a newer one takes the place of one that waits.
+    void answer(jupyter::message reply) {
+        if (std::exchange(answering_, true)) {
+            waiting_answer_ = std::move(reply);
+            return;
+        }
+        auto shared = std::make_shared<jupyter::message>(std::move(reply));
+        auto const sent = [shared](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> {
+            return link->send(std::move(*shared));
+        };
+        call_link(sent, called_for::answer);
+    }
+
+    void answered() {
+        answering_ = false;
+        if (over_) waiting_answer_.reset();
+        if (auto next = std::exchange(waiting_answer_, std::nullopt)) answer(std::move(*next));
     }
 
     void on(jupyter::message& m) {
@@ -150,23 +197,27 @@ class session::running {
     void follow(output_chunk chunk) { write(std::move(chunk)); }
 
     void follow(display shown) {
+        clear_if_due();
         recorder_.show(shown);
         emit(std::move(shown));
     }
 
     void follow(clear_wanted clear) {
-        recorder_.clear(clear.wait);
-        emit(output_cleared());
+        recorder_.clear(true);
+        if (!clear.wait) clear_if_due();
+    }
+
+    /// A reader is told when the output is cleared, not when the code asks for that.
+    void clear_if_due() {
+        if (recorder_.clear_if_due()) emit(output_cleared());
     }
 
     void follow(input_wanted wanted) {
         asked_ = ++session_.questions_;
-        auto const answer = [weak = session_.weak_from_this(), question = asked_,
+        auto const answer = [weak = session_.outside_, question = asked_,
                              header = std::move(wanted.request_header)](std::unique_ptr<std::string> line) {
-            auto const self = weak.lock();
-            if (!self) return;
             auto event = std::make_shared<input_answered>(input_answered{question, std::move(line), header});
-            self->on_home([event](session& s) { s.inbox_.push(std::move(*event)); });
+            post_to(weak, [event](session& s) { s.inbox_.push(std::move(*event)); });
         };
         input_request const request(std::move(wanted.prompt), wanted.password, answer);
         if (!execution_.options.on_input) return; // the request is dropped, which refuses it
@@ -179,30 +230,32 @@ class session::running {
         };
         if (!execution_.events) return ask();
         // Who reads a stream is asked behind all that was printed before.
-        execution_.events->when_read([weak = session_.weak_from_this(), question = asked_, ask] {
-            auto const self = weak.lock();
-            if (!self) return;
-            self->on_home([question, ask](session& s) {
+        execution_.events->when_read([weak = session_.outside_, question = asked_, ask] {
+            post_to(weak, [question, ask](session& s) {
                 if (s.current_ && s.questions_ == question) ask();
             });
         });
     }
 
+    void follow(code_told) { ladder_.told(clock::now()); }
+
+    void follow(code_ended) { ladder_.code_ended(clock::now()); }
+
     void follow(execution_over over) {
         if (!over.pager_text.empty()) write({output_stream::stdout_, over.pager_text});
         over_ = std::move(over);
         // The execution is over when the kernel is gone: what is asked of it afterwards finds a dead one, not a leaving one.
-        if (over_->leaving) leave_by_ = clock::now() + std::chrono::seconds(1);
+        if (over_->leaving) leave_by_ = clock::now() + countable(session_.options_.end_grace);
+        // One that replied, and does not read what was sent before, would keep its execution for ever.
+        if (!over_->leaving && calls_ > 0) leave_by_ = clock::now() + std::chrono::seconds(5);
     }
 
-    /// The kernel said that it would end, and does not: it could not serve another execution.
-    void give_up_leaving() {
-        lingers_ = true;
-        over_->leaving = false;
-        leave_by_ = clock::time_point::max();
-    }
+    /// The kernel said that it would end, and does not, or reads nothing any more: it could not serve another execution.
+    void give_up_leaving() { lingers_ = true; }
 
     void write(output_chunk chunk) {
+        if (chunk.text.empty()) return;
+        clear_if_due();
         recorder_.write(chunk.text);
         if (execution_.chunks == chunk_events::on) emit(std::move(chunk));
     }
@@ -222,6 +275,7 @@ class session::running {
         auto output = recorder_.finish();
         output.elapsed = clock::now() - started_;
         output.kernel_restarted = freshness_ == kernel_freshness::fresh;
+        if (over_) output.exit_code = over_->exit_code;
 
         std::optional<error> why;
         if (abandoned())
@@ -230,11 +284,19 @@ class session::running {
             why = error(*ladder_.reason(), ending_text());
         else if (death_ && !over_)
             why = death_;
+        else if (unsent_)
+            why = unsent_;
         else if (over_ && over_->exception)
             why = error(errc::python_error, std::move(*over_->exception));
+        else if (lingers_ && execution_.finishes)
+            why = error(errc::timed_out, "the kernel did not end by itself within " +
+                                             std::to_string(session_.options_.end_grace.count()) +
+                                             " ms, and was killed: its threads or exit functions still ran");
         else if (output_failure)
             why = output_failure;
         if (!why) return output;
+        // How the code came to its end, where it was: of a timeout and a cancellation too.
+        if (ladder_.reason() && over_ && over_->exception) why->with_exception(std::move(*over_->exception));
         return failure(why->with_output(std::make_shared<execution_result const>(std::move(output))));
     }
 
@@ -262,9 +324,12 @@ class session::running {
     std::optional<execution_over> over_;
     clock::time_point leave_by_ = clock::time_point::max();
     std::optional<error> death_;
-    bool killed_ = false;  ///< it did not end its code
-    bool lingers_ = false; ///< it did not end itself
+    std::optional<error> unsent_; ///< why the code did not reach the kernel
+    bool killed_ = false;         ///< it did not end its code
+    bool lingers_ = false;        ///< it did not end itself
     int calls_ = 0;
+    bool answering_ = false; ///< an answer to `input()` is on its way
+    std::optional<jupyter::message> waiting_answer_;
     bool deciding_ = false; ///< an approval is waited for
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ipybox/async/within.hpp>
+#include <ipybox/core/exception_error.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/session/impl/running.hpp>
 #include <ipybox/session/session.hpp>
@@ -30,6 +32,14 @@ inline executor_options with_absolute_paths(executor_options options) {
     return options;
 }
 
+inline std::shared_ptr<output_places> places_of(executor_options const& options) {
+    auto const whole = with_absolute_paths(options);
+    auto const afterwards = options.spill_dir.empty() ? spilled_files::removed : spilled_files::kept;
+    output_places::settings const settings{whole.images_dir, whole.spill_dir, directory_or(options.working_dir, "."),
+                                           afterwards};
+    return std::make_shared<output_places>(settings);
+}
+
 inline approval_settings approval_settings_of(executor_options const& options) {
     approval_settings settings;
     settings.approve_tool_calls = options.approve_tool_calls;
@@ -41,60 +51,54 @@ inline approval_settings approval_settings_of(executor_options const& options) {
     return settings;
 }
 
-/// What an exception of the host's own says: of a standard library or system that refuses, or of an application's type.
-inline error error_of(std::exception_ptr const& bug) {
-    auto const text = [](char const* what) { return std::string("the host could not do this: ") + what; };
-    try {
-        std::rethrow_exception(bug);
-    } catch (std::system_error const& e) {
-        return error(errc::io_error, text(e.what())).with_cause(e.code());
-    } catch (std::exception const& e) { return error(errc::io_error, text(e.what())); } catch (...) {
-        return error(errc::io_error, text("an exception of an unknown type"));
-    }
-}
-
 /// Delivers what a coroutine comes to. Where it throws there is no value to deliver, and the one that Asio makes up would look like success.
 template <class T, class Done>
 auto delivery_to(Done done) {
     return [done = std::move(done)](std::exception_ptr bug, result<T> value) mutable {
         if (bug) value = failure(error_of(bug));
-        done(std::move(value));
+        done->settle(std::move(value));
     };
 }
 
-IPYBOX_DECL session::session(home where, session_parts parts)
-    : home_(std::move(where)), options_(with_absolute_paths(std::move(parts.options))), wrap_(std::move(parts.wrap)),
-      shares_supervisor_(parts.shared != nullptr), link_(std::move(parts.link)),
-      actions_(std::make_shared<kernel_actions>(home_.executor, std::move(parts.approval),
-                                                approval_settings_of(options_), options_.servers)),
-      supervisor_(std::move(parts.shared)), inbox_(home_.executor), receiving_changed_(home_.executor) {}
+IPYBOX_DECL session::session(asio::any_io_executor executor, std::weak_ptr<session_handle> outside,
+                             std::function<void()> leave, session_parts parts)
+    : executor_(std::move(executor)), outside_(std::move(outside)), leave_(std::move(leave)),
+      places_(places_of(parts.options)), options_(with_absolute_paths(std::move(parts.options))),
+      wrap_(std::move(parts.wrap)), host_(
+                                        executor_, [this] { return own_supervisor(); }, parts.shared),
+      link_(std::move(parts.link)),
+      actions_(std::make_shared<kernel_actions>(executor_, std::move(parts.approval), approval_settings_of(options_),
+                                                options_.servers)),
+      inbox_(executor_), receiving_changed_(executor_) {}
 
-/// Runs work at home, behind what was handed over before.
-template <class Work>
-void session::on_home(Work work) {
-    asio::post(home_.executor, [self = shared_from_this(), work = std::move(work)]() mutable { work(*self); });
-}
-
-// --- requests, from any thread ---------------------------------------------------------------------------------------
+// --- requests ----------------------------------------------------------------------------------------------------------
 
 IPYBOX_DECL void session::submit(request r) {
-    on_home([r = std::move(r)](session& self) mutable {
-        auto const* asked = std::get_if<std::shared_ptr<control>>(&r);
-        if (self.closing_) {
-            if (asked) return (*asked)->done(failure(errc::not_running));
-            return self.deliver(*std::get<std::shared_ptr<execution>>(r), failure(errc::not_running));
-        }
-        auto const what = asked ? (*asked)->what : order::start;
-        if (what != order::start) self.unwant_all({what == order::reset ? errc::cancelled : errc::not_running, true});
-        if (what == order::stop) self.abandon_start();
-        self.requests_.push_back(std::move(r));
-        self.ensure_served();
-    });
+    auto const* asked = std::get_if<std::shared_ptr<control>>(&r);
+    auto const what = asked ? (*asked)->what : order::start;
+    if (what != order::start) unwant_all({what == order::reset ? errc::cancelled : errc::not_running, true});
+    if (what == order::stop) abandon_start();
+    requests_.push_back(std::move(r));
+    ensure_served();
 }
 
 /// An executor that has nothing to do has nothing under way either: an application's context may run dry.
 IPYBOX_DECL void session::ensure_served() {
-    if (!std::exchange(serving_, true)) asio::co_spawn(home_.executor, serve(shared_from_this()), asio::detached);
+    if (std::exchange(serving_, true)) return;
+    asio::co_spawn(executor_, serve(shared_from_this()),
+                   [self = shared_from_this()](std::exception_ptr bug) { self->on_served(bug); });
+}
+
+/// Nothing is served any more. Where that is an exception's doing, the call that met it fails, and the next begins anew.
+IPYBOX_DECL void session::on_served(std::exception_ptr bug) {
+    serving_ = false;
+    if (bug) {
+        awaits_kernel_ = starting_ = false;
+        if (auto const e = std::exchange(current_, nullptr)) e->fail(error_of(bug));
+        if (auto const c = std::exchange(obeyed_, nullptr)) c->fail(error_of(bug));
+    }
+    if (!requests_.empty() || (closing_ && !closed_ && !bug)) return ensure_served();
+    if (closing_ && leave_) leave_();
 }
 
 /// Takes the waiting executions that `wanted` says yes to out of the queue and completes them.
@@ -107,103 +111,34 @@ void session::end_waiting(Predicate wanted, errc reason) {
         ended.push_back(*e);
         return true;
     });
-    for (auto const& e : ended) deliver(*e, failure(reason));
+    for (auto const& e : ended) e->settle(failure(reason));
 }
 
-/// What the signal of a call does, from any thread. It does not keep what was asked for alive.
-template <class T>
-std::function<void()> session::forgetting(std::shared_ptr<T> const& asked) {
-    return [weak = weak_from_this(), which = std::weak_ptr<T>(asked)] {
-        auto const self = weak.lock();
-        auto const unwanted = which.lock();
-        if (self && unwanted) self->on_home([unwanted](session& s) { s.unwant(unwanted.get()); });
-    };
-}
-
-/// Never cleared: a signal that comes too late finds nothing. Clearing the slot from home would race with the signal's own thread.
-inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) {
-    if (slot.is_connected()) slot.assign([what = std::move(what)](asio::cancellation_type) { what(); });
-}
-
-IPYBOX_DECL void session::submit(order what, completion<result<void>> done) {
-    auto const slot = done.slot();
-    auto asked = std::make_shared<control>(control{what, std::move(done)});
-    // A stop is not for changing one's mind: with the request the executions have ended already.
-    if (what != order::stop) on_signal(slot, forgetting(asked));
-    submit(std::move(asked));
-}
-
-IPYBOX_DECL void session::start(completion<result<void>> done) { submit(order::start, std::move(done)); }
-IPYBOX_DECL void session::reset(completion<result<void>> done) { submit(order::reset, std::move(done)); }
-IPYBOX_DECL void session::stop(completion<result<void>> done) { submit(order::stop, std::move(done)); }
-
-IPYBOX_DECL void session::execute(std::shared_ptr<execution> e) {
-    auto const forget = forgetting(e);
-    if (e->events) {
-        auto const go_on = [weak = weak_from_this()] {
-            if (auto const self = weak.lock()) self->on_home([](session& s) { s.resume_receiving(); });
-        };
-        e->events->on_reader(go_on, forget);
-    } else {
-        on_signal(e->done.slot(), forget);
-    }
-    submit(std::move(e));
-}
-
-IPYBOX_DECL void session::cancel() {
-    on_home([](session& self) { self.unwant_all({errc::cancelled}); });
-}
-
-IPYBOX_DECL void session::interrupt(completion<result<void>> done) {
-    auto const slot = done.slot();
-    auto const call = std::make_shared<completion<result<void>>>(std::move(done));
-    auto const finish = [call](result<void> outcome) {
-        if (*call) (*call)(std::move(outcome));
-    };
-    on_signal(slot, [weak = weak_from_this(), finish] {
-        if (auto const self = weak.lock()) self->on_home([finish](session&) { finish(failure(errc::cancelled)); });
-    });
-    on_home([finish](session& self) {
-        if (self.state_ != kernel_state::busy) return finish(result<void>());
-        auto const forward = [link = self.link_]() -> asio::awaitable<result<void>> {
-            co_return co_await link->interrupt();
-        };
-        asio::co_spawn(self.home_.executor, forward, delivery_to<void>(finish));
-    });
+IPYBOX_DECL void session::interrupt(std::shared_ptr<pending_result<void>> call) {
+    if (state_ != kernel_state::busy) return call->settle(result<void>());
+    auto const forward = [link = link_]() -> asio::awaitable<result<void>> { co_return co_await link->interrupt(); };
+    asio::co_spawn(executor_, forward, delivery_to<void>(std::move(call)));
 }
 
 IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return actions_->servers(); }
 
-IPYBOX_DECL void session::list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done) {
-    on_home([server = std::move(server), done = std::move(done)](session& self) mutable {
-        asio::co_spawn(self.home_.executor, self.actions_->servers().list_tools(std::move(server)),
-                       delivery_to<std::vector<mcp::tool>>(std::move(done)));
-    });
+IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call) {
+    asio::co_spawn(executor_, actions_->servers().list_tools(std::move(server)),
+                   delivery_to<std::vector<mcp::tool>>(std::move(call)));
 }
 
-IPYBOX_DECL void session::give(grant what) {
-    on_home([what = std::move(what)](session& self) { self.actions_->give(what); });
-}
+IPYBOX_DECL void session::give(grant what) { actions_->give(std::move(what)); }
 
 IPYBOX_DECL void session::close() {
-    on_home([](session& self) {
-        self.closing_ = true;
-        self.unwant_all({errc::not_running, true});
-        self.abandon_start();
-        self.ensure_served();
-    });
-    std::shared_ptr<supervisor> own;
-    std::jthread search;
-    {
-        std::scoped_lock const lock(supervisor_mutex_);
-        closed_ = true;
-        search = std::move(search_);
-        if (!shares_supervisor_) own = supervisor_;
-    }
-    // Also where nobody runs the application's I/O context any more, no process is left.
-    if (own) own->end();
-    search = std::jthread();
-    if (home_.thread) home_.thread->join();
+    closing_ = true;
+    unwant_all({errc::not_running, true});
+    abandon_start();
+    ensure_served();
+}
+
+IPYBOX_DECL void session::end_from_outside() {
+    host_.end();
+    actions_->abandon();
 }
 
 /// Executions that wait are ended at once, the running one is told.
@@ -229,16 +164,9 @@ IPYBOX_DECL void session::unwant(control const* which) {
     std::erase_if(requests_, [&](request const& r) {
         auto const* asked = std::get_if<std::shared_ptr<control>>(&r);
         if (!asked || asked->get() != which) return false;
-        (*asked)->done(failure(errc::cancelled));
+        (*asked)->settle(failure(errc::cancelled));
         return true;
     });
-}
-
-IPYBOX_DECL void session::deliver(execution& e, result<execution_result> outcome) {
-    if (e.events)
-        e.events->finish(std::move(outcome));
-    else
-        e.done(std::move(outcome));
 }
 
 // --- serving -----------------------------------------------------------------------------------------------------------
@@ -252,21 +180,21 @@ IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) 
         else
             co_await self->run(std::move(std::get<std::shared_ptr<execution>>(next)));
     }
-    if (self->closing_) {
+    if (self->closing_ && !std::exchange(self->closed_, true)) {
+        co_await self->let_kernel_end();
         co_await self->stop_kernel();
         co_await self->actions_->stop_servers();
-        self->release_supervisor();
+        co_await self->host_.release();
     }
-    self->serving_ = false;
 }
 
 IPYBOX_DECL asio::awaitable<void> session::obey(std::shared_ptr<control> c) {
-    if (closing_) co_return c->done(failure(errc::not_running));
+    if (closing_) co_return c->settle(failure(errc::not_running));
     obeyed_ = c;
     auto outcome = co_await done_as_told(*c);
     obeyed_.reset();
     if (!outcome && c->unwanted) outcome = failure(errc::cancelled);
-    c->done(std::move(outcome));
+    c->settle(std::move(outcome));
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(control const& c) {
@@ -276,11 +204,12 @@ IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(control const& c
         if (!ready) co_return failure(ready);
         co_return result<void>();
     }
+    co_await let_kernel_end();
     co_await stop_kernel();
     co_await actions_->stop_servers();
     stopped_by_request_ = c.what == order::stop;
     if (c.what == order::reset) co_return co_await start_kernel();
-    release_supervisor();
+    co_await host_.release();
     co_return result<void>();
 }
 
@@ -293,10 +222,14 @@ IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
     while (auto rest = co_await inbox_.pop(std::chrono::steady_clock::time_point::min()))
         if (auto* m = std::get_if<jupyter::message>(&*rest)) late_.keep(std::move(*m));
     resume_receiving();
-    deliver(*e, std::move(outcome));
+    e->settle(std::move(outcome));
 }
 
 IPYBOX_DECL asio::awaitable<result<execution_result>> session::perform(std::shared_ptr<execution> e) {
+    if (e->finishes && (state_ != kernel_state::idle || deserted_)) {
+        co_await stop_kernel();
+        co_return execution_result();
+    }
     awaits_kernel_ = true;
     auto freshness = co_await ensure_kernel();
     awaits_kernel_ = false;
@@ -332,12 +265,14 @@ IPYBOX_DECL asio::awaitable<result<kernel_freshness>> session::ensure_kernel() {
 IPYBOX_DECL asio::awaitable<result<void>> session::start_kernel() {
     auto started = co_await start_link();
     // A supervisor that died since its last kernel is found out here; a fresh one is as good.
-    if (!started && started.error() == errc::supervisor_died && !shares_supervisor_) started = co_await start_link();
+    if (!started && started.error() == errc::supervisor_died && !host_.shares()) started = co_await start_link();
     if (!started) co_return started;
     state_ = kernel_state::idle;
     death_.reset();
     receiving_ = true;
-    asio::co_spawn(home_.executor, receive(shared_from_this()), asio::detached);
+    auto const life = ++life_;
+    asio::co_spawn(executor_, receive(shared_from_this(), life),
+                   [self = shared_from_this(), life](std::exception_ptr bug) { self->on_received(life, bug); });
     co_return result<void>();
 }
 
@@ -353,12 +288,13 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
     }
     co_await link_->stop();
     if (start_abandoned_) co_return failure(errc::not_running);
-    release_supervisor();
+    co_await host_.release();
     co_return started;
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> session::start_under_supervisor() {
-    auto owner = co_await obtain_supervisor();
+    auto owner = result<std::shared_ptr<supervisor>>(nullptr);
+    if (link_->needs_supervisor()) owner = co_await host_.obtain();
     if (!owner) co_return failure(owner);
     if (start_abandoned_) co_return failure(errc::not_running);
     auto prepared = launch_with_actions();
@@ -377,61 +313,33 @@ IPYBOX_DECL bool session::start_unwanted() const noexcept {
 IPYBOX_DECL void session::abandon_start() {
     if (!starting_) return;
     start_abandoned_ = true;
-    {
-        std::scoped_lock const lock(supervisor_mutex_);
-        search_.request_stop();
-    }
+    host_.abandon_search();
     auto const stop = [self = shared_from_this()]() -> asio::awaitable<void> { co_await self->link_->stop(); };
-    asio::co_spawn(home_.executor, stop, asio::detached);
+    asio::co_spawn(executor_, stop, asio::detached);
 }
 
-/// Lets go of a supervisor of its own, which ends it.
-IPYBOX_DECL void session::release_supervisor() {
-    if (shares_supervisor_) return;
-    std::scoped_lock const lock(supervisor_mutex_);
-    supervisor_.reset();
-}
-
-IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> session::obtain_supervisor() {
-    if (supervisor_) co_return supervisor_;
-    auto python = co_await look_for_python();
-    if (!python) co_return failure(python);
-    supervisor_options options;
-    options.python = std::move(*python);
-    options.env = kernel_environment(options_.kernel_env);
-    options.working_dir = launch().working_dir;
-    options.wrap = wrap_;
-    options.duty = link_->duty();
-    options.preload = options_.preload;
-    std::scoped_lock const lock(supervisor_mutex_);
-    if (closed_) co_return failure(errc::not_running);
-    supervisor_ = std::make_shared<supervisor>(home_.executor, std::move(options));
-    co_return supervisor_;
-}
-
-/// On a thread of its own: a script in front of the interpreter is run, and takes its time.
-IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> session::look_for_python() {
-    using found = result<std::filesystem::path>;
-    auto const look = [this](completion<found> done) {
-        std::scoped_lock const lock(supervisor_mutex_);
-        if (closed_) return done(failure(errc::not_running));
-        auto search = [wanted = options_.python, done = std::move(done)](std::stop_token stop) mutable {
-            auto python = found(failure(errc::not_running));
-            try {
-                python = find_python(wanted, std::move(stop));
-            } catch (...) { python = failure(error_of(std::current_exception())); }
-            done(std::move(python));
-        };
-        search_ = std::jthread(std::move(search));
-    };
-    co_return co_await suspend<found>(look);
+IPYBOX_DECL supervisor_options session::own_supervisor() const {
+    supervisor_options own;
+    own.python = options_.python;
+    own.env = kernel_environment(options_.kernel_env);
+    own.working_dir = launch().working_dir;
+    own.wrap = wrap_;
+    own.duty = link_->duty();
+    own.preload = options_.preload;
+    own.allow = options_.allow;
+    auto const servers = actions_->servers().files();
+    own.read_only = options_.read_only;
+    own.read_only.insert(own.read_only.end(), servers.read_only.begin(), servers.read_only.end());
+    own.hidden = options_.hidden;
+    own.hidden.insert(own.hidden.end(), servers.secret.begin(), servers.secret.end());
+    return own;
 }
 
 IPYBOX_DECL kernel_launch session::launch() const {
     kernel_launch l;
     l.env = kernel_environment(options_.kernel_env);
     l.working_dir = directory_or(options_.working_dir, ".");
-    l.after_cell = options_.working_dir.empty() ? cwd_policy::keep : cwd_policy::restore;
+    l.after_cell = options_.after_cell.value_or(options_.working_dir.empty() ? cwd_policy::keep : cwd_policy::restore);
     l.start_bound = countable(options_.kernel_init_timeout);
     return l;
 }
@@ -446,7 +354,9 @@ IPYBOX_DECL result<kernel_launch> session::launch_with_actions() {
             return failure(errc::invalid_argument, "approve_shell_cmds needs a kernel that asks: socketpair_transport");
         return prepared;
     }
+    if (!options_.argv.empty()) prepared.env["IPYBOX_ARGV"] = json_text(jupyter::json(options_.argv));
     prepared.guard = options_.require_shell_escape ? kernel_guard::no_exec : kernel_guard::none;
+    prepared.allow = options_.allow;
     auto channel = actions_->open();
     if (!channel) return failure(channel);
     prepared.action_socket = std::move(*channel);
@@ -458,14 +368,36 @@ IPYBOX_DECL asio::awaitable<void> session::stop_kernel() {
     actions_->close();
     resume_receiving();
     co_await link_->stop();
-    auto const bound = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    co_await receiving_ends(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+    ++life_; // what still comes from that kernel is not heard
+    late_ = late_output();
+    inbox_.clear();
+    deserted_ = false;
+}
+
+/// Gives a kernel that runs nothing the time to end by itself: its files are flushed, what it has registered is run. It is stopped afterwards in any case.
+IPYBOX_DECL asio::awaitable<void> session::let_kernel_end() {
+    auto const grace = countable(options_.end_grace);
+    if (state_ != kernel_state::idle || deserted_ || grace.count() <= 0) co_return;
+    state_ = kernel_state::stopped; // its end is what is wanted
+    resume_receiving();
+    auto const bound = std::chrono::steady_clock::now() + grace;
+    auto const asked = co_await within(ask_to_end(link_), grace);
+    if (asked && *asked) co_await receiving_ends(bound);
+}
+
+/// Keeps the link, also beyond the bound of the one who waits.
+IPYBOX_DECL asio::awaitable<result<void>> session::ask_to_end(std::shared_ptr<kernel_link> link) {
+    co_return co_await link->ask_to_end();
+}
+
+/// Waits until the kernel has hung up, within a bound.
+IPYBOX_DECL asio::awaitable<void> session::receiving_ends(std::chrono::steady_clock::time_point bound) {
     while (receiving_ && std::chrono::steady_clock::now() < bound) {
         receiving_changed_.expires_at(bound);
         asio::error_code changed;
         co_await receiving_changed_.async_wait(asio::redirect_error(asio::use_awaitable, changed));
     }
-    late_ = late_output();
-    inbox_.clear();
 }
 
 /// Puts a fresh kernel in place of one that does not end its code. Without one to be had the executor is left with a dead one.
@@ -487,29 +419,40 @@ IPYBOX_DECL asio::awaitable<void> session::end_kernel() {
 
 // --- receiving -----------------------------------------------------------------------------------------------------------
 
-IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self) {
-    bool lost = false;
+IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self, unsigned life) {
     for (;;) {
-        while (self->receiving_paused_) {
+        while (self->receiving_paused_ && self->life_ == life) {
             self->receiving_changed_.expires_at(std::chrono::steady_clock::time_point::max());
             asio::error_code changed;
             co_await self->receiving_changed_.async_wait(asio::redirect_error(asio::use_awaitable, changed));
         }
         auto m = co_await self->link_->receive();
+        if (self->life_ != life) co_return; // it took long, and there is another kernel by now
         if (!m) {
-            lost = self->state_ != kernel_state::stopped;
+            bool const lost = self->state_ != kernel_state::stopped;
             self->on_end(std::move(m).error());
-            break;
+            self->receiving_ = false;
+            self->receiving_changed_.cancel();
+            // One that broke the protocol, or closed its end of the socket, may still run.
+            if (lost) co_await self->link_->stop();
+            co_return;
         }
         if (self->current_)
             self->inbox_.push(std::move(*m));
         else
             self->late_.keep(std::move(*m));
     }
-    self->receiving_ = false;
-    self->receiving_changed_.cancel();
-    // One that broke the protocol, or closed its end of the socket, may still run.
-    if (lost) co_await self->link_->stop();
+}
+
+/// A kernel whose messages cannot be taken, for want of memory, say, is of no use any more.
+IPYBOX_DECL void session::on_received(unsigned life, std::exception_ptr bug) {
+    if (!bug || life != life_) return;
+    auto const why = error_of(bug);
+    on_end(error(errc::kernel_died, "a message of the kernel could not be taken, and it was ended: " + why.text()));
+    receiving_ = false;
+    receiving_changed_.cancel();
+    auto const stop = [self = shared_from_this()]() -> asio::awaitable<void> { co_await self->link_->stop(); };
+    asio::co_spawn(executor_, stop, asio::detached);
 }
 
 IPYBOX_DECL void session::on_end(error why) {

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <ipybox/async/within.hpp>
+#include <ipybox/core/time_budget.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/transport/socketpair_transport.hpp>
 #include <ipybox/transport/stream_frame.hpp>
 
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
@@ -45,11 +44,10 @@ struct socketpair_transport::connection {
     }
 
     /// Writes a message, whole, behind the ones that are being written.
-    static asio::awaitable<result<void>> send(std::shared_ptr<connection> c, jupyter::message m) {
+    static asio::awaitable<result<void>> send(std::shared_ptr<connection> c, std::string bytes) {
         asio::error_code broken;
         while (c->writing) co_await c->written.async_wait(asio::redirect_error(asio::use_awaitable, broken));
         c->writing = true;
-        auto const bytes = to_stream_frame(m);
         co_await asio::async_write(c->socket, asio::buffer(bytes), asio::redirect_error(asio::use_awaitable, broken));
         c->writing = false;
         c->written.cancel();
@@ -59,7 +57,7 @@ struct socketpair_transport::connection {
 
     /// How the kernel ended. It has: the supervisor reaps it within milliseconds.
     static asio::awaitable<error> death(supervised_process kernel) {
-        auto const status = co_await detail::within(kernel.exited(), std::chrono::seconds(2));
+        auto const status = co_await kernel.exited(std::chrono::seconds(2));
         auto const known = status.value_or(exit_status());
         co_return error(errc::kernel_died, "the kernel died: " + to_string(known)).with_status(known);
     }
@@ -75,7 +73,7 @@ struct socketpair_transport::connection {
 IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<supervisor> owner,
                                                                              kernel_launch launch) {
     auto const executor = co_await asio::this_coro::executor;
-    auto const deadline = std::chrono::steady_clock::now() + launch.start_bound;
+    auto const deadline = std::chrono::steady_clock::now() + countable(launch.start_bound);
     starting_ = std::stop_source();
     auto const stop = launch.stop = starting_.get_token();
     auto pair = os::make_stream_pair(4 << 20);
@@ -89,12 +87,10 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
     connection_ = c;
 
     // A descendant may hold the socket open past the kernel's death: then this, not end of file, is how the end is seen.
-    auto const watch = [](std::weak_ptr<connection> weak, asio::awaitable<exit_status> ended) -> asio::awaitable<void> {
-        co_await std::move(ended);
+    c->process.on_exit(executor, [weak = std::weak_ptr<connection>(c)](exit_status) {
         asio::error_code ignored;
         if (auto const alive = weak.lock()) alive->socket.shutdown(connection::socket_type::shutdown_both, ignored);
-    };
-    asio::co_spawn(executor, watch(c, c->process.exited()), asio::detached);
+    });
 
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     auto first = co_await detail::within(connection::receive(c), left);
@@ -119,8 +115,12 @@ IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::send(jupyter::me
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
     if (m.id.empty()) m.id = jupyter::new_message_id();
+    auto bytes = to_stream_frame(m);
+    if (bytes.size() > largest_message_to_kernel)
+        co_return failure(errc::message_too_large, "a message to the kernel has " + std::to_string(bytes.size()) +
+                                                       " bytes as JSON, more than 256 MiB: pass data in a file");
     if (m.type == "execute_request") c->executing = m.id;
-    co_return co_await connection::send(c, std::move(m));
+    co_return co_await connection::send(c, std::move(bytes));
 }
 
 IPYBOX_DECL asio::awaitable<result<jupyter::message>> socketpair_transport::receive() {
@@ -134,9 +134,16 @@ IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
     if (!c) co_return failure(errc::not_running);
     // The signal may come before the kernel has read what it is meant for; announced, it is not lost.
     jupyter::message announcement(jupyter::channel::control, "interrupt_request", {{"msg_id", c->executing}});
-    auto announced = co_await connection::send(c, std::move(announcement));
+    auto announced = co_await connection::send(c, to_stream_frame(announcement));
     if (!announced) co_return announced;
     co_return co_await c->process.signal(SIGINT);
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::ask_to_end() {
+    auto const c = connection_;
+    if (!c) co_return failure(errc::not_running);
+    jupyter::message request(jupyter::channel::control, "shutdown_request", {{"restart", false}});
+    co_return co_await connection::send(c, to_stream_frame(request));
 }
 
 IPYBOX_DECL supervised_process socketpair_transport::kernel() const {
@@ -149,7 +156,7 @@ IPYBOX_DECL asio::awaitable<void> socketpair_transport::stop() {
     if (!c) co_return;
     if (c->process) {
         (void)co_await c->process.signal(SIGKILL);
-        (void)co_await detail::within(c->process.exited(), std::chrono::seconds(2));
+        (void)co_await c->process.exited(std::chrono::seconds(2));
     }
     asio::error_code ignored;
     c->socket.close(ignored);

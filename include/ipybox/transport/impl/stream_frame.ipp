@@ -3,6 +3,7 @@
 #include <ipybox/transport/stream_frame.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,32 +11,59 @@
 namespace ipybox {
 namespace detail {
 
-/// Parses what stands behind the length of a message.
-inline result<jupyter::message> parse_stream_message(std::string_view body) {
-    auto const malformed = [] {
-        return failure(errc::protocol_error, "a message of the kernel has wrong frame sizes");
-    };
-    if (body.size() < 2) return malformed();
-    auto const channel = static_cast<unsigned char>(body[0]);
-    std::size_t const count = static_cast<unsigned char>(body[1]);
-    if (channel > 3 || count < 4 || body.size() < 2 + 4 * count) return malformed();
+inline tl::unexpected<error> malformed_stream_message() {
+    return failure(errc::protocol_error, "a message of the kernel has wrong frame sizes");
+}
 
-    std::vector<std::string_view> frames;
-    frames.reserve(count);
-    auto rest = body.substr(2 + 4 * count);
+/// The sizes of a message's frames, from what stands behind its length; none when not all of it was read.
+inline result<std::optional<std::vector<std::uint32_t>>> frame_sizes(std::string_view body, std::size_t length) {
+    if (length < 2) return malformed_stream_message();
+    if (body.size() < 2) return std::nullopt;
+    std::size_t const count = static_cast<unsigned char>(body[1]);
+    std::size_t const head = 2 + 4 * count;
+    if (static_cast<unsigned char>(body[0]) > 3 || count < 4 || length < head) return malformed_stream_message();
+    if (body.size() < head) return std::nullopt;
+    std::vector<std::uint32_t> sizes(count);
+    std::size_t rest = length - head;
     for (std::size_t i = 0; i < count; ++i) {
-        std::size_t const size = read_u32(body.substr(2 + 4 * i));
-        if (size > rest.size()) return malformed();
+        sizes[i] = read_u32(body.substr(2 + 4 * i));
+        if (sizes[i] > rest) return malformed_stream_message();
+        rest -= sizes[i];
+    }
+    if (rest > 0) return malformed_stream_message();
+    return sizes;
+}
+
+/// Parses what stands behind the length of a message that was read as a whole.
+inline result<jupyter::message> parse_stream_message(std::string_view body) {
+    auto const sizes = frame_sizes(body, body.size());
+    if (!sizes) return tl::unexpected<error>(sizes.error());
+    if (!*sizes) return malformed_stream_message();
+    std::vector<std::string_view> frames;
+    frames.reserve((*sizes)->size());
+    auto rest = body.substr(2 + 4 * (*sizes)->size());
+    for (auto const size : **sizes) {
         frames.push_back(rest.substr(0, size));
         rest.remove_prefix(size);
     }
-    if (!rest.empty()) return malformed();
-
-    auto m = jupyter::from_frames(static_cast<jupyter::channel>(channel), frames[0], frames[1], frames[2], frames[3]);
+    auto m = jupyter::from_frames(static_cast<jupyter::channel>(body[0]), frames[0], frames[1], frames[2], frames[3]);
     if (!m) return m;
-    for (std::size_t i = 4; i < count; ++i) m->buffers.emplace_back(frames[i]);
+    for (auto const frame : std::span(frames).subspan(4)) m->buffers.emplace_back(frame);
     m->size = body.size();
     return m;
+}
+
+/// What is refused for its size is not read first.
+inline result<void> json_within_bounds(std::vector<std::uint32_t> const& sizes) {
+    jupyter::message_bounds const bounds;
+    std::size_t const most[] = {bounds.header.bytes, bounds.header.bytes, bounds.metadata.bytes,
+                                std::max(bounds.content.bytes, bounds.displayed.bytes)};
+    for (std::size_t i = 0; i < std::size(most); ++i)
+        if (sizes[i] > most[i])
+            return failure(errc::message_too_large, "a message of the kernel has " + std::to_string(sizes[i]) +
+                                                        " bytes of JSON, more than " + std::to_string(most[i] >> 10) +
+                                                        " KiB");
+    return {};
 }
 
 } // namespace detail
@@ -59,22 +87,65 @@ IPYBOX_DECL std::string to_stream_frame(jupyter::message& m) {
 
 IPYBOX_DECL std::span<char> stream_frame_reader::prepare() {
     auto const begun = bytes_.unread();
-    if (begun.size() < 4) return bytes_.prepare();
-    return bytes_.prepare(4 + std::min<std::size_t>(detail::read_u32(begun), largest_stream_message));
+    if (partial_ || begun.size() < 4) return bytes_.prepare();
+    return bytes_.prepare(4 + std::min<std::size_t>(detail::read_u32(begun), read_size));
 }
 
 IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next() {
+    if (partial_) return next_of_partial();
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return std::nullopt;
     std::size_t const length = detail::read_u32(begun);
     if (length > largest_stream_message)
-        return failure(errc::message_too_large,
-                       "a message of the kernel has " + std::to_string(length) + " bytes, more than 256 MiB");
+        return failure(errc::message_too_large, "a message of the kernel has " + std::to_string(length) +
+                                                    " bytes, more than " +
+                                                    std::to_string(largest_stream_message >> 20) + " MiB");
+    if (length > read_size) return begin_partial(length);
     if (begun.size() - 4 < length) return std::nullopt;
     auto m = detail::parse_stream_message(begun.substr(4, length));
     bytes_.consume(4 + length);
     if (!m) return failure(m);
     return std::optional<jupyter::message>(std::move(*m));
+}
+
+IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::begin_partial(std::size_t length) {
+    auto const body = bytes_.unread().substr(4);
+    auto sizes = detail::frame_sizes(body, length);
+    if (!sizes) return failure(sizes);
+    if (!*sizes) return std::nullopt;
+    if (auto within = detail::json_within_bounds(**sizes); !within) return failure(within);
+    partial_ = partial{static_cast<jupyter::channel>(body[0]), std::move(**sizes), {}, length};
+    bytes_.consume(4 + 2 + 4 * partial_->sizes.size());
+    return next_of_partial();
+}
+
+IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next_of_partial() {
+    if (!is_complete()) return std::nullopt;
+    auto whole = std::move(*partial_);
+    partial_.reset();
+    auto& frames = whole.frames;
+    auto m = jupyter::from_frames(whole.on, frames[0], frames[1], frames[2], frames[3]);
+    if (!m) return failure(m);
+    m->buffers.assign(std::move_iterator(frames.begin() + 4), std::move_iterator(frames.end()));
+    m->size = whole.length;
+    return std::optional<jupyter::message>(std::move(*m));
+}
+
+/// Puts what was read into the frames; whether that was all.
+IPYBOX_DECL bool stream_frame_reader::is_complete() {
+    auto& [on, sizes, frames, length] = *partial_;
+    for (;;) {
+        if (frames.empty() || frames.back().size() == sizes[frames.size() - 1]) {
+            if (frames.size() == sizes.size()) return true;
+            auto const size = sizes[frames.size()];
+            frames.emplace_back().reserve(size); // is touched only as it fills
+        }
+        auto& frame = frames.back();
+        auto const piece = bytes_.unread().substr(0, sizes[frames.size() - 1] - frame.size());
+        if (piece.empty() && frame.size() < sizes[frames.size() - 1]) return false;
+        frame.append(piece);
+        bytes_.consume(piece.size());
+    }
 }
 
 } // namespace ipybox

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/random_hex.hpp>
+#include <ipybox/core/time_budget.hpp>
 #include <ipybox/jupyter/kernelspec.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/transport/impl/tcp_ports.ipp>
@@ -39,6 +40,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     asio::awaitable<result<void>> send(message m);
     asio::awaitable<result<message>> receive();
     asio::awaitable<result<void>> interrupt();
+    [[nodiscard]] result<void> ask_to_end();
     asio::awaitable<void> stop();
 
     /// None before the kernel was reached.
@@ -68,23 +70,6 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     std::stop_source stop_;
 };
 
-/// How a process ended, for one that waits with a bound.
-struct zmq_ending {
-    explicit zmq_ending(asio::any_io_executor const& executor) : wake(executor) {}
-    std::optional<exit_status> status;
-    asio::steady_timer wake;
-};
-
-inline asio::awaitable<void> tell_ending(std::shared_ptr<zmq_ending> ending, supervised_process process) {
-    ending->status = co_await process.exited();
-    ending->wake.cancel();
-}
-
-inline asio::awaitable<void> tell_link(std::weak_ptr<zmq_link> link, supervised_process process) {
-    auto const status = co_await process.exited();
-    if (auto const alive = link.lock()) alive->process_ended(status);
-}
-
 inline asio::awaitable<void> kill_process(supervised_process process) {
     auto const sent = co_await process.signal(SIGKILL);
     (void)sent; // it may have ended by itself
@@ -93,15 +78,8 @@ inline asio::awaitable<void> kill_process(supervised_process process) {
 /// The status of a process that ends in time.
 inline asio::awaitable<std::optional<exit_status>> end_of(supervised_process process,
                                                           zmq_link::clock::time_point deadline) {
-    auto const executor = co_await asio::this_coro::executor;
-    auto const ending = std::make_shared<zmq_ending>(executor);
-    asio::co_spawn(executor, tell_ending(ending, std::move(process)), asio::detached);
-    while (!ending->status && zmq_link::clock::now() < deadline) {
-        ending->wake.expires_at(deadline);
-        asio::error_code cancelled;
-        co_await ending->wake.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
-    }
-    co_return ending->status;
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - zmq_link::clock::now());
+    co_return co_await process.exited(std::max(left, std::chrono::milliseconds(0)));
 }
 
 /// Whether ports on 127.0.0.1 inside the sandbox are ours, or it cannot be told.
@@ -198,7 +176,7 @@ IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
 IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_ptr<supervisor> host,
                                                                    kernel_launch launch) {
     auto const self = shared_from_this();
-    auto const deadline = clock::now() + launch.start_bound;
+    auto const deadline = clock::now() + countable(launch.start_bound);
     environment env;
     for (char const* name : {"JUPYTER_PATH", "JUPYTER_DATA_DIR", "XDG_DATA_HOME", "HOME"})
         if (char const* value = std::getenv(name)) env[name] = value;
@@ -242,7 +220,9 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervis
     if (stop_.stop_requested()) co_return failure(errc::not_running, "the transport has been stopped");
 
     link_ = std::make_shared<zmq_link>(executor_, info_, true);
-    asio::co_spawn(executor_, tell_link(link_, process_), asio::detached);
+    process_.on_exit(executor_, [weak = std::weak_ptr<zmq_link>(link_)](exit_status status) {
+        if (auto const alive = weak.lock()) alive->process_ended(status);
+    });
     // A kernel answers when all its sockets are there. From then on each is connected once, without a retry.
     if (auto open = link_->open_probe(); !open) co_return failure(open);
     auto info = co_await greet(deadline);
@@ -257,7 +237,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervis
 
 IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::attach(std::chrono::milliseconds bound) {
     auto const self = shared_from_this();
-    auto const deadline = clock::now() + bound;
+    auto const deadline = clock::now() + countable(bound);
     auto info = jupyter::read_connection_file(options_.connection_file);
     if (!info) co_return failure(info);
     link_ = std::make_shared<zmq_link>(executor_, *info, false);
@@ -394,6 +374,13 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::recover() {
     co_return link_->state();
 }
 
+/// Only a kernel that was started here: one that was there before serves others, too.
+IPYBOX_DECL result<void> zmq_kernel::ask_to_end() {
+    if (!process_) return failure(errc::not_running, "the kernel is another's");
+    message request(channel::control, "shutdown_request", {{"restart", false}});
+    return link_->send(std::move(request));
+}
+
 IPYBOX_DECL asio::awaitable<void> zmq_kernel::stop() {
     stop_.request_stop();
     co_await end();
@@ -452,6 +439,11 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_transport::interrupt() {
     if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
     auto const kernel = kernel_;
     co_return co_await kernel->interrupt();
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> zmq_transport::ask_to_end() {
+    if (!kernel_ || !kernel_->link()) co_return failure(errc::not_running, "the transport has not been started");
+    co_return kernel_->ask_to_end();
 }
 
 IPYBOX_DECL asio::awaitable<void> zmq_transport::stop() {

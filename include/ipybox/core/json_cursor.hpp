@@ -6,17 +6,18 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 
-namespace ipybox::mcp {
+namespace ipybox {
 
 /**
  * \brief Goes once through JSON text (RFC 8259), from front to back, and builds only what is asked for.
- * \details Messages of MCP servers are one line each and may be large. Passing over a value costs a look at its brackets and quotes, so the envelope
+ * \details Texts of servers and kernels may be large. Passing over a value costs a look at its brackets and quotes, so the envelope
  * of a message is read before anybody knows what its result is to become; and long strings, of which large results consist, are copied
  * in runs. Values nest at most `deepest` times, which bounds every recursion over what a server sent. Strings come out as valid UTF-8:
  * what is none, and halves of surrogate pairs, become U+FFFD.
@@ -26,6 +27,9 @@ namespace ipybox::mcp {
 class json_cursor {
   public:
     static constexpr int deepest = 500;
+
+    /// For `skip`: of what only its end has to be found.
+    static constexpr int any_depth = std::numeric_limits<int>::max();
 
     explicit json_cursor(std::string_view text) noexcept : at_(text.data()), end_(text.data() + text.size()) {}
 
@@ -38,9 +42,13 @@ class json_cursor {
     [[nodiscard]] bool finished() noexcept { return peek() == 0 && at_ == end_ && !failed_; }
 
     /// Passes over a value; its text, of which only brackets and quotes were looked at.
-    std::optional<std::string_view> skip();
+    /// \param levels how deep it may nest, counted from the beginning of the text; it takes no recursion
+    std::optional<std::string_view> skip(int levels = deepest);
 
     [[nodiscard]] std::optional<std::string> string();
+
+    /// Passes over a value that is JSON in all its parts, so that its text can be handed on; its text.
+    std::optional<std::string_view> verify();
 
     /// Reads an object: `on_member(name)` has to take the value, and says whether all is well.
     template <std::predicate<std::string&> OnMember>
@@ -62,7 +70,8 @@ class json_cursor {
     bool take(char expected) noexcept;
     bool word(std::string_view expected) noexcept;
     bool skip_string() noexcept;
-    bool skip_nested() noexcept;
+    bool skip_nested(int levels) noexcept;
+    bool verified();
     bool escape(std::string& to);
     bool sequence(std::string& to);
     std::optional<unsigned> four_digits() noexcept;
@@ -148,8 +157,8 @@ template <class Json = nlohmann::json>
     return value;
 }
 
-} // namespace ipybox::mcp
+} // namespace ipybox
 
 #ifdef IPYBOX_HEADER_ONLY
-#include <ipybox/mcp/impl/json_cursor.ipp>
+#include <ipybox/core/impl/json_cursor.ipp>
 #endif

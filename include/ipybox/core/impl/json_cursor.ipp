@@ -1,15 +1,15 @@
 #pragma once
 
+#include <ipybox/core/json_characters.hpp>
+#include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/utf8.hpp>
-#include <ipybox/mcp/impl/json_characters.hpp>
-#include <ipybox/mcp/json_cursor.hpp>
 
 #include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <system_error>
 
-namespace ipybox::mcp {
+namespace ipybox {
 namespace detail {
 
 inline void append_utf8(std::string& to, unsigned code) {
@@ -81,11 +81,11 @@ IPYBOX_DECL bool json_cursor::word(std::string_view expected) noexcept {
     return true;
 }
 
-IPYBOX_DECL std::optional<std::string_view> json_cursor::skip() {
+IPYBOX_DECL std::optional<std::string_view> json_cursor::skip(int levels) {
     auto const first = peek();
     auto const* const begin = at_;
     bool const known = first == '"'                   ? skip_string()
-                       : first == '{' || first == '[' ? skip_nested()
+                       : first == '{' || first == '[' ? skip_nested(levels)
                                                       : !word_or_number().empty();
     if (!known) {
         fail();
@@ -107,7 +107,7 @@ IPYBOX_DECL bool json_cursor::skip_string() noexcept {
     }
 }
 
-IPYBOX_DECL bool json_cursor::skip_nested() noexcept {
+IPYBOX_DECL bool json_cursor::skip_nested(int levels) noexcept {
     int open = 0;
     while (at_ != end_) {
         switch (*at_) {
@@ -116,7 +116,7 @@ IPYBOX_DECL bool json_cursor::skip_nested() noexcept {
             continue;
         case '{':
         case '[':
-            if (++open + depth_ > deepest) return false;
+            if (++open > levels - depth_) return false;
             break;
         case '}':
         case ']':
@@ -130,6 +130,26 @@ IPYBOX_DECL bool json_cursor::skip_nested() noexcept {
         ++at_;
     }
     return false;
+}
+
+IPYBOX_DECL std::optional<std::string_view> json_cursor::verify() {
+    (void)peek();
+    auto const* const begin = at_;
+    if (verified()) return std::string_view(begin, static_cast<std::size_t>(at_ - begin));
+    fail();
+    return std::nullopt;
+}
+
+IPYBOX_DECL bool json_cursor::verified() {
+    switch (peek()) {
+    case '{': return object([this](std::string&) { return verified(); });
+    case '[': return array([this] { return verified(); });
+    case '"': return string().has_value();
+    case 't': return word("true");
+    case 'f': return word("false");
+    case 'n': return word("null");
+    default: return detail::kind_of_number(word_or_number()) != detail::number_kind::none;
+    }
 }
 
 IPYBOX_DECL std::optional<std::string> json_cursor::string() {
@@ -247,4 +267,4 @@ IPYBOX_DECL std::optional<json_cursor::number_value> json_cursor::number() {
     return value;
 }
 
-} // namespace ipybox::mcp
+} // namespace ipybox

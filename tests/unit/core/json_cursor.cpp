@@ -1,4 +1,4 @@
-#include <ipybox/mcp/json_cursor.hpp>
+#include <ipybox/core/json_cursor.hpp>
 
 #include <support/catch.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace {
 
-using namespace ipybox::mcp;
+using namespace ipybox;
 using nlohmann::json;
 using nlohmann::ordered_json;
 

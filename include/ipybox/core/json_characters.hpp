@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace ipybox::mcp::detail {
+namespace ipybox::detail {
 
 /// Whether one of eight characters may not simply be copied: a quote, a backslash, a control character, or one that is not ASCII.
 inline bool has_special(std::uint64_t eight) noexcept {
@@ -26,4 +26,4 @@ inline char const* end_of_run(char const* at, char const* end) noexcept {
     return at;
 }
 
-} // namespace ipybox::mcp::detail
+} // namespace ipybox::detail

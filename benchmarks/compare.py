@@ -1,0 +1,107 @@
+"""Measures this revision beside an earlier one, in turns. `./dev bench --before REVISION` builds both and starts it."""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plan import GROUPS, Group
+from pool import AMOUNTS, BUBBLEWRAP, OURS, RATES, Series
+from run import MINE, Measurer, say
+
+WORSE = 1.05  # times the earlier revision's value: more is pointed out
+MISSING = {"unit": "", "samples": [], "note": ""}
+
+
+@dataclass
+class Side:
+    """One revision's samples, by metric."""
+
+    measurer: Measurer
+    series: dict[str, Series] = field(default_factory=dict)
+
+    def measure(self, metrics: tuple[str, ...]) -> None:
+        report = self.measurer.measure(metrics, 1)
+        for name in metrics:
+            self.series.setdefault(name, Series()).add(report.get(name, MISSING))
+
+
+def sides(before: Path, sandbox: str) -> tuple[Side, Side]:
+    inside = ["--sandbox", "bubblewrap"] if sandbox == BUBBLEWRAP else []
+    now = Measurer("now", [*MINE, *inside])
+    then = Measurer("before", [str(before), *MINE[1:], *inside])
+    return Side(now), Side(then)
+
+
+def worse(now: Series, then: Series) -> float | None:
+    """How many times as much this revision takes; above 1 is worse."""
+    if not now.value or not then.value:
+        return None
+    if now.unit in RATES or now.unit in ("share", *AMOUNTS):
+        return then.value / now.value
+    return now.value / then.value
+
+
+def spread(series: Series) -> str:
+    """Half of the samples are within this."""
+    if len(series.samples) < 4:
+        return ""
+    low, _, high = statistics.quantiles(series.samples, n=4)
+    return f"{low:.3g}..{high:.3g}"
+
+
+def row(name: str, now: Series, then: Series) -> tuple[str, bool]:
+    ratio = worse(now, then)
+    values = [f"{series.value:.4g}" if series.value is not None else "-" for series in (then, now)]
+    is_worse = ratio is not None and ratio > WORSE
+    text = f"{name:36}{now.unit or then.unit:8}{values[0]:>10}{values[1]:>10}"
+    text += f"{f'{ratio:.3f}' if ratio else '-':>8}{' WORSE' if is_worse else '':7}"
+    return f"{text}{len(now.samples):4}  {spread(then):20} {spread(now)}", is_worse
+
+
+def compare(before: Path, groups: list[Group], rounds: int, sandbox: str) -> list[str]:
+    now, then = sides(before, sandbox)
+    for turn in range(rounds):
+        for group in groups:
+            say(f"{sandbox}, round {turn + 1} of {rounds}, {group.metrics[0]} …")
+            for side in (now, then, then, now) if turn % 2 else (then, now, now, then):
+                side.measure(group.metrics)
+    worse_names = []
+    head = f"{f'[{sandbox}] metric':36}{'unit':8}{'before':>10}{'now':>10}{'ratio':>8}{'':7}{'n':>4}  quartiles"
+    print(head)
+    for name in now.series:
+        text, is_worse = row(name, now.series[name], then.series[name])
+        print(text, flush=True)
+        if is_worse:
+            worse_names.append(f"{name} ({sandbox})")
+    return worse_names
+
+
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./dev bench --before REVISION", description=__doc__)
+    parser.add_argument("before", type=Path, metavar="BENCH_OURS", help="the earlier revision's program")
+    parser.add_argument("--only", default="*", metavar="NAME,…", help="metrics to measure; wildcards allowed")
+    parser.add_argument("--rounds", type=int, default=2, help="of four runs each")
+    parser.add_argument(
+        "--sandbox", choices=[OURS, BUBBLEWRAP], action="append", help="ours: without one; default: both"
+    )
+    return parser.parse_args()
+
+
+def main() -> Any:
+    options = parse_arguments()
+    groups = [group.only(options.only.split(",")) for group in GROUPS]
+    groups = [group for group in groups if group.metrics]
+    worse_names: list[str] = []
+    for sandbox in options.sandbox or [OURS, BUBBLEWRAP]:
+        worse_names += compare(options.before, groups, options.rounds, sandbox)
+    print(f"worse by more than {WORSE - 1:.0%}: {', '.join(worse_names) or 'none'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

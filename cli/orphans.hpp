@@ -1,0 +1,28 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+
+namespace ipybox::cli {
+
+/**
+ * \brief Ends with the program what its tool servers left behind: daemons, which have left their groups and sessions.
+ * \details From its construction on they become children of this process when their parents end. Those that were there before, from a shell that became this program,
+ * are left alone.
+ * \par Thread safety One in a process, made before it starts others.
+ */
+class orphans {
+  public:
+    orphans();
+    orphans(orphans const&) = delete;
+    orphans& operator=(orphans const&) = delete;
+
+    /// Kills them, and waits for their end for a second at most.
+    ~orphans();
+
+  private:
+    std::set<pid_t> not_ours_;
+};
+
+} // namespace ipybox::cli

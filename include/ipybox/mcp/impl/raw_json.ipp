@@ -1,0 +1,141 @@
+#pragma once
+
+#include <ipybox/core/json_characters.hpp>
+#include <ipybox/core/json_cursor.hpp>
+#include <ipybox/mcp/json_writer.hpp>
+#include <ipybox/mcp/raw_json.hpp>
+
+#include <unordered_set>
+
+namespace ipybox::mcp {
+namespace detail {
+
+/// Copies a value, looking at every byte of it. The first thing that is wrong is remembered.
+class json_copier {
+  public:
+    json_copier(std::string_view text, duplicate_names same) : cursor_(text), same_(same) { to_.reserve(text.size()); }
+
+    bool all() { return value() && (cursor_.finished() || fail("is not JSON")); }
+
+    [[nodiscard]] std::string take() { return std::move(to_); }
+    [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
+    [[nodiscard]] std::string const& wrong() const noexcept { return wrong_; }
+
+  private:
+    bool value() {
+        if (depth_ > json_cursor::deepest) return fail("is nested too deeply");
+        switch (cursor_.peek()) {
+        case '{': return object();
+        case '[': return array();
+        default: break;
+        }
+        auto const token = cursor_.skip();
+        if (!token) return fail("is not JSON");
+        if (token->front() == '"') return string(*token);
+        if (*token != "true" && *token != "false" && *token != "null") return number(*token);
+        to_.append(*token);
+        return true;
+    }
+
+    bool object() {
+        std::unordered_set<std::string> names;
+        char separator = '{';
+        ++depth_;
+        bool const read = depth_ <= json_cursor::deepest && cursor_.object([&](std::string& name) {
+            to_.push_back(std::exchange(separator, ','));
+            (void)append_json_string(to_, name); // the cursor has made it UTF-8
+            to_.push_back(':');
+            if (same_ == duplicate_names::refused && !names.insert(name).second)
+                return fail("has the member " + quoted(name) + " twice in one object");
+            return value();
+        });
+        if (!read) return fail(depth_ > json_cursor::deepest ? "is nested too deeply" : "is not JSON");
+        --depth_;
+        to_.append(separator == '{' ? "{}" : "}");
+        return true;
+    }
+
+    bool array() {
+        char separator = '[';
+        ++depth_;
+        bool const read = depth_ <= json_cursor::deepest && cursor_.array([&] {
+            to_.push_back(std::exchange(separator, ','));
+            return value();
+        });
+        if (!read) return fail(depth_ > json_cursor::deepest ? "is nested too deeply" : "is not JSON");
+        --depth_;
+        to_.append(separator == '[' ? "[]" : "]");
+        return true;
+    }
+
+    bool string(std::string_view token) {
+        // What has neither escapes nor anything that is not ASCII is copied as it is.
+        auto const* const end = token.data() + token.size() - 1;
+        if (ipybox::detail::end_of_run(token.data() + 1, end) == end) {
+            to_.append(token);
+            return true;
+        }
+        auto const text = json_cursor(token).string();
+        if (!text) return fail("has a string that is not JSON");
+        (void)append_json_string(to_, *text);
+        return true;
+    }
+
+    static bool is_integer(std::string_view token) noexcept {
+        if (token.starts_with('-')) token.remove_prefix(1);
+        bool const whole = !token.empty() && token.find_first_not_of("0123456789") == std::string_view::npos;
+        return whole && (token.size() == 1 || token.front() != '0');
+    }
+
+    bool number(std::string_view token) {
+        if (!is_integer(token)) {
+            if (!read_json(token)) return fail("has a number that is not JSON, or too large");
+        } else if (token.size() > raw_json::longest_integer) {
+            return fail("has an integer of more than " + std::to_string(raw_json::longest_integer) + " digits");
+        } else if (token.size() > 18) {
+            auto const parsed = read_json(token);
+            has_large_integers_ = has_large_integers_ || !parsed || parsed->is_number_float();
+        }
+        to_.append(token);
+        return true;
+    }
+
+    bool fail(std::string what) {
+        if (wrong_.empty()) wrong_ = std::move(what);
+        return false;
+    }
+
+    static std::string quoted(std::string_view text) {
+        constexpr std::size_t longest = 100;
+        std::string out;
+        (void)append_json_string(out, text.size() > longest ? "…" : text);
+        return out;
+    }
+
+    json_cursor cursor_;
+    duplicate_names same_;
+    std::string to_;
+    std::string wrong_;
+    int depth_ = 0;
+    bool has_large_integers_ = false;
+};
+
+} // namespace detail
+
+IPYBOX_DECL result<raw_json> raw_json::read(std::string_view text, duplicate_names same) {
+    detail::json_copier copier(text, same);
+    if (!copier.all()) return failure(errc::invalid_argument, copier.wrong());
+    return raw_json(copier.take(), copier.has_large_integers());
+}
+
+IPYBOX_DECL result<raw_json> raw_json::of(nlohmann::ordered_json const& value) {
+    auto text = write_json(value);
+    if (!text) return failure(text);
+    return raw_json(std::move(*text), false);
+}
+
+IPYBOX_DECL nlohmann::ordered_json raw_json::value() const {
+    return read_json<nlohmann::ordered_json>(text_).value_or(nullptr);
+}
+
+} // namespace ipybox::mcp

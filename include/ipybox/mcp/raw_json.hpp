@@ -1,0 +1,59 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ipybox::mcp {
+
+/// What to do about an object with two members of the same name. Those who read such a text may not mean the same one.
+enum class duplicate_names { kept, refused };
+
+/**
+ * \brief JSON that is handed on as it came: its text on one line, with the order of members and numbers of any size.
+ * \details The text is valid JSON and valid UTF-8: halves of surrogate pairs, and bytes that are not UTF-8, have become U+FFFD. It has no blanks outside of strings.
+ * Values are built of it only where somebody looks into it.
+ */
+class raw_json {
+  public:
+    /// Digits of the longest integer: Python reads up to 4300.
+    static constexpr std::size_t longest_integer = 4000;
+
+    /**
+     * \brief Reads a whole text.
+     * \par Errors errc::invalid_argument — what is wrong with it ("is nested too deeply"): not JSON, deeper than `json_cursor::deepest`, a number that is too
+     * large, a name that occurs twice
+     */
+    [[nodiscard]] static result<raw_json> read(std::string_view text, duplicate_names same = duplicate_names::kept);
+
+    /// \par Errors errc::invalid_argument — as for `write_json`
+    [[nodiscard]] static result<raw_json> of(nlohmann::ordered_json const& value);
+
+    [[nodiscard]] std::string const& text() const noexcept { return text_; }
+    [[nodiscard]] std::string take() && { return std::move(text_); }
+
+    /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point numbers.
+    [[nodiscard]] nlohmann::ordered_json value() const;
+
+    /// Whether there are integers beyond 64 bits, which `value` only has rounded.
+    [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
+
+    [[nodiscard]] bool is_object() const noexcept { return text_.starts_with('{'); }
+
+  private:
+    raw_json(std::string text, bool has_large_integers)
+        : text_(std::move(text)), has_large_integers_(has_large_integers) {}
+
+    std::string text_;
+    bool has_large_integers_;
+};
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/raw_json.ipp>
+#endif

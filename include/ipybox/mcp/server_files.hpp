@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+#include <ipybox/mcp/server_params.hpp>
+
+#include <filesystem>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// What a server on this machine is started from, as far as it exists. Code that can change it decides what runs outside of the sandbox.
+struct server_files {
+    /// The program with its environment (the virtual environment, `node_modules`), what the arguments name, and the directories of the scripts among them, for
+    /// scripts import what lies beside them; the directory it starts in where it looks for programs there.
+    std::vector<std::filesystem::path> read_only = {};
+
+    /// Files with values of its environment.
+    std::vector<std::filesystem::path> secret = {};
+};
+
+/// The files of a server whose variables have been put in. Empty where its program is missing.
+[[nodiscard]] server_files files_of(stdio_server const& server);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/server_files.ipp>
+#endif

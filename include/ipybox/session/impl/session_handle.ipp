@@ -1,0 +1,179 @@
+#pragma once
+
+#include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/session/session_handle.hpp>
+
+#include <asio/post.hpp>
+#include <asio/system_executor.hpp>
+
+#include <utility>
+
+namespace ipybox::detail {
+
+/// Waits for the end of an application's context.
+class session_handle::context_end final : public context_waiters::waiter {
+  public:
+    explicit context_end(std::weak_ptr<session_handle> handle) : handle_(std::move(handle)) {}
+
+    void arrive() override {}
+    void abandon() noexcept override {
+        if (auto const handle = handle_.lock()) handle->context_ends();
+    }
+
+  private:
+    std::weak_ptr<session_handle> handle_;
+};
+
+IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(home where, session_parts parts) {
+    auto const handle = std::make_shared<session_handle>();
+    handle->executor_ = where.executor;
+    handle->may_block_ = std::move(where.may_block);
+    auto leave = where.thread ? where.thread->stopper() : std::function<void()>();
+    handle->thread_ = std::move(where.thread);
+    handle->session_ = std::make_shared<session>(where.executor, handle, std::move(leave), std::move(parts));
+    if (!handle->thread_) {
+        handle->context_ = context_waiters::of(where.executor);
+        handle->context_end_ = std::make_shared<context_end>(handle);
+        handle->context_->add(handle->context_end_);
+    }
+    return handle;
+}
+
+IPYBOX_DECL std::shared_ptr<session_handle> const& session_handle::closed() {
+    static auto const none = [] {
+        auto handle = std::make_shared<session_handle>();
+        handle->outstanding_->end(error(errc::not_running, ""));
+        return handle;
+    }();
+    return none;
+}
+
+/// What the signal of a call does, from any thread. It does not keep what was asked for alive.
+template <class T>
+std::function<void()> session_handle::forgetting(std::shared_ptr<T> const& asked) {
+    return [weak = weak_from_this(), which = std::weak_ptr<T>(asked)] {
+        auto const self = weak.lock();
+        auto const unwanted = which.lock();
+        if (self && unwanted) self->post([unwanted](session& s) { s.unwant(unwanted.get()); });
+    };
+}
+
+/// Never cleared: a signal that comes too late finds nothing. Clearing the slot from the session would race with the signal's own thread.
+inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) {
+    if (slot.is_connected()) slot.assign([what = std::move(what)](asio::cancellation_type) { what(); });
+}
+
+/// Has a call served, or fails it.
+IPYBOX_DECL void session_handle::begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work) {
+    if (!outstanding_->add(call) || !post(std::move(work))) call->fail(error(errc::not_running, ""));
+}
+
+IPYBOX_DECL void session_handle::order(session::order what, completion<result<void>> done) {
+    auto const slot = done.slot();
+    auto asked = std::make_shared<session::control>(what, std::move(done));
+    // A stop is not for changing one's mind: with the request the executions have ended already.
+    if (what != session::order::stop) on_signal(slot, forgetting(asked));
+    begin(asked, [asked](session& s) { s.submit(asked); });
+}
+
+IPYBOX_DECL void session_handle::execute(std::shared_ptr<execution> e) {
+    auto const forget = forgetting(e);
+    if (e->events) {
+        auto const go_on = [weak = weak_from_this()] {
+            if (auto const self = weak.lock()) self->post([](session& s) { s.resume_receiving(); });
+        };
+        e->events->on_reader(go_on, forget);
+    } else {
+        on_signal(e->done.slot(), forget);
+    }
+    begin(e, [e](session& s) { s.submit(e); });
+}
+
+IPYBOX_DECL void session_handle::cancel() {
+    post([](session& s) { s.unwant_all({errc::cancelled}); });
+}
+
+IPYBOX_DECL void session_handle::interrupt(completion<result<void>> done) {
+    auto const call = std::make_shared<pending_result<void>>(std::move(done));
+    on_signal(call->slot(), [weak = std::weak_ptr(call)] {
+        if (auto const waiting = weak.lock()) waiting->fail(error(errc::cancelled, ""));
+    });
+    begin(call, [call](session& s) { s.interrupt(call); });
+}
+
+IPYBOX_DECL void session_handle::list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done) {
+    auto const call = std::make_shared<pending_result<std::vector<mcp::tool>>>(std::move(done));
+    begin(call, [call, server = std::move(server)](session& s) { s.list_tools(server, call); });
+}
+
+IPYBOX_DECL void session_handle::give(grant what) {
+    post([what = std::move(what)](session& s) { s.give(what); });
+}
+
+IPYBOX_DECL void session_handle::close() {
+    // A fork has neither the thread nor the processes, and must not end those of its parent: it keeps what it cannot end.
+    if (!owner_.is_this()) return (void)new std::shared_ptr(shared_from_this());
+    std::shared_ptr<session> body;
+    std::unique_ptr<io_thread> thread;
+    asio::any_io_executor executor;
+    std::function<result<void>()> may_block;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (!session_) return;
+        asio::post(executor_, [self = session_] { self->close(); });
+        body = std::move(session_);
+        executor = std::move(executor_);
+        may_block = std::move(may_block_);
+        thread = std::move(thread_);
+    }
+    // A thread of its own brings everything to an end, in its order and within bounds. Nothing can be known of who runs an application's context.
+    bool const alone = !thread || thread->join();
+    if (alone) {
+        body->end_from_outside();
+        outstanding_->end(error(errc::not_running, ""));
+    }
+    if (context_) context_->remove(*context_end_);
+    // Only then a context of its own goes, with everything that still waits in it.
+    body.reset();
+}
+
+/// The application's context goes under an executor that is open.
+IPYBOX_DECL void session_handle::context_ends() noexcept {
+    std::shared_ptr<session> body;
+    asio::any_io_executor executor;
+    std::function<result<void>()> may_block;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (!session_) return;
+        body = std::move(session_);
+        executor = std::move(executor_);
+        may_block = std::move(may_block_);
+    }
+    body->end_from_outside();
+    outstanding_->end(error(errc::not_running, ""));
+}
+
+IPYBOX_DECL void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(session&)> work) {
+    if (auto const handle = outside.lock()) handle->post(std::move(work));
+}
+
+IPYBOX_DECL kernel_state session_handle::state() const {
+    std::scoped_lock const lock(mutex_);
+    return session_ ? session_->state() : kernel_state::stopped;
+}
+
+IPYBOX_DECL asio::any_io_executor session_handle::executor() const {
+    std::scoped_lock const lock(mutex_);
+    return session_ ? executor_ : asio::any_io_executor(asio::system_executor());
+}
+
+IPYBOX_DECL result<void> session_handle::may_block() const {
+    std::function<result<void>()> asked;
+    {
+        std::scoped_lock const lock(mutex_);
+        asked = may_block_;
+    }
+    return asked ? asked() : result<void>(); // closed: it fails at once
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <ipybox/async/completion.hpp>
+#include <ipybox/core/result.hpp>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace ipybox::detail {
+
+class outstanding_calls;
+
+/**
+ * \brief A call of the application that has not completed yet. Its first outcome counts.
+ * \par Thread safety Safe.
+ */
+class pending_call {
+  public:
+    pending_call() = default;
+    pending_call(pending_call const&) = delete;
+    pending_call& operator=(pending_call const&) = delete;
+    virtual ~pending_call() = default;
+
+    /// Completes with an error, if it has not completed.
+    virtual void fail(error why) = 0;
+
+  protected:
+    /// Whether this is the first outcome.
+    [[nodiscard]] bool first();
+
+  private:
+    friend class outstanding_calls;
+    std::atomic<bool> settled_ = false;
+    std::shared_ptr<outstanding_calls> among_;
+};
+
+template <class T>
+class pending_result : public pending_call {
+  public:
+    explicit pending_result(completion<result<T>> done) : done_(std::move(done)) {}
+
+    void settle(result<T> outcome) {
+        if (first()) done_(std::move(outcome));
+    }
+    void fail(error why) override { settle(failure(std::move(why))); }
+
+    [[nodiscard]] asio::cancellation_slot slot() const noexcept { return done_.slot(); }
+
+  private:
+    completion<result<T>> done_;
+};
+
+/**
+ * \brief The calls of one session that have not completed: each does, whatever becomes of the session.
+ * \par Thread safety Safe.
+ */
+class outstanding_calls : public std::enable_shared_from_this<outstanding_calls> {
+    using table = std::map<pending_call*, std::shared_ptr<pending_call>>;
+
+  public:
+    /// False when all has ended: the call has to fail then.
+    [[nodiscard]] bool add(std::shared_ptr<pending_call> const& call) {
+        std::scoped_lock const lock(mutex_);
+        if (ended_) return false;
+        call->among_ = shared_from_this();
+        calls_.emplace(call.get(), call);
+        return true;
+    }
+
+    void remove(pending_call& call) {
+        table::node_type removed; // dropped behind the lock
+        std::scoped_lock const lock(mutex_);
+        removed = calls_.extract(&call);
+    }
+
+    /// Fails all of them, and those that come later.
+    void end(error const& why) {
+        table ending;
+        {
+            std::scoped_lock const lock(mutex_);
+            ended_ = true;
+            ending = calls_;
+        }
+        for (auto const& [key, call] : ending) call->fail(why);
+    }
+
+  private:
+    std::mutex mutex_;
+    table calls_;
+    bool ended_ = false;
+};
+
+inline bool pending_call::first() {
+    if (settled_.exchange(true)) return false;
+    if (auto const all = std::move(among_)) all->remove(*this);
+    return true;
+}
+
+} // namespace ipybox::detail

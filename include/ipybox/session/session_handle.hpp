@@ -1,0 +1,102 @@
+#pragma once
+
+#include <ipybox/async/context_waiters.hpp>
+#include <ipybox/async/home.hpp>
+#include <ipybox/session/pending_call.hpp>
+#include <ipybox/session/session.hpp>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ipybox::detail {
+
+/**
+ * \brief How everything outside holds a session: executors, operations that have not begun, signals, streams, answers.
+ * \details The session itself lives in its I/O context and never outlives it. Behind the handle there is none once it was closed, or once that context
+ * has gone; calls then fail with errc::not_running.
+ * \par Thread safety Safe.
+ */
+class session_handle : public std::enable_shared_from_this<session_handle> {
+  public:
+    [[nodiscard]] static std::shared_ptr<session_handle> make(home where, session_parts parts);
+
+    /// One that was never open, for executors that were moved from.
+    [[nodiscard]] static std::shared_ptr<session_handle> const& closed();
+
+    session_handle() = default;
+    session_handle(session_handle const&) = delete;
+    session_handle& operator=(session_handle const&) = delete;
+    ~session_handle() = default;
+
+    void start(completion<result<void>> done) { order(session::order::start, std::move(done)); }
+    void reset(completion<result<void>> done) { order(session::order::reset, std::move(done)); }
+    void stop(completion<result<void>> done) { order(session::order::stop, std::move(done)); }
+    void execute(std::shared_ptr<execution> e);
+    void cancel();
+    void interrupt(completion<result<void>> done);
+
+    /// Asks a server for its tools.
+    void list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done);
+
+    /// Grants something for as long as the session lives, or as the grant says.
+    void give(grant what);
+
+    /// Calls `use` with the MCP servers, within this call; false when there are none any more.
+    template <class Use>
+    bool with_servers(Use use) {
+        std::scoped_lock const lock(mutex_);
+        if (session_) use(session_->servers());
+        return session_ != nullptr;
+    }
+
+    /**
+     * \brief Ends everything: every call that is outstanding has completed, or does without anybody's help.
+     * \details A thread of its own has ended on return, unless that is the caller or waits for it. On an application's context the processes have ended,
+     * whether somebody runs it or not; what is left there ends with it.
+     */
+    void close();
+
+    [[nodiscard]] kernel_state state() const;
+
+    /// Where the session works; the system's executor when it is closed.
+    [[nodiscard]] asio::any_io_executor executor() const;
+
+    /// Whether a call that blocks the calling thread would be served; the error says why not. May take its time.
+    [[nodiscard]] result<void> may_block() const;
+
+    /// Runs work on the session's executor, behind what was handed over before; false when it is closed.
+    template <class Work>
+    bool post(Work work) {
+        std::scoped_lock const lock(mutex_);
+        if (session_) asio::post(executor_, [self = session_, work = std::move(work)]() mutable { work(*self); });
+        return session_ != nullptr;
+    }
+
+  private:
+    class context_end;
+
+    void order(session::order what, completion<result<void>> done);
+    void begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work);
+    template <class T>
+    std::function<void()> forgetting(std::shared_ptr<T> const& asked);
+    void context_ends() noexcept;
+
+    std::shared_ptr<outstanding_calls> const outstanding_ = std::make_shared<outstanding_calls>();
+    mutable std::mutex mutex_;
+    std::shared_ptr<session> session_; ///< none: closed
+    asio::any_io_executor executor_;
+    std::function<result<void>()> may_block_;
+    owning_process owner_;
+    std::unique_ptr<io_thread> thread_;
+    std::shared_ptr<context_waiters> context_; ///< of an application
+    std::shared_ptr<context_waiters::waiter> context_end_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/session/impl/session_handle.ipp>
+#endif

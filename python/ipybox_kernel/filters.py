@@ -1,0 +1,204 @@
+"""Programs of seccomp: the base filter of everything that is sandboxed, and the one of the guard.
+
+A filter is put together of blocks, which can be left out one by one. In each, the accumulator holds the number of the
+system call at the beginning and at the end. The host has the same blocks: ``include/ipybox/sandbox/filter_blocks.hpp``
+is written from this file by ``./dev embed``.
+"""
+
+from __future__ import annotations
+
+import errno
+import struct
+from typing import NamedTuple
+
+RET_KILL_PROCESS = 0x80000000
+RET_ERRNO = 0x00050000
+RET_ALLOW = 0x7FFF0000
+
+LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|…|K, BPF_RET|K
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # places in struct seccomp_data, little-endian
+X32 = 0x40000000  # this bit is in every number of the x32 ABI
+
+AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
+TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
+
+Block = list["Step"]
+
+
+class Step(NamedTuple):
+    """One instruction."""
+
+    code: int
+    yes: int
+    no: int
+    value: int
+
+
+class Machine(NamedTuple):
+    """A processor: its number, and those of its system calls."""
+
+    audit: int
+    calls: dict[str, int]
+    x32: bool = False
+
+
+# Below 424 each processor has numbers of its own; from there on they are the same everywhere.
+COMMON = {
+    "io_uring_setup": 425,
+    "io_uring_enter": 426,
+    "io_uring_register": 427,
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "clone3": 435,
+    "pidfd_getfd": 438,
+    "process_madvise": 440,
+    "mount_setattr": 442,
+    "quotactl_fd": 443,
+    "open_tree_attr": 467,
+}
+NAMES_X86_64 = {
+    "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "execve": 59, "ptrace": 101, "syslog": 103,
+    "uselib": 134, "vhangup": 153, "modify_ldt": 154, "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163,
+    "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169, "iopl": 172,
+    "ioperm": 173, "init_module": 175, "delete_module": 176, "quotactl": 179, "clock_settime": 227, "kexec_load": 246,
+    "add_key": 248, "request_key": 249, "keyctl": 250, "unshare": 272, "perf_event_open": 298, "fanotify_init": 300,
+    "prlimit64": 302, "name_to_handle_at": 303, "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308,
+    "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313, "seccomp": 317,
+    "kexec_file_load": 320, "bpf": 321, "execveat": 322, "userfaultfd": 323,
+}  # fmt: skip
+NAMES_AARCH64 = {
+    "ioctl": 29, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "vhangup": 58, "quotactl": 60, "acct": 89,
+    "unshare": 97, "kexec_load": 104, "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116,
+    "ptrace": 117, "reboot": 142, "settimeofday": 170, "adjtimex": 171, "socket": 198, "socketpair": 199,
+    "add_key": 217, "request_key": 218, "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224, "swapoff": 225,
+    "perf_event_open": 241, "prlimit64": 261, "fanotify_init": 262, "name_to_handle_at": 264, "open_by_handle_at": 265,
+    "clock_adjtime": 266, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272,
+    "finit_module": 273, "seccomp": 277, "bpf": 280, "execveat": 281, "userfaultfd": 282, "kexec_file_load": 294,
+}  # fmt: skip
+
+MACHINES = {
+    "x86_64": Machine(audit=0xC000003E, calls={**NAMES_X86_64, **COMMON}, x32=True),
+    "aarch64": Machine(audit=0xC00000B7, calls={**NAMES_AARCH64, **COMMON}),
+}
+
+#: What nothing in a sandbox has a use for, and what has been the way out of many.
+ALWAYS = (
+    "bpf userfaultfd add_key request_key keyctl fanotify_init init_module finit_module delete_module kexec_load "
+    "kexec_file_load reboot swapon swapoff acct quotactl quotactl_fd open_by_handle_at name_to_handle_at settimeofday "
+    "clock_settime clock_adjtime adjtimex syslog iopl ioperm modify_ldt uselib vhangup"
+)
+MOUNTS = (
+    "mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr"
+)
+
+#: What can be left open, by name: a word for it in the options of the host.
+CHOICES = ("unix-sockets", "user-namespaces", "ptrace", "io-uring", "perf-events")
+
+
+def base(machine: Machine, allow: tuple[str, ...] | list[str] = ()) -> bytes:
+    """The base filter, without what is allowed; raises ValueError for a name that is not in CHOICES."""
+    if strangers := set(allow) - set(CHOICES):
+        raise ValueError(f"nothing is named {', '.join(sorted(strangers))}; there are {', '.join(CHOICES)}")
+    closed = [block for name, block in base_blocks(machine).items() if name not in allow]
+    return pack([step for block in closed for step in block])
+
+
+def base_blocks(machine: Machine) -> dict[str, Block]:
+    """The blocks of the base filter, in order. Those that are not in CHOICES are in every filter."""
+    return {
+        "begin": begin(machine),
+        "always": deny(machine, *ALWAYS.split()) + families(machine) + typing_into_terminals(machine),
+        "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()]),
+        "user-namespaces": namespaces(machine) + deny(machine, "setns", *MOUNTS.split()),
+        "ptrace": deny(
+            machine, "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd"
+        ),
+        "io-uring": deny(machine, "io_uring_setup", "io_uring_enter", "io_uring_register"),
+        "perf-events": deny(machine, "perf_event_open"),
+        "end": [Step(RETURN, 0, 0, RET_ALLOW)],
+    }
+
+
+def no_exec(machine: Machine) -> bytes:
+    """The guard's filter: no program is started, and limits are set for oneself only."""
+    own_limits = [
+        Step(LOAD, 0, 0, ARGUMENTS),  # whose limits
+        Step(EQUAL, 5, 0, 0),
+        Step(LOAD, 0, 0, ARGUMENTS + 16),  # where the new ones are, in two halves
+        Step(EQUAL, 0, 2, 0),
+        Step(LOAD, 0, 0, ARGUMENTS + 20),
+        Step(EQUAL, 1, 0, 0),
+        denial(),
+    ]
+    limits = [Step(EQUAL, 0, len(own_limits) + 1, machine.calls["prlimit64"]), *own_limits, Step(LOAD, 0, 0, NUMBER)]
+    steps = begin(machine) + deny(machine, "execve", "execveat") + limits
+    return pack([*steps, Step(RETURN, 0, 0, RET_ALLOW)])
+
+
+def denial(number: int = errno.EPERM) -> Step:
+    return Step(RETURN, 0, 0, RET_ERRNO | number)
+
+
+def begin(machine: Machine) -> Block:
+    """Only system calls of this very ABI go on, so that one number is one system call."""
+    steps = [
+        Step(LOAD, 0, 0, ARCHITECTURE),
+        Step(EQUAL, 1, 0, machine.audit),
+        Step(RETURN, 0, 0, RET_KILL_PROCESS),
+        Step(LOAD, 0, 0, NUMBER),
+    ]
+    return steps + ([Step(AT_LEAST, 0, 1, X32), denial()] if machine.x32 else [])
+
+
+def deny(machine: Machine, *names: str) -> Block:
+    """No system call of these names; some exist on one processor only."""
+    numbers = [machine.calls[name] for name in names if name in machine.calls]
+    last = len(numbers) - 1
+    tests = [Step(EQUAL, last - place, int(place == last), number) for place, number in enumerate(numbers)]
+    return [*tests, denial()]
+
+
+def argument(machine: Machine, name: str, place: int, steps: Block) -> Block:
+    """Judges a system call by the low half of an argument: all that the kernel looks at where it is an int."""
+    judgement = [Step(LOAD, 0, 0, ARGUMENTS + 8 * place), *steps, Step(LOAD, 0, 0, NUMBER)]
+    return [Step(EQUAL, 0, len(judgement), machine.calls[name]), *judgement]
+
+
+def families(machine: Machine) -> Block:
+    """Sockets of the internet, Unix ones, and those that ask for network interfaces (libzmq aborts without)."""
+    netlink = [Step(LOAD, 0, 0, ARGUMENTS + 16), Step(EQUAL, 1, 0, 0), denial()]  # its protocol: NETLINK_ROUTE
+    known = [
+        Step(EQUAL, 7, 0, AF_UNIX),
+        Step(EQUAL, 6, 0, AF_INET),
+        Step(EQUAL, 5, 0, AF_INET6),
+        Step(EQUAL, 1, 0, AF_NETLINK),
+        denial(),
+        *netlink,
+    ]
+    pairs = [Step(EQUAL, 1, 0, AF_UNIX), denial()]
+    return argument(machine, "socket", 0, known) + argument(machine, "socketpair", 0, pairs)
+
+
+def namespaces(machine: Machine) -> Block:
+    """No new namespace. What clone3 asks for lies in memory: it is said not to exist, and glibc takes clone."""
+    return [
+        *argument(machine, "clone", 0, [Step(ANY_BIT, 0, 1, NAMESPACES), denial()]),
+        *argument(machine, "unshare", 0, [Step(ANY_BIT, 0, 1, NAMESPACES_OF_UNSHARE), denial()]),
+        Step(EQUAL, 0, 1, machine.calls["clone3"]),
+        denial(errno.ENOSYS),
+    ]
+
+
+def typing_into_terminals(machine: Machine) -> Block:
+    return argument(machine, "ioctl", 1, [Step(EQUAL, 1, 0, TIOCSTI), Step(EQUAL, 0, 1, TIOCLINUX), denial()])
+
+
+def pack(steps: Block) -> bytes:
+    """The instructions as the kernel takes them."""
+    return b"".join(struct.pack("HBBI", *step) for step in steps)

@@ -1,0 +1,61 @@
+"""The package's way to its server, and its tools by name. Written by ipybox together with its package."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+class NoKernel:
+    """Stands for the client where there is no kernel: modules import, and calls say what they need."""
+
+    def __init__(self, server_name: str) -> None:
+        self.server_name = server_name
+
+    def run_sync(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+        raise RuntimeError(
+            f"{self.server_name}.{tool_name} can be called in a kernel of ipybox only, which asks its host: "
+            "`ipybox run FILE --mcp-config mcp.json`"
+        )
+
+    async def run(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
+        self.run_sync(tool_name, tool_args)
+
+
+def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable[[], list[str]]]:
+    """CLIENT, __getattr__ and __dir__ of a package: its tools are there without being imported."""
+    own = sys.modules[name]
+    if own.__doc__:  # which cannot know where the package stands
+        own.__doc__ = own.__doc__.replace(f"from mcptools.{server} import", f"from {name} import", 1)
+
+    def get(attribute: str) -> Any:
+        if attribute in modules():
+            return import_module(f"{name}.{attribute}")
+        if attribute.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        close = get_close_matches(attribute, modules(), n=3, cutoff=0.5)
+        hint = f"did you mean {', '.join(close)}?" if close else f"help({name}) lists its tools"
+        raise AttributeError(f"{name} has no tool {attribute!r}: {hint}")
+
+    @cache
+    def modules() -> list[str]:
+        try:
+            return list(json.loads(Path(__file__).with_name("_schemas.json").read_bytes())["modules"])
+        except (OSError, ValueError, KeyError):
+            return []
+
+    return _client(server), get, lambda: sorted({*vars(own), *modules()})
+
+
+def _client(server: str) -> Any:
+    try:
+        from ipybox_kernel.tools import ToolRunner
+    except ImportError:
+        return NoKernel(server)
+    return ToolRunner(server_name=server)

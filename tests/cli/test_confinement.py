@@ -1,0 +1,187 @@
+"""What the code cannot reach: the services of the user, the files that decide about it, and life after its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from program import Program
+from servers import config
+
+#: Speaks the protocol of tmux, and starts no program itself.
+TMUX = """
+import os, socket, struct
+server = socket.socket(socket.AF_UNIX)
+server.connect({socket!r})
+def send(kind, body=b""):
+    server.sendall(struct.pack("<IHHII", kind, 16 + len(body), 0, 8, os.getpid()) + body)
+send(111, struct.pack("<Q", 0)); send(101, b"xterm\\0"); send(109, struct.pack("<i", 0)); send(102, b"\\0")
+send(108, b"/\\0"); send(107, struct.pack("<i", os.getpid())); send(106)
+words = [b"run-shell", b"-b", b"id > {out}"]
+send(200, struct.pack("<i", len(words)) + b"".join(word + b"\\0" for word in words))
+print(server.recv(200))
+"""
+
+#: A server that ends by one of its tools, and is started again by the next call of another.
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if "id" not in message: continue
+    method = message["method"]
+    if method == "initialize":
+        info = {"name": "pay", "version": "1"}
+        result = {"protocolVersion": "2025-03-26", "capabilities": {"tools": {}}, "serverInfo": info}
+    elif method == "tools/list":
+        result = {"tools": [{"name": name, "inputSchema": {"type": "object"}} for name in ("delete", "list_all")]}
+    elif message["params"]["name"] == "delete":
+        sys.exit(1)
+    else:
+        result = {"content": [{"type": "text", "text": "done"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.fixture
+def boxed(program: Program) -> Program:
+    """The program with bubblewrap."""
+    program.sandbox = "bubblewrap"
+    return program
+
+
+@pytest.fixture
+def tmux(tmp_path: Path) -> Iterator[str]:
+    """The path of a tmux server's socket, in a directory that the code may write to."""
+    if not shutil.which("tmux"):
+        pytest.skip("elsewhere: there is no tmux here")
+    path = str(tmp_path / "tm")
+    subprocess.run(["tmux", "-S", path, "-f", "/dev/null", "new-session", "-d", "sleep 60"], check=True)
+    yield path
+    subprocess.run(["tmux", "-S", path, "kill-server"], check=False)
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "guard"),
+    [("bubblewrap", []), ("bubblewrap", ["--require-shell-escape"]), ("none", ["--require-shell-escape"])],
+)
+def test_services_run_nothing_for_the_code(program: Program, tmux: str, sandbox: str, guard: list[str]) -> None:
+    program.sandbox = sandbox
+    out = program.directory / "out"
+    code = TMUX.format(socket=tmux, out=out)
+    closed = program.run("--deny", "--approve-shell-cmds", *guard, "-c", code)
+    assert closed.code == 1
+    assert "PermissionError" in closed.err + closed.out
+    assert not out.exists()
+
+
+def test_services_can_be_opened_again(boxed: Program, tmux: str) -> None:
+    out = boxed.directory / "out"
+    opened = boxed.run("--deny", "--allow", "unix-sockets", "-c", TMUX.format(socket=tmux, out=out))
+    assert opened.code == 0, opened.err
+    deadline = time.monotonic() + 5
+    while not out.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert out.exists()
+
+
+class TestFiles:
+    """Those that decide about actions, or run on the host."""
+
+    def attack(self, targets: list[str]) -> str:
+        """Code that writes to files, and to what it may put in their places."""
+        return f"""
+import os
+for target in {targets!r}:
+    for way in (lambda: open(target, 'a').write('x'), lambda: os.rename(target, target + '.old'),
+                lambda: os.unlink(target), lambda: os.chmod(target, 0o777), lambda: os.rename('other', target)):
+        open('other', 'w').close()
+        try: way(); print('CHANGED', target)
+        except OSError: pass
+"""
+
+    def test_they_stay_as_they_are(self, boxed: Program) -> None:
+        boxed.write("server.py", SERVER)
+        (boxed.directory / "servers").mkdir()
+        boxed.write("servers/clock.py", SERVER)
+        file = config(
+            boxed,
+            pay={"command": "python3", "args": ["server.py"]},
+            clock={"command": "python3", "args": ["servers/clock.py"]},
+        )
+        rules = boxed.write("rules.json", "{}")
+        targets = [file, rules, "log.jsonl", "attack.py", "server.py", "servers/clock.py", "servers/new.py"]
+        boxed.write("attack.py", self.attack(targets))
+        ended = boxed.run("--mcp-config", file, "--approve", rules, "--audit-log", "log.jsonl", "attack.py")
+        assert ended.code == 0, ended.err
+        assert ended.out == ""
+        assert (boxed.directory / "server.py").read_text() == SERVER
+
+    def test_a_server_that_starts_again_is_the_same(self, boxed: Program) -> None:
+        boxed.write("server.py", SERVER)
+        file = config(boxed, pay={"command": "python3", "args": ["server.py"]})
+        code = """
+from ipybox_kernel.actions import channel
+try: open("server.py", "w").write("open('PWNED', 'w')")
+except OSError as error: print(error.strerror)
+for tool in ("delete", "list_all"):
+    try: channel().call("call", {"server": "pay", "tool": tool}, b"{}")
+    except Exception as error: print("failed")
+"""
+        ended = boxed.run("--mcp-config", file, "--yes", "-c", code)
+        assert ended.out.startswith("Read-only file system\nfailed\n"), ended
+        assert not (boxed.directory / "PWNED").exists()
+
+    def test_what_cannot_be_protected_is_told(self, boxed: Program) -> None:
+        boxed.write("server.py", SERVER)
+        file = config(boxed, pay={"command": "python3", "args": ["server.py"]})
+        told = boxed.run("--mcp-config", file, "-c", "1")
+        directory = os.path.realpath(boxed.directory)
+        assert f"warning: the code can change {directory}, which the server pay is started from" in told.err
+        (boxed.directory / "work").mkdir()
+        assert "warning" not in boxed.run("--mcp-config", file, "--working-dir", "work", "-c", "1").err
+
+    def test_configuration_cannot_be_read(self, boxed: Program) -> None:
+        server: dict[str, Any] = {"command": "python3", "args": ["server.py"], "env": {"KEY": "hunter2"}}
+        boxed.write("server.py", SERVER)
+        file = config(boxed, pay=server)
+        ended = boxed.run("--mcp-config", file, "-c", f"print(open({file!r}).read())")
+        assert ended.code == 1
+        assert "PermissionError" in ended.err + ended.out
+        assert "hunter2" not in ended.err + ended.out
+
+
+ORPHAN = """
+import os, signal, subprocess
+if os.fork() == 0:
+    os.closerange(0, 1000); os.setsid()
+    while True: pass
+subprocess.Popen(['sleep', '6464'], start_new_session=True)
+for number in {signals}:
+    try: os.kill(os.getppid(), number)
+    except PermissionError: pass
+"""
+
+
+@pytest.mark.parametrize("signals", [[], [19], [9], [15]])
+@pytest.mark.parametrize("end", [signal.SIGKILL, None], ids=["killed", "ended"])
+def test_nothing_outlives_the_program(any_sandbox: Program, signals: list[int], end: int | None) -> None:
+    code = ORPHAN.format(signals=signals) + ("" if end is None else "print('ready', flush=True)\nwhile True: pass")
+    running = any_sandbox.start("-c", code)
+    assert running.stdout
+    if end is not None:
+        assert running.stdout.read(5) == b"ready"
+        running.send_signal(end)
+    running.wait(20)
+    any_sandbox.assert_all_gone()
+
+
+def test_the_supervisor_knows_no_site_of_the_user(boxed: Program) -> None:
+    boxed.env["HOME"] = str(boxed.directory)
+    assert boxed.run("-c", "import sys; sys.flags.no_user_site").out.strip() == "1"

@@ -1,0 +1,176 @@
+"""What is written first to call a tool works, or is told in one sentence what to write."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from packages import Packages, tool
+from pydantic import ValidationError
+
+CREATE = {
+    "type": "object",
+    "properties": {
+        "owner": {"type": "string"},
+        "title": {"type": "string"},
+        "sort": {"type": "string", "enum": ["stars", "best-match", "in"]},
+        "milestone": {"type": "number"},
+    },
+    "required": ["owner", "title"],
+    "additionalProperties": False,
+}
+LISTED = [tool("create_issue", CREATE), tool("search", {"type": "object", "properties": {"query": {"type": "string"}}})]
+
+
+@pytest.fixture
+def create(packages: Packages) -> Any:
+    packages.generate({"server": "server", "tools": LISTED})
+    module = packages.module("server.create_issue")
+    module.CLIENT.calls.clear()
+    return module
+
+
+def test_params_an_object_or_fields(create: Any) -> None:
+    fields = {"owner": "a", "title": "b"}
+    create.run(create.Params(**fields))
+    create.run(params=create.Params(**fields))
+    create.run(fields)
+    create.run(params=fields)
+    create.run(**fields)
+    assert create.CLIENT.calls == [("create_issue", fields)] * 5
+
+
+def test_nothing_where_nothing_is_required(packages: Packages, create: Any) -> None:
+    packages.module("server.search").run()
+    with pytest.raises(ValidationError, match="owner"):
+        create.run()
+
+
+def test_a_field_that_is_called_params(packages: Packages) -> None:
+    module = packages.tool({"type": "object", "properties": {"params": {"type": "object"}}, "required": ["params"]})
+    module.run(params={"a": 1})
+    assert module.CLIENT.calls[-1] == ("tool", {"params": {"a": 1}})
+
+
+@pytest.mark.parametrize("style", ["awaitable", "both"])
+def test_the_same_for_await(packages: Packages, style: str) -> None:
+    packages.generate({"server": "server", "tools": LISTED, "style": style})
+    module = packages.module("server.create_issue")
+    run = module.run if style == "awaitable" else module.arun
+    asyncio.run(run({"owner": "a", "title": "b"}))
+    assert module.CLIENT.calls[-1] == ("create_issue", {"owner": "a", "title": "b"})
+    assert asyncio.iscoroutinefunction(run)
+
+
+def test_params_of_another_tool_are_refused(packages: Packages, create: Any) -> None:
+    other = packages.module("server.search").Params(query="x")
+    with pytest.raises(
+        TypeError,
+        match=r"^create_issue\.run\(\) takes Params\(owner=\.\.\., title=\.\.\., \.\.\.\), not .*search\.Params$",
+    ):
+        create.run(other)
+    with pytest.raises(TypeError, match="not str"):
+        create.run("owner")
+    with pytest.raises(TypeError, match="2 arguments without"):
+        create.run("a", "b")
+    assert create.CLIENT.calls == []
+
+
+def test_a_module_is_not_called(create: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"call create_issue\.run\(create_issue\.Params\(owner=\.\.\., title=\.\.\., \.\.\.\)\)"
+    ):
+        create(owner="a")
+    with pytest.raises(AttributeError, match="did you mean 'Params'"):
+        create.Parms  # noqa: B018
+
+
+def test_fields_without_names(create: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"Params takes its fields by name: Params\(owner=\.\.\., title=\.\.\., \.\.\.\)"
+    ):
+        create.Params("a", "b")
+
+
+def test_one_line_a_field_and_no_links(create: Any) -> None:
+    with pytest.raises(ValidationError) as caught:
+        create.Params(owner="a", titel="b", milestone="5")
+    text = str(caught.value)
+    assert "errors.pydantic.dev" not in text
+    assert [error["loc"] for error in caught.value.errors()] == [("milestone",), ("titel",)]
+    assert "did you mean 'title'?" in text
+    assert "valid number" in text
+    assert "valid integer" not in text
+
+
+def test_what_is_not_set_is_not_shown(create: Any) -> None:
+    assert repr(create.Params(owner="a", title="b")) == "Params(owner='a', title='b')"
+
+
+def test_enumerations_have_the_names_they_had(create: Any) -> None:
+    assert create.Sort.stars == "stars"
+    assert create.Sort.best_match == "best-match"
+    assert create.Sort.in_ == "in"
+    assert create.Params(owner="a", title="b", sort=create.Sort.stars).to_arguments()["sort"] == "stars"
+
+
+def test_a_server_and_a_tool_need_no_import(packages: Packages) -> None:
+    packages.generate({"server": "server", "tools": LISTED})
+    root = packages.module("server").__class__ and __import__(packages.name)
+    assert root.server.create_issue.run
+    assert {"create_issue", "search"} <= set(dir(root.server))
+    with pytest.raises(AttributeError, match="did you mean create_issue"):
+        root.server.create_isue  # noqa: B018
+    assert f"from {packages.name}.server import create_issue" in root.server.__doc__
+
+
+def test_any_python_with_pydantic_imports_it(packages: Packages) -> None:
+    packages.generate({"server": "server", "tools": LISTED})
+    code = (
+        f"from {packages.name}.server import create_issue\n"
+        "assert create_issue.Params(owner='a', title='b')\n"
+        "try: create_issue.run(owner='a', title='b')\n"
+        "except RuntimeError as error: print(error)\n"
+    )
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=packages.root.parent, env=clean, capture_output=True, text=True, check=True
+    )
+    assert "can be called in a kernel of ipybox only" in done.stdout
+
+
+def test_what_was_added_to_a_module_stays(packages: Packages) -> None:
+    request = {"server": "server", "tools": LISTED}
+    packages.generate(request)
+    file = packages.root / "server" / "search.py"
+    file.write_text(file.read_text() + "\n\ndef run_parsed():\n    return 5\n")
+    added = packages.root / "server" / "mine.py"
+    added.write_text("X = 1\n")
+    before = {path.name: path.stat().st_ino for path in (packages.root / "server").iterdir()}
+    packages.generate(request)
+    assert {path.name: path.stat().st_ino for path in (packages.root / "server").iterdir()} == before
+    assert packages.module("server.search").run_parsed() == 5
+
+    changed = [LISTED[0] | {"description": "Another one."}, LISTED[1]]
+    packages.generate({"server": "server", "tools": changed})
+    assert "run_parsed" in file.read_text()
+    assert added.read_text() == "X = 1\n"
+    assert "Another one." in (packages.root / "server" / "create_issue.py").read_text()
+
+    (answer,) = packages.generate({"server": "server", "tools": [LISTED[0], LISTED[1] | {"description": "New."}]})
+    assert "run_parsed" not in file.read_text()
+    assert "run_parsed" in file.with_name("search.py.edited").read_text()
+    assert any("search.py.edited" in str(notice) for notice in answer["notices"])
+
+
+def test_bounds_that_become_the_same_argument(packages: Packages) -> None:
+    limits = {"type": "integer", "minimum": 0, "exclusiveMinimum": 0.5, "maximum": 9, "exclusiveMaximum": 8.5}
+    module = packages.tool({"type": "object", "properties": {"a": limits}})
+    assert module.Params(a=1).to_arguments() == {"a": 1}
+    for wrong in (0, 9):
+        with pytest.raises(ValidationError):
+            module.Params(a=wrong)

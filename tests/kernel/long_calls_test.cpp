@@ -1,0 +1,72 @@
+#include <nlohmann/json.hpp>
+
+#include <chrono>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
+#include "support/skip.hpp"
+
+/** \file
+ * Long calls of the libraries that people use, ended by a timeout: whatever a stock kernel survives, a session survives. tests/python/test_long_calls.py does
+ * the same at the other level of the Python side.
+ */
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::test;
+using Catch::Matchers::Contains;
+
+nlohmann::json long_calls() {
+    std::ifstream file(source_dir() / "tests" / "support" / "long_calls.json");
+    return nlohmann::json::parse(file);
+}
+
+/// Keeps the questions of `input()` unanswered.
+class silent_person {
+  public:
+    input_handler handler() {
+        return [this](input_request request) {
+            std::scoped_lock const lock(mutex_);
+            asked_.push_back(std::move(request));
+        };
+    }
+
+  private:
+    std::mutex mutex_;
+    std::vector<input_request> asked_;
+};
+
+} // namespace
+
+TEST_CASE("a timeout of a library's long call keeps the state", "[kernel]") {
+    silent_person person;
+    for (auto const& call : long_calls()) {
+        auto const name = call.at("name").get<std::string>();
+        auto const needs = call.at("needs").get<std::string>();
+        INFO(name);
+        kernel_box<> box;
+        auto const missing =
+            box.run("import importlib.util\nimportlib.util.find_spec('" + needs + "' or 'os') is None");
+        if (missing != "False") {
+            skip(name + ": " + needs + " is not installed");
+            continue;
+        }
+        CHECK(box.run(call.at("setup").get<std::string>() + "\nkept = 7") == "");
+        execute_options options;
+        options.timeout = 400ms;
+        options.on_input = person.handler();
+        auto const r = box->execute(call.at("call").get<std::string>(), options);
+        REQUIRE_FALSE(r);
+        CHECK(r.error() == errc::timed_out);
+        CHECK_FALSE(r.error().output()->kernel_restarted);
+        CHECK_THAT(r.error().output()->text, !Contains("never awaited"));
+        CHECK(box.run("kept") == "7");
+    }
+}

@@ -1,0 +1,80 @@
+#include <ipybox/core/json_cursor.hpp>
+#include <ipybox/mcp/raw_json.hpp>
+
+#include <support/catch.hpp>
+
+#include <string>
+
+using namespace ipybox;
+using namespace ipybox::mcp;
+
+namespace {
+
+std::string copied(std::string_view text) {
+    auto const read = raw_json::read(text);
+    return read ? read->text() : "<" + read.error().text() + ">";
+}
+
+std::string nested(int levels) {
+    return std::string(static_cast<std::size_t>(levels), '[') + std::string(static_cast<std::size_t>(levels), ']');
+}
+
+} // namespace
+
+TEST_CASE("raw_json: order and numbers stay as they are written") {
+    CHECK(copied(R"({"z":1,"a":{"name":1,"age":-1}})") == R"({"z":1,"a":{"name":1,"age":-1}})");
+    CHECK(copied(R"([12345678901234567890123,-18446744073709551617,1.50,1E5,-0,5e-324])") ==
+          R"([12345678901234567890123,-18446744073709551617,1.50,1E5,-0,5e-324])");
+    CHECK(raw_json::read("18446744073709551615")->has_large_integers() == false);
+    CHECK(raw_json::read("-9223372036854775808")->has_large_integers() == false);
+    CHECK(raw_json::read(R"({"a":[18446744073709551616]})")->has_large_integers());
+    CHECK(raw_json::read("-9223372036854775809")->has_large_integers());
+    CHECK(raw_json::read("1e300")->has_large_integers() == false);
+}
+
+TEST_CASE("raw_json: one line without blanks, whatever comes") {
+    CHECK(copied(" {\n\t\"a\" : [ 1 ,\r\n true , null ] } \n") == R"({"a":[1,true,null]})");
+    CHECK(copied(R"("a\n\u000ab\u2028")") == "\"a\\n\\nb\u2028\"");
+    CHECK(copied("[]") == "[]");
+    CHECK(copied("{}") == "{}");
+}
+
+TEST_CASE("raw_json: text is valid UTF-8 afterwards") {
+    CHECK(copied(R"("\ud83d\ude00")") == "\"😀\"");
+    CHECK(copied(R"(["\ud800"])") == "[\"\uFFFD\"]");
+    CHECK(copied("{\"\xff\":\"\xc3\"}") == "{\"\uFFFD\":\"\uFFFD\"}");
+}
+
+TEST_CASE("raw_json: what is not JSON is refused and told") {
+    for (auto const* const text : {"", "{", "[1,]", "{\"a\":}", "01", "+1", "1.", ".5", "nul", "\"\\x\"", "\"\n\"",
+                                   "[1 2]", "{\"a\" 1}", "-", "1e", "NaN", "{} {}", "{\"a\":1]"}) {
+        CAPTURE(text);
+        CHECK_FALSE(raw_json::read(text));
+    }
+    CHECK(copied("1e999") == "<has a number that is not JSON, or too large>");
+    CHECK(copied(std::string(4001, '7')) == "<has an integer of more than 4000 digits>");
+    CHECK(copied(std::string(4000, '7')) == std::string(4000, '7'));
+}
+
+TEST_CASE("raw_json: as deep as it is read, and no deeper") {
+    CHECK(copied(nested(json_cursor::deepest)) == nested(json_cursor::deepest));
+    CHECK(copied(nested(json_cursor::deepest + 1)) == "<is nested too deeply>");
+    CHECK(copied(nested(1'000'000)) == "<is nested too deeply>");
+}
+
+TEST_CASE("raw_json: two members of the same name") {
+    constexpr auto twice = R"({"b":{"path":"/a","path":"/b"}})";
+    CHECK(copied(twice) == twice);
+    auto const refused = raw_json::read(twice, duplicate_names::refused);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(refused.error().text() == R"(has the member "path" twice in one object)");
+    CHECK_FALSE(raw_json::read(R"({"path":1,"p\u0061th":2})", duplicate_names::refused));
+    CHECK(raw_json::read(R"([{"path":1},{"path":2}])", duplicate_names::refused));
+}
+
+TEST_CASE("raw_json: values are built with the order of the text") {
+    CHECK(raw_json::read(R"({"z":1,"a":2})")->value().dump() == R"({"z":1,"a":2})");
+    CHECK(raw_json::of({{"z", 1}, {"a", 2}})->text() == R"({"z":1,"a":2})");
+    CHECK(raw_json::of("\xff").error().text() == "holds text that is not UTF-8");
+}
