@@ -335,7 +335,7 @@ TEST_CASE("process: signals its group where pidfds cannot be signalled") {
             child->signal_group(SIGKILL);
             reaped_by_system = alive.all() == "";
         }
-        auto other = start_process(shell("sleep 1000"), {});
+        auto other = start_process(shell("exec sleep 1000"), {});
         if (!other) return;
         other->signal(SIGTERM);
         (void)other->wait(generous);
@@ -350,7 +350,7 @@ TEST_CASE("process: signals and destroys where pidfds cannot be signalled") {
     std::optional<exit_status> told;
     bool destroyed = false;
     test::without_calls({SYS_pidfd_send_signal}, [&] {
-        auto child = start_process(shell("sleep 1000"), {});
+        auto child = start_process(shell("exec sleep 1000"), {});
         if (!child) return;
         child->signal(SIGTERM);
         told = child->wait(generous);
@@ -387,7 +387,7 @@ TEST_CASE("process: waits within every bound") {
     auto child = start_process(shell("exit 3"), {});
     REQUIRE(child);
     CHECK(child->wait(std::chrono::milliseconds::max()) == exit_status{3, {}});
-    child = start_process(shell("sleep 1000"), {});
+    child = start_process(shell("exec sleep 1000"), {});
     REQUIRE(child);
     CHECK(child->wait(std::chrono::milliseconds::min()) == std::nullopt);
 }

@@ -83,7 +83,10 @@ TEST_CASE("unforked: the other end sees the end though a fork lives on") {
 TEST_CASE("unforked: forks while other threads keep and let go") {
     std::atomic<bool> stop = false;
     std::thread other([&] {
-        while (!stop) unforked const kept(1'000'000); // a number that is no descriptor
+        while (!stop) {
+            { unforked const kept(1'000'000); } // a number that is no descriptor
+            std::this_thread::yield(); // or it would take the lock again before a woken thread does, for as long as it likes
+        }
     });
     for (int i = 0; i < 50; ++i)
         REQUIRE(answer_of_fork([] {
