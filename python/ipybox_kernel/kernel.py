@@ -79,9 +79,10 @@ class HandlersKernel(IPythonKernel):
         interrupts.install(loop)
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
+        own = shutdown.open_for_writing()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
-        shutdown.end(self.streams, self.shell, self.exit_status)
+        shutdown.end(self.streams, self.shell, self.exit_status, own)
 
     def connect_actions(self, stream: socket.socket) -> None:
         """Lets cells ask the host for tools and programs."""

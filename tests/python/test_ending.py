@@ -88,6 +88,17 @@ def test_a_thread_that_prints_without_end(host: Host) -> None:
         assert shut_down(kernel)[0]["code"] == 0
 
 
+def test_objects_are_visited_only_if_something_is_open_for_writing(any_kernel: Kernel, host: Host) -> None:
+    """With many imported modules the visit takes longer than the rest of the end."""
+    visits = "import gc, os; gc.get_objects = lambda leave=os._exit: leave(9)"
+    any_kernel.run(f"{visits}; f = open('/dev/null'); print('x'); import asyncio; asyncio.new_event_loop().close()")
+    assert shut_down(any_kernel)[0]["code"] == 0
+    for opening in ("os.open('/dev/null', os.O_WRONLY)", "os.pipe()", "os.dup(1)"):
+        kernel = host.fork()
+        kernel.run(f"{visits}; {opening}")
+        assert shut_down(kernel)[0]["code"] == 9
+
+
 def test_a_file_that_cannot_be_written_keeps_no_other(kernel: Kernel, tmp_path: Path) -> None:
     kernel.run(
         "full = open('/dev/full', 'w'); full.write('x')\n"

@@ -1609,9 +1609,10 @@ class HandlersKernel(IPythonKernel):
         interrupts.install(loop)
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
+        own = shutdown.open_for_writing()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
-        shutdown.end(self.streams, self.shell, self.exit_status)
+        shutdown.end(self.streams, self.shell, self.exit_status, own)
 
     def connect_actions(self, stream: socket.socket) -> None:
         """Lets cells ask the host for tools and programs."""
@@ -1864,9 +1865,9 @@ class LeanKernel(HandlersKernel):
         result = await self.run_code(code, silent, store_history)
         error = result.error_in_exec if result.error_before_exec is None else result.error_before_exec
         if error is None:
-            return self.reply(self.shell.user_expressions(user_expressions))
 )py"
-R"py(        return {**self.reply({}), **describe(as_interrupt(error)), "status": "error"}
+R"py(            return self.reply(self.shell.user_expressions(user_expressions))
+        return {**self.reply({}), **describe(as_interrupt(error)), "status": "error"}
 
     async def run_code(self, code: str, silent: bool, store_history: bool) -> Any:
         """Runs a cell and returns IPython's result, as ``shell.run_cell`` does without the detours."""
@@ -3516,6 +3517,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import os
 import threading
@@ -3526,15 +3528,20 @@ from typing import TYPE_CHECKING, Any, NoReturn
 if TYPE_CHECKING:
     from ipybox_kernel.streams import Streams
 
+Descriptors = set[tuple[str, str]]
 
-def end(streams: Streams, shell: Any, status: int) -> NoReturn:
+
+def end(streams: Streams, shell: Any, status: int, own: Descriptors) -> NoReturn:
     """Ends the process: waits for threads, runs what is registered with ``atexit``, writes what files still hold.
 
     The interpreter itself would visit every object that it knows, which takes 20 ms, and ten times that with pandas.
+    Here they are visited only if there is a descriptor to write to that is not among the kernel's own.
     """
     shell.reset = lambda *_, **__: None  # what IPython has registered collects garbage, with all that was imported
-    for step in (threading._shutdown, atexit._run_exitfuncs, shell.user_ns.clear, flush_files):  # type: ignore[attr-defined]
+    for step in (threading._shutdown, atexit._run_exitfuncs, shell.user_ns.clear):  # type: ignore[attr-defined]
         attempt(step)
+    if files_may_be_open(own):
+        attempt(flush_files)
     attempt(streams.flush)
     os._exit(status)
 
@@ -3545,6 +3552,26 @@ def attempt(step: Callable[[], object]) -> None:
         step()
     except BaseException:
         pass
+
+
+def files_may_be_open(own: Descriptors) -> bool:
+    """Whether there is anything to write to that is not the kernel's own."""
+    try:
+        return not open_for_writing() <= own
+    except OSError:
+        return True  # there is no /proc any more
+
+
+def open_for_writing() -> Descriptors:
+    """The descriptors of this process that can be written to, by number, each with what it refers to."""
+    found = set()
+    for number in os.listdir("/proc/self/fd"):
+        try:
+            if fcntl.fcntl(int(number), fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY:
+                found.add((number, os.readlink(f"/proc/self/fd/{number}")))
+        except OSError:
+            pass  # closed meanwhile
+    return found
 
 
 def flush_files() -> None:
