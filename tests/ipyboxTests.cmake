@@ -61,7 +61,7 @@ function(ipybox_add_compat_runs name)
     ipybox_interpreter_name(${python} interpreter)
     add_test(NAME ${name}.${interpreter} COMMAND ${name} "[compat]")
     set_tests_properties(${name}.${interpreter} PROPERTIES
-      LABELS "kernel;compat" TIMEOUT 600
+      LABELS "kernel;compat" TIMEOUT 600 COST 200
       ENVIRONMENT_MODIFICATION "${ipybox_test_environment};IPYBOX_TEST_PYTHON=set:${python}")
   endforeach()
 endfunction()
@@ -85,13 +85,14 @@ function(ipybox_add_compile_failures folder)
     endif()
     string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" sentence "${CMAKE_MATCH_1}")
 
-    add_library(compile_${name} OBJECT EXCLUDE_FROM_ALL ${source})
-    target_link_libraries(compile_${name} PRIVATE ipybox)
-    set_target_properties(compile_${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
     add_test(NAME compile.${name}
-      COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target compile_${name})
+      COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only
+        "-D$<JOIN:$<TARGET_PROPERTY:ipybox_compiled,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
+        "-I$<JOIN:$<TARGET_PROPERTY:ipybox_compiled,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
+        ${source}
+      COMMAND_EXPAND_LISTS)
     set_tests_properties(compile.${name} PROPERTIES
-      LABELS compile TIMEOUT 300 RUN_SERIAL TRUE PASS_REGULAR_EXPRESSION "${sentence}")
+      LABELS compile TIMEOUT 300 PASS_REGULAR_EXPRESSION "${sentence}")
   endforeach()
 endfunction()
 

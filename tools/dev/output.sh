@@ -7,3 +7,16 @@ die() {
     printf '\033[1;31merror:\033[0m %s\n' "$*" >&2
     exit 1
 }
+
+# side_by_side COMMAND…: all of them at once; fails when one does
+side_by_side() {
+    local command pid pids=() outcome=0
+    for command in "$@"; do
+        # words of a command are apart on purpose
+        # shellcheck disable=SC2086
+        ($command) &
+        pids+=("$!")
+    done
+    for pid in "${pids[@]}"; do wait "$pid" || outcome=1; done
+    return "$outcome"
+}

@@ -51,7 +51,7 @@ make_venv() {
         "$python" -m venv "$dir"
         pip_install "$dir" "$@"
         echo "$stamp" >"$dir/.stamp"
-    ) 9>.venvs/.lock
+    ) 9>"$(lock_of "$dir")"
 }
 
 # add_to_venv DIR NAME REQUIREMENTS-FILE…: more packages, with a stamp of their own
@@ -66,7 +66,7 @@ add_to_venv() {
         is_stamped "$dir/.stamp-$name" "$stamp" && exit
         pip_install "$dir" "$@"
         echo "$stamp" >"$dir/.stamp-$name"
-    ) 9>.venvs/.lock
+    ) 9>"$(lock_of "$dir")"
 }
 
 stamp_of() {
@@ -74,6 +74,9 @@ stamp_of() {
     shift
     { echo "$python"; "$python" -VV; cat "$@"; } | sha256sum
 }
+
+# .venv -> .venvs/.lock-.venv
+lock_of() { echo ".venvs/.lock-$(basename "$1")"; }
 
 is_stamped() { [[ -f $1 && $(<"$1") == "$2" ]]; }
 
@@ -103,12 +106,16 @@ warm_up() {
 
 need_test_venvs() {
     need_venv
+    side_by_side need_main_test_venv "need_compat_venv 3.10" "need_compat_venv 3.11" "need_compat_venv 3.12" \
+        "need_compat_venv 3.13" need_oldest_venv
+}
+
+need_main_test_venv() {
     add_to_venv .venv test python/requirements-test.txt
     need_libraries
-    local version
-    for version in 3.10 3.11 3.12 3.13; do
-        need_compat_venv "$version"
-    done
+}
+
+need_oldest_venv() {
     make_venv .venvs/oldest "$(find_python 3.11 || main_python)" python/requirements-oldest.txt python/requirements-test.txt
 }
 
