@@ -58,7 +58,14 @@ class ToolRunner:
         return result(await actions.channel().call_async("call", head, body))
 
     def _request(self, tool_name: str, tool_args: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
-        return {"server": self.server_name, "tool": tool_name}, encode(tool_args).encode()
+        try:
+            return {"server": self.server_name, "tool": tool_name}, encode(tool_args).encode()
+        except UnicodeEncodeError as error:
+            half = error.object[error.start]
+            reason = f"hold {half!r}, half of a surrogate pair, which no text in UTF-8 has: replace it"
+        except RecursionError:
+            reason = "are nested too deeply"
+        raise ToolRunnerError(f"the arguments of {self.server_name}.{tool_name} {reason}")
 
     def __repr__(self) -> str:
         return f"ToolRunner(server_name={self.server_name!r})"

@@ -20,7 +20,13 @@ _ModelType = TypeVar("_ModelType", bound="type[Model]")
 #: Where in the value, and what is wrong there.
 Problem = tuple[str, str]
 
-_Active = set[tuple[int, int]]
+
+class _Active(set[tuple[int, int]]):
+    """What is being judged, and how many judgements more there may be of a value."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.left = _MOST_JUDGED + _JUDGED_FOR_EACH * _size(value)
 
 
 class Schema:
@@ -102,7 +108,8 @@ _UNKNOWN = {
 }  # fmt: skip
 
 _DEEPEST = 180  # levels of schemas; Python's own stack ends at 1000 frames
-_LONGEST = 65536  # characters that are matched; a pattern of a stranger may take time that grows with their square
+_MOST_JUDGED = 100_000  # parts of schemas for one value: alternatives of alternatives double with each level,
+_JUDGED_FOR_EACH = 50  # and so many more for each value in it
 
 
 def dialect_of(schema: Any) -> str:
@@ -126,7 +133,7 @@ class Validator:
 
     def problem(self, schema: Any, value: Any) -> Problem | None:
         """What is wrong with the value, or None. `schema` is the document or a part of it."""
-        return self._problem(schema, value, set(), (self.base,), set())
+        return self._problem(schema, value, set(), (self.base,), _Active(value))
 
     # --- References.
 
@@ -194,8 +201,9 @@ class Validator:
         if schema is False:
             return "", "must not be there"
         judged = id(schema), id(value)
-        if not isinstance(schema, dict) or judged in active or len(active) > _DEEPEST:
+        if not isinstance(schema, dict) or judged in active or len(active) > _DEEPEST or not active.left:
             return None  # a reference that leads to itself says nothing
+        active.left -= 1
         active.add(judged)
         try:
             return self._judge(schema, value, seen, scope, active)
@@ -375,6 +383,13 @@ def _key(value: Any) -> Any:
     return isinstance(value, bool), value
 
 
+def _size(value: Any) -> int:
+    """How many values there are in a value, with itself."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + sum(map(_size, value)) if isinstance(value, list) else 1
+
+
 def _kind(value: Any) -> str:
     if value is None:
         return "null"
@@ -436,9 +451,9 @@ def _is_multiple(value: Any, step: Any) -> bool:
 def _of_string(schema: dict[str, Any], value: str) -> Iterator[str]:
     yield from _of_size(schema, len(value), "Length", "character")
     pattern = schema.get("pattern")
-    if isinstance(pattern, str) and len(value) <= _LONGEST:
+    if isinstance(pattern, str):
         expression = compiled(pattern)
-        if expression and not expression.search(value):
+        if expression and expression.search(value) is False:
             yield f"must match {pattern}"
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import re
+from ast import literal_eval
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 __all__ = ["describe", "search"]
 
@@ -89,10 +91,24 @@ def describe(name: str) -> Text:
             source = (_root() / server / f"{tool.module}.py").read_text(encoding="utf-8")
             interface = source.partition("\n\n\n")[2]  # what follows the imports
             unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
-            return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}")
+            checks = _checks(interface, tool.listed)
+            return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}{checks}")
     close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
+
+
+def _checks(interface: str, listed: dict[str, Any]) -> str:
+    """The parts of the listed schema that the interface names, as comments: _params("#/properties/x") checks by one."""
+    lines = []
+    for kind, pointer in dict.fromkeys(re.findall(r'_(params|result)\(("#(?:[^"\\]|\\.)*")\)', interface)):
+        part: Any = listed.get("inputSchema" if kind == "params" else "outputSchema")
+        for step in unquote(literal_eval(pointer)).split("/")[1:]:
+            step = step.replace("~1", "/").replace("~0", "~")
+            part = part[int(step)] if isinstance(part, list) else part[step]
+        text = json.dumps(part, ensure_ascii=False)
+        lines.append(f"# _{kind}({pointer}): {text if len(text) <= 1000 else text[:999] + '…'}")
+    return "\n\n\n" + "\n".join(lines) if lines else ""
 
 
 def __getattr__(name: str) -> Any:

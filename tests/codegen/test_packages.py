@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 import time
@@ -105,6 +106,30 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     with pytest.raises(LookupError, match="did you mean create_issue"):
         root.describe("github.create_isue")
     assert not any(name.startswith(f"{packages.name}.") for name in sys.modules)
+
+
+def test_a_description_has_the_checks_that_stand_in_the_listed_schema(packages: Packages) -> None:
+    parent = {
+        "anyOf": [
+            {"type": "object", "properties": {"a": {"type": "string"}}, "minProperties": 1},
+            {"$ref": "#/$defs/b"},
+        ]
+    }
+    schema = {
+        "type": "object",
+        "properties": {"parent": {"oneOf": [{"$ref": "#/$defs/a~1b"}, {"type": "object", "required": ["x"]}]}},
+        "$defs": {"a/b": parent, "b": {"type": "object", "properties": {"b": {"$ref": "#/$defs/a~1b"}}}},
+    }
+    packages.generate({"server": "server", "tools": [tool("tool", schema)]})
+    described = importlib.import_module(packages.name).describe("server.tool")
+    named = set(re.findall(r'_params\(("#.*?")\)', packages.text().partition("\n\n\n")[2]))
+    assert named
+    for pointer in named:
+        (line,) = [line for line in described.splitlines() if line.startswith(f"# _params({pointer}): ")]
+        part: Any = schema
+        for step in json.loads(pointer).split("/")[1:]:
+            part = part[step.replace("~1", "/")]
+        assert json.loads(line.partition("): ")[2]) == part
 
 
 def test_a_package_is_found_from_its_own_directory_too(packages: Packages) -> None:

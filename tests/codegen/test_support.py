@@ -345,9 +345,48 @@ def test_patterns_that_python_does_not_have_check_nothing(packages: Packages, pa
     assert Params(a="anything").to_arguments() == {"a": "anything"}
 
 
-def test_a_slow_pattern_does_not_see_long_texts(packages: Packages) -> None:
-    Params = packages.tool(schema_of({"a": {"type": "string", "pattern": "^x$"}})).Params
-    assert Params(a="y" * 70_000).to_arguments()
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("^(a+)+$", "a" * 5000 + "!"),
+        ("^(a|aa)+$", "a" * 5000 + "!"),
+        (r"^[a-z]+(-[a-z]+)*$", "ab-" * 5000 + "!"),
+        (r"\s*$", " " * 200_000 + "x"),
+        ("^(?:[a-z]+ ?)+$", "a" * 5000 + "!"),
+    ],
+)
+def test_no_text_makes_a_pattern_slow(packages: Packages, pattern: str, text: str) -> None:
+    Params = packages.tool(schema_of({"a": {"type": "string", "pattern": pattern}})).Params
+    if pattern == r"\s*$":
+        assert Params(a=text).to_arguments()
+    else:
+        with pytest.raises(ValidationError, match="must match"):
+            Params(a=text)
+
+
+@pytest.mark.parametrize("pattern", [r"^(?!x)(a+)+$", r"^(?!x)(a|a)*$", r"(?=a)(a?){30}a{30}b", r"^(a+)+\1$"])
+def test_a_pattern_that_may_be_slow_is_left_to_the_server(packages: Packages, pattern: str) -> None:
+    Params = packages.tool(schema_of({"a": {"type": "string", "pattern": pattern}})).Params
+    assert Params(a="a" * 40 + "!").to_arguments() == {"a": "a" * 40 + "!"}
+
+
+def test_patterns_that_look_around_are_checked_where_that_is_quick(packages: Packages) -> None:
+    pattern = r"^(?=.*[A-Z])(?=.*\d)[A-Za-z\d]{8,}$"
+    Params = packages.tool(schema_of({"a": {"type": "string", "pattern": pattern}})).Params
+    assert Params(a="aB3" * 10_000).to_arguments()
+    with pytest.raises(ValidationError, match="must match"):
+        Params(a="ab3" * 10_000)
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "allOf"])
+def test_alternatives_of_alternatives_are_judged_within_a_bound(packages: Packages, keyword: str) -> None:
+    levels: dict[str, Any] = {
+        f"d{i}": {keyword: [{"$ref": f"#/$defs/d{i + 1}"}, {"$ref": f"#/$defs/d{i + 1}"}]} for i in range(60)
+    }
+    levels["d60"] = {"type": "string"} if keyword == "anyOf" else {"not": {"const": 1}}
+    check = {"not": {"not": {"$ref": "#/$defs/d0"}}}
+    Params = packages.tool(schema_of({"a": check}) | {"$defs": levels}).Params
+    assert Params(a=7).to_arguments() == {"a": 7}  # 2**60 judgements would say more
 
 
 def test_references_that_lead_nowhere_or_in_circles_end(packages: Packages) -> None:
@@ -409,6 +448,16 @@ def test_a_result_that_breaks_its_promise_comes_as_it_is(module: Any, answer: An
     assert result["item"]["deep"] == [{"x": 1}]
     with pytest.raises(AttributeError, match="no member 'gone'"):
         _ = result.gone
+
+
+def test_a_null_in_a_result_is_there_is_none(packages: Packages) -> None:
+    module = packages.tool({"type": "object"}, outputSchema=schema_of({"a": STRING, "b": STRING}, required=["b"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = answered(module, {"a": None, "b": "x"})
+    assert (result.a, result.b) == (None, "x")
+    with pytest.warns(UserWarning, match=r"result\['b'\]"):
+        assert answered(module, {"a": "x", "b": None})["b"] is None
 
 
 @pytest.mark.parametrize("answer", [None, "plain text", [1, 2], ""])

@@ -91,9 +91,26 @@ class TestCall:
         pytest.importorskip("pydantic")
         assert acting.run(code).value == "{'m': {'x': 1}, 'p': '/a', 'd': '2020-01-02', 'c': 'red', 's': [1]}"
 
-    @pytest.mark.parametrize("args", ["{'x': float('nan')}", "{'x': '\\ud800'}", "{'x': object()}"])
-    def test_arguments_that_cannot_be_sent(self, acting: Kernel, args: str) -> None:
-        assert acting.run(f"runner.run_sync('echo', {args})").reply["status"] == "error"
+    @pytest.mark.parametrize(
+        ("args", "name", "text"),
+        [
+            ("{'x': float('nan')}", "ValueError", "Out of range float values"),
+            (
+                "{'x': 'a\\ud800'}",
+                "ToolRunnerError",
+                "the arguments of srv.echo hold '\\ud800', half of a surrogate pair",
+            ),
+            ("{'\\udfff': 1}", "ToolRunnerError", "hold '\\udfff', half of a surrogate pair"),
+            ("deep", "ToolRunnerError", "the arguments of srv.echo are nested too deeply"),
+            ("{'x': object()}", "PydanticSerializationError", "object"),
+        ],
+    )
+    def test_arguments_that_cannot_be_sent(self, acting: Kernel, args: str, name: str, text: str) -> None:
+        pytest.importorskip("pydantic")
+        acting.run("deep = {}\nfor _ in range(100_000): deep = {'x': deep}")
+        reply = acting.run(f"runner.run_sync('echo', {args})").reply
+        assert (reply["status"], reply["ename"]) == ("error", name)
+        assert text in reply["evalue"]
         assert not acting.actions.seen and acting.run("runner.run_sync('echo', {})").value == "{}"
 
     def test_parameters_of_the_original_are_taken(self, acting: Kernel) -> None:

@@ -187,3 +187,13 @@ TEST_CASE("generate: a filter says which tools get a module") {
     CHECK(package->modules == std::vector<std::string>{"get"});
     CHECK_FALSE(contains(package->files.at("_schemas.json"), "delete"));
 }
+
+TEST_CASE("generate: references of the dialect 2019-09 alone are told") {
+    auto tool = named("t");
+    tool.input_schema["properties"] = ordered_json::parse(R"({"a": {"$recursiveRef": "#"}})");
+    auto const package = generate_package("server", {tool});
+    REQUIRE(package->notices.size() == 1);
+    CHECK(contains(package->notices[0].text, "$recursiveRef"));
+    tool.input_schema["properties"] = ordered_json::parse(R"({"$recursiveRef": {"enum": ["$recursiveRef"]}})");
+    CHECK(generate_package("server", {tool})->notices.empty());
+}

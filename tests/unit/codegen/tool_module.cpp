@@ -274,3 +274,11 @@ TEST_CASE("tool_module: hostile sizes end") {
     tool.input_schema = {{"type", "object"}, {"properties", {{"a", deep}}}};
     CHECK(contains(tool_module(tool).text, "_params("));
 }
+
+TEST_CASE("tool_module: two full stops of a server are one") {
+    auto const text = module_with(R"({"type": "object", "properties": {
+        "icon": {"type": "string", "format": "json", "description": "An [emoji](https://x.org/emoji).."},
+        "rest": {"type": "string", "format": "json", "description": "And so on..."}}})");
+    CHECK(contains(text, "\"\"\"An [emoji](https://x.org/emoji). Format: json.\"\"\""));
+    CHECK(contains(text, "\"\"\"And so on... Format: json.\"\"\""));
+}

@@ -37,8 +37,15 @@ inline std::string telling_title(schema_node const& node, std::string_view name)
     return letters_of(title) == letters_of(name) ? std::string() : one_line(title);
 }
 
+/// A description on one line. Two full stops at its end, as generators of schemas leave them, are one.
+inline std::string described(schema_node const& node) {
+    auto text = one_line(node.text("description"));
+    if (text.ends_with("..") && !text.ends_with("...")) text.pop_back();
+    return text;
+}
+
 inline std::string own_text(schema_node const& node, std::string_view name) {
-    auto const description = one_line(node.text("description"));
+    auto const description = described(node);
     return description.empty() ? telling_title(node, name) : description;
 }
 
@@ -47,7 +54,7 @@ inline std::string about_member(schema_document const& document, schema_node con
     auto const own = document.keywords(member);
     std::string text;
     auto const title = one_line(member.text("title"));
-    auto const description = one_line(member.text("description"));
+    auto const description = described(member);
     if (auto const* constant = own.find("const"); constant && !constant->is_structured()) {
         if (title.empty() && description.empty()) return {};
         text = value_literal(*constant) + ":";
@@ -92,7 +99,7 @@ inline void add_members(std::string& doc, schema_document const& document, schem
     }
     if (auto const* items = own.find("items"); items && items->is_object()) {
         auto const item = followed(document, node.at({"items"}));
-        auto const text = has_class(type) ? std::string() : one_line(item.text("description"));
+        auto const text = has_class(type) ? std::string() : described(item);
         if (!text.empty()) add_sentence(doc, "Items: " + stopped(text));
         add_sentence(doc, format_of(item));
     }
@@ -117,6 +124,6 @@ IPYBOX_DECL std::string field_doc(schema_document const& document, schema_node c
     return doc;
 }
 
-IPYBOX_DECL std::string class_doc(schema_node const& node) { return one_line(node.text("description")); }
+IPYBOX_DECL std::string class_doc(schema_node const& node) { return described(node); }
 
 } // namespace ipybox::codegen::detail

@@ -48,10 +48,12 @@ inline mcp::tool with_valid_texts(mcp::tool tool) {
     return tool;
 }
 
-/// What names, and values that arguments are compared with, have lost on the way here.
+/// What a tool's schemas have lost on the way here, or say to nobody.
 struct lost_values {
-    bool text = false;   ///< one had something that is no UTF-8, or half of a surrogate pair
-    bool number = false; ///< one may have been an integer of more than 64 bits: it is the nearest number of 53 now
+    bool text = false; ///< a name or compared value had something that is no UTF-8, or half of a surrogate pair
+    bool number =
+        false; ///< a compared value may have been an integer beyond 64 bits: it is the nearest number of 53 now
+    bool recursion = false; ///< a reference of the dialect 2019-09 that only it has
 
     void find_in_text(std::string_view exact) { text = text || exact.find("\xEF\xBF\xBD") != std::string_view::npos; }
 
@@ -63,6 +65,7 @@ struct lost_values {
         } else if (value.is_object()) {
             for (auto const& [name, member] : value.items()) {
                 find_in_text(name);
+                recursion = recursion || (where == place::schema && name == "$recursiveRef");
                 find_in(member, where == place::schema     ? below(name, member)
                                 : where == place::compared ? where
                                                            : place::schema);
@@ -122,6 +125,9 @@ inline std::vector<mcp::tool> usable_tools(std::vector<mcp::tool> const& tools, 
         if (lost.number)
             notices.push_back({tool.name, "an enum or const has a number beyond 64 bits: arguments are compared with "
                                           "the nearest floating-point number"});
+        if (lost.recursion)
+            notices.push_back(
+                {tool.name, "$recursiveRef is of the dialect 2019-09 alone: what it refers to is not checked"});
         usable.push_back(std::move(tool));
     };
     for (auto const& tool : tools) {
