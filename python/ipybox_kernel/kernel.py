@@ -27,6 +27,7 @@ from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
 from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
+from ipybox_kernel.warming import WarmUp
 from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
@@ -46,6 +47,7 @@ class HandlersKernel(IPythonKernel):
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
         self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
         self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
+        self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
         self.shell.enable_gui = enable_gui
@@ -79,6 +81,8 @@ class HandlersKernel(IPythonKernel):
         interrupts.install(loop)
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
+        if not self.tracebacks.rendered:
+            self.warm_up.plan()
         own = shutdown.open_for_writing()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
@@ -109,7 +113,15 @@ class HandlersKernel(IPythonKernel):
             if message:
                 await self.handle(*message)
             else:
-                await readable(loop, self.link.socket.fileno())
+                await self.rest(loop, self.link.socket.fileno())
+
+    async def rest(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
+        """Waits until there is something to read. Where it takes a while, the first error is prepared meanwhile."""
+        while not await readable(loop, fd, self.warm_up.wait if self.warm_up.pieces else None):
+            if self.tracebacks.rendered:
+                self.warm_up.drop()
+            else:
+                self.warm_up.step()
 
     def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
         """Whether the host wants this kernel to end. It does not ask while a cell runs."""
@@ -260,7 +272,7 @@ class HandlersKernel(IPythonKernel):
             if os.getcwd() == self.home:
                 return
         except FileNotFoundError:
-            pass
+            self.warm_up.plan()
         try:
             os.chdir(self.home)
             self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
@@ -447,14 +459,26 @@ def complete(cell: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("a cell without await waits for something")
 
 
-async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
-    """Waits until there is something to read. Only then is the descriptor watched: no cell is disturbed by it."""
-    arrived = loop.create_future()
-    loop.add_reader(fd, arrived.set_result, None)
+async def readable(loop: asyncio.AbstractEventLoop, fd: int, seconds: float | None = None) -> bool:
+    """Waits until there is something to read, or only for a while; returns whether there is.
+
+    Only then is the descriptor watched: no cell is disturbed by it.
+    """
+    arrived: asyncio.Future[bool] = loop.create_future()
+    loop.add_reader(fd, settle, arrived, True)
+    timer = None if seconds is None else loop.call_later(seconds, settle, arrived, False)
     try:
-        await arrived
+        return await arrived
     finally:
         loop.remove_reader(fd)
+        if timer:
+            timer.cancel()
+
+
+def settle(future: asyncio.Future[bool], value: bool) -> None:
+    """The first result counts."""
+    if not future.done():
+        future.set_result(value)
 
 
 def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:

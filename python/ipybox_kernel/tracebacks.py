@@ -28,6 +28,7 @@ class Tracebacks:
         self.publish = publish
         self.display_error: BaseException | None = None
         self.left: SystemExit | None = None  # what the cell has raised to leave
+        self.rendered = False  # whether IPython has formatted one
         shell.showtraceback = self.show
 
     def begin(self) -> None:
@@ -99,6 +100,7 @@ class Tracebacks:
                 return traceback.format_exception(kind, error, frames)
             if hasattr(error, "_render_traceback_"):
                 return list(error._render_traceback_())
+            self.rendered = True
             return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
         except Exception:
             return traceback.format_exception(kind, error, frames)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
-from harness import Kernel, Result
+from harness import Host, Kernel, Result
 
 MACHINERY = ("ipybox_kernel", "ipykernel/", "/IPython/", "IPython/core", "interactiveshell", "async_helpers")
 
@@ -225,3 +226,45 @@ def test_a_null_byte_has_a_place(any_kernel: Kernel) -> None:
 def test_out_is_empty_without_a_history(any_kernel: Kernel) -> None:
     any_kernel.run("5")
     assert any_kernel.run("_, Out").value == "(5, {})"
+
+
+def imported_by_an_error(kernel: Kernel) -> set[str]:
+    """What a kernel imports to show an error."""
+    before = set(kernel.run("import sys; print(*sys.modules)").text().split())
+    assert kernel.run("1/0").error == "ZeroDivisionError"
+    return set(kernel.run("print(*sys.modules)").text().split()) - before
+
+
+def wait_for_the_warm_up(kernel: Kernel) -> None:
+    """It does something only while nothing is asked."""
+    deadline = time.monotonic() + 30
+    while kernel.run("len(get_ipython().kernel.warm_up.pieces)").value != "0":
+        assert time.monotonic() < deadline, "never done"
+        time.sleep(0.5)
+
+
+@pytest.mark.parametrize("level", ["lean", "handlers"])
+def test_the_first_error_is_prepared_while_nothing_runs(level: str, tmp_path: Path) -> None:
+    """Of the first kernel of a supervisor; later ones are forked from one that is warm."""
+    with Host(level=level) as host:
+        kernel = host.fork(cwd=tmp_path)
+        kernel.run("first = 1")
+        wait_for_the_warm_up(kernel)
+        result = kernel.run("%tb")
+        assert "No traceback available" in result.text("stderr") and not result.error
+        result = kernel.run("%debug")
+        assert "No traceback has been produced" in result.text("stderr")
+        assert kernel.run("import sys; [name for name in vars(sys) if name.startswith('last_')]").value == "[]"
+        assert imported_by_an_error(kernel) == set()
+        assert "1/0" in kernel.run("1/0").traceback
+
+
+def test_files_of_the_user_are_not_run_for_it(tmp_path: Path) -> None:
+    (tmp_path / "fractions.py").write_text("print('run'); mine = True")
+    with Host() as host:
+        kernel = host.fork(cwd=tmp_path)
+        if kernel.run("import sys; 'fractions' in sys.modules").value == "True":
+            pytest.skip("this IPython imports what shows errors when it is imported itself")
+        wait_for_the_warm_up(kernel)
+        result = kernel.run("import fractions; fractions.mine")
+        assert (result.value, result.text()) == ("True", "run\n")

@@ -1557,6 +1557,7 @@ from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
 from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
+from ipybox_kernel.warming import WarmUp
 from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
@@ -1576,6 +1577,7 @@ class HandlersKernel(IPythonKernel):
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
         self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
         self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
+        self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
         self.shell.enable_gui = enable_gui
@@ -1609,6 +1611,8 @@ class HandlersKernel(IPythonKernel):
         interrupts.install(loop)
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
+        if not self.tracebacks.rendered:
+            self.warm_up.plan()
         own = shutdown.open_for_writing()
         self.publish_status("starting")
         drive(loop, loop.create_task(self.serve(loop)))
@@ -1639,7 +1643,15 @@ class HandlersKernel(IPythonKernel):
             if message:
                 await self.handle(*message)
             else:
-                await readable(loop, self.link.socket.fileno())
+                await self.rest(loop, self.link.socket.fileno())
+
+    async def rest(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
+        """Waits until there is something to read. Where it takes a while, the first error is prepared meanwhile."""
+        while not await readable(loop, fd, self.warm_up.wait if self.warm_up.pieces else None):
+            if self.tracebacks.rendered:
+                self.warm_up.drop()
+            else:
+                self.warm_up.step()
 
     def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
         """Whether the host wants this kernel to end. It does not ask while a cell runs."""
@@ -1790,7 +1802,7 @@ class HandlersKernel(IPythonKernel):
             if os.getcwd() == self.home:
                 return
         except FileNotFoundError:
-            pass
+            self.warm_up.plan()
         try:
             os.chdir(self.home)
             self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
@@ -1855,7 +1867,8 @@ class LeanKernel(HandlersKernel):
         content = parent["content"]
         silent = content.get("silent", False)
         store_history = content.get("store_history", not silent)
-        reply = await self.do_execute(content["code"], silent, store_history, content.get("user_expressions"))
+)py"
+R"py(        reply = await self.do_execute(content["code"], silent, store_history, content.get("user_expressions"))
         self.session.send(stream, "execute_reply", reply, parent)
 
     async def run_cell(
@@ -1865,8 +1878,7 @@ class LeanKernel(HandlersKernel):
         result = await self.run_code(code, silent, store_history)
         error = result.error_in_exec if result.error_before_exec is None else result.error_before_exec
         if error is None:
-)py"
-R"py(            return self.reply(self.shell.user_expressions(user_expressions))
+            return self.reply(self.shell.user_expressions(user_expressions))
         return {**self.reply({}), **describe(as_interrupt(error)), "status": "error"}
 
     async def run_code(self, code: str, silent: bool, store_history: bool) -> Any:
@@ -1978,14 +1990,26 @@ def complete(cell: Coroutine[Any, Any, Any]) -> Any:
     raise RuntimeError("a cell without await waits for something")
 
 
-async def readable(loop: asyncio.AbstractEventLoop, fd: int) -> None:
-    """Waits until there is something to read. Only then is the descriptor watched: no cell is disturbed by it."""
-    arrived = loop.create_future()
-    loop.add_reader(fd, arrived.set_result, None)
+async def readable(loop: asyncio.AbstractEventLoop, fd: int, seconds: float | None = None) -> bool:
+    """Waits until there is something to read, or only for a while; returns whether there is.
+
+    Only then is the descriptor watched: no cell is disturbed by it.
+    """
+    arrived: asyncio.Future[bool] = loop.create_future()
+    loop.add_reader(fd, settle, arrived, True)
+    timer = None if seconds is None else loop.call_later(seconds, settle, arrived, False)
     try:
-        await arrived
+        return await arrived
     finally:
         loop.remove_reader(fd)
+        if timer:
+            timer.cancel()
+
+
+def settle(future: asyncio.Future[bool], value: bool) -> None:
+    """The first result counts."""
+    if not future.done():
+        future.set_result(value)
 
 
 def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
@@ -4551,6 +4575,7 @@ class Tracebacks:
         self.publish = publish
         self.display_error: BaseException | None = None
         self.left: SystemExit | None = None  # what the cell has raised to leave
+        self.rendered = False  # whether IPython has formatted one
         shell.showtraceback = self.show
 
     def begin(self) -> None:
@@ -4622,6 +4647,7 @@ class Tracebacks:
                 return traceback.format_exception(kind, error, frames)
             if hasattr(error, "_render_traceback_"):
                 return list(error._render_traceback_())
+            self.rendered = True
             return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
         except Exception:
             return traceback.format_exception(kind, error, frames)
@@ -4705,6 +4731,94 @@ def remember(error: BaseException) -> None:
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error
+)py"},
+{"warming", R"py("""What makes the first error of a kernel as fast as the next ones, done in small pieces while nothing runs."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from importlib.machinery import PathFinder
+from typing import Any
+
+QUIET = 0.1  # seconds without a request before the first piece
+NEXT = 0.01  # and before each other piece, none of which takes longer than this
+RENDERER = (  # what IPython imports for the first traceback, what others need first
+    "fractions",
+    "pure_eval",
+    "asttokens.util",
+    "asttokens.asttokens",
+    "executing.executing",
+    "pygments.formatters.terminal256",
+    "pygments.styles",
+    "stack_data",
+)
+CELL, FAILS = "<ipython-input-0>", "1/0\n"
+INSTALLED = list(sys.path)  # of the interpreter alone, without the folders where cells work
+
+
+class WarmUp:
+    """The pieces that are left to do."""
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.pieces: deque[Callable[[], object]] = deque()
+        self.wait = QUIET
+
+    def plan(self) -> None:
+        """For a kernel that was forked before its supervisor has shown an error."""
+        self.pieces.extend(partial(import_installed, name) for name in RENDERER if name not in sys.modules)
+        self.pieces.append(self.rehearse)
+
+    def drop(self) -> None:
+        """There is nothing left to do."""
+        self.pieces.clear()
+
+    def step(self) -> None:
+        """Does the next piece. If one cannot be done, the others are left to the first error."""
+        self.wait = NEXT
+        try:
+            self.pieces.popleft()()
+        except Exception:
+            self.drop()
+
+    def rehearse(self) -> None:
+        """Renders a traceback that is not shown, which compiles what the first one needs."""
+        renderer = self.shell.InteractiveTB
+        latest = getattr(renderer, "tb", None)  # what %debug looks at
+        linecache.cache[CELL] = len(FAILS), None, [FAILS], CELL
+        try:
+            exec(compile(FAILS, CELL, "exec"))
+        except ZeroDivisionError as error:
+            renderer.structured_traceback(ZeroDivisionError, error, error.__traceback__, tb_offset=0)
+        finally:
+            del linecache.cache[CELL]
+            renderer.tb = latest
+
+
+def import_installed(name: str) -> None:
+    """Imports a module, unless a folder of the user's has one of this name, which is not to be run or hidden."""
+    folders = [entry for entry in sys.path if entry not in INSTALLED]
+    if PathFinder.find_spec(name.partition(".")[0], folders):
+        raise ImportError(name)
+    with only_installed():
+        importlib.import_module(name)
+
+
+@contextmanager
+def only_installed() -> Iterator[None]:
+    """Finds modules of the interpreter only. The list itself stays as it is, for threads that use it meanwhile."""
+    users = sys.path
+    sys.path = list(INSTALLED)
+    try:
+        yield
+    finally:
+        sys.path = users
 )py"},
 {"wire", R"py("""The stream socket: framing, and long values as buffers beside the JSON."""
 
