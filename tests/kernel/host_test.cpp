@@ -1,3 +1,6 @@
+#include <asio/io_context.hpp>
+#include <asio/use_future.hpp>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -5,9 +8,13 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <future>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "support/catch.hpp"
+#include "support/child.hpp"
 #include "support/eventually.hpp"
 #include "support/kernel_box.hpp"
 
@@ -25,18 +32,6 @@ using Catch::Matchers::Contains;
 bool runs(pid_t pid) {
     auto const stat = read_file("/proc/" + std::to_string(pid) + "/stat");
     return !stat.empty() && stat.find(") Z") == std::string::npos;
-}
-
-/// What became of a child within a bound; it is killed where it does not end.
-std::string end_of(pid_t child) {
-    int status = 0;
-    bool ended = false;
-    if (!eventually([&] { return ended = ended || ::waitpid(child, &status, WNOHANG) == child; })) {
-        ::kill(child, SIGKILL);
-        ::waitpid(child, &status, 0);
-        return "hangs";
-    }
-    return WIFEXITED(status) ? std::to_string(WEXITSTATUS(status)) : "killed";
 }
 
 } // namespace
@@ -144,6 +139,51 @@ TEST_CASE("a forked child of the host ends nothing of its parent's", "[kernel]")
     CHECK(box.run("x") == "7");
     CHECK(box->stop());
     CHECK(eventually([&] { return !runs(pid); }));
+}
+
+TEST_CASE("a forked child of the host that ends as a program does disturbs nothing of its parent's", "[kernel]") {
+    pid_t const host = ::fork();
+    if (host == 0) {
+        ::execl("/proc/self/exe", "kernel_tests", "the host whose child ends as a program does", nullptr);
+        ::_exit(1);
+    }
+    CHECK(end_of(host) == "0");
+}
+
+TEST_CASE("the host whose child ends as a program does", "[.victim]") {
+    // What is static is destroyed in the child too.
+    scratch_dir const dir;
+    static asio::io_context context;
+    static runtime const shared({.working_dir = dir.path(), .python = python()}, unsandboxed);
+    static std::optional<executor> own(std::in_place, options_in(dir.path()), any_approval(), unsandboxed);
+    static std::optional<executor> tenant(std::in_place, options_in(dir.path()), any_approval(), shared);
+    static std::optional<executor> guest(std::in_place, context.get_executor(), options_in(dir.path()), any_approval(),
+                                         unsandboxed);
+    auto const on_guest = [](std::string code) {
+        auto answer = guest->async_execute(std::move(code), {}, asio::use_future);
+        while (answer.wait_for(0s) != std::future_status::ready) context.run_for(5ms);
+        return text_of(answer.get());
+    };
+    auto const running = [](executor& box) { return text_of(box.execute("x = 7\nimport os; print(os.getppid())")); };
+    REQUIRE(std::stoi(running(*own)) > 0);
+    REQUIRE(std::stoi(running(*tenant)) > 0);
+    REQUIRE(on_guest("x = 7") == "");
+
+    context.notify_fork(asio::execution_context::fork_prepare);
+    pid_t const child = ::fork();
+    if (child == 0) {
+        context.notify_fork(asio::execution_context::fork_child);
+        own.reset();
+        std::exit(0);
+    }
+    context.notify_fork(asio::execution_context::fork_parent);
+    CHECK(end_of(child) == "0");
+    CHECK(text_of(own->execute("x")) == "7");
+    CHECK(text_of(tenant->execute("x")) == "7");
+    CHECK(on_guest("x") == "7");
+    CHECK(tenant->reset());
+    CHECK(text_of(tenant->execute("1")) == "1");
+    CHECK(own->reset());
 }
 
 TEST_CASE("a forked child that lives on keeps no kernel of a killed host alive", "[kernel]") {

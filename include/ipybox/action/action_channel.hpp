@@ -2,6 +2,7 @@
 
 #include <ipybox/action/action_frame.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/unforked.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -48,6 +49,7 @@ class action_channel {
     action_frame_reader reader_;
     bool writing_ = false;
     asio::steady_timer written_; ///< what waits to write
+    os::unforked socket_unforked_;
 };
 
 } // namespace ipybox::detail

@@ -2,6 +2,7 @@
 
 #include <ipybox/async/io_thread.hpp>
 #include <ipybox/async/probe.hpp>
+#include <ipybox/core/forked_away.hpp>
 #include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/result.hpp>
 
@@ -32,10 +33,6 @@ struct home {
     std::unique_ptr<io_thread> thread; ///< none on the application's executor
     owning_process owner = {};
 };
-
-[[nodiscard]] inline error forked_away() {
-    return {errc::not_running, "this process is a fork of the one that made the executor: make one of its own"};
-}
 
 [[nodiscard]] inline home own_home() {
     auto thread = std::make_unique<io_thread>();

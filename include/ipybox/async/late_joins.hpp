@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ipybox/core/owning_process.hpp>
+
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -25,7 +27,7 @@ class late_joins {
         std::unique_lock lock(all.mutex_);
         bool const waits_for_us = all.leads_to(there, here);
         if (waits_for_us) {
-            static end_of_program const waits{all};
+            static end_of_program const waits;
             all.leaving_.insert(there);
             lock.unlock();
             leaving.detach();
@@ -39,6 +41,9 @@ class late_joins {
         return true;
     }
 
+    /// Waits until the threads that were not waited for have ended, within a bound.
+    static void wait_for_left() { the().wait(); }
+
     /// The calling thread is about to end.
     static void ended() {
         auto& all = the();
@@ -50,8 +55,7 @@ class late_joins {
     static constexpr std::chrono::seconds bound{2};
 
     struct end_of_program {
-        late_joins& all;
-        ~end_of_program() { all.wait(); }
+        ~end_of_program() { wait_for_left(); }
     };
 
     static late_joins& the() {
@@ -70,6 +74,7 @@ class late_joins {
     }
 
     void wait() {
+        if (!owner_.is_this()) return; // a fork has none of these threads
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, bound, [this] {
             // exit() may have been called by one of them
@@ -77,6 +82,7 @@ class late_joins {
         });
     }
 
+    owning_process const owner_;
     std::mutex mutex_;
     std::condition_variable changed_;
     std::set<std::thread::id> leaving_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ipybox/core/delete_in_owner.hpp>
+#include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 
@@ -30,7 +32,7 @@ class kernel_host {
 
     [[nodiscard]] bool shares() const noexcept { return shares_; }
 
-    /// The supervisor; makes it if there is none. \par Errors those of `find_python`; errc::not_running — ended, or given up
+    /// The supervisor; makes it if there is none. \par Errors those of `find_python`; errc::not_running — ended, or given up, or in a fork
     asio::awaitable<result<std::shared_ptr<supervisor>>> obtain();
 
     /// The search for the interpreter is not waited for any more.
@@ -49,9 +51,10 @@ class kernel_host {
     std::function<supervisor_options()> const own_;
     bool const shares_;
 
+    owning_process const owner_;
     std::mutex mutex_;
     std::shared_ptr<supervisor> supervisor_;
-    std::jthread search_;
+    process_ptr<std::jthread> search_; ///< none until there is one
     bool ended_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <ipybox/async/suspend.hpp>
 
 #include <support/catch.hpp>
+#include <support/child.hpp>
 #include <support/eventually.hpp>
 #include <support/transport_driver.hpp>
 
@@ -146,6 +147,51 @@ TEST_CASE("io_thread: two that let go of each other wait for neither", "[tsan]")
         posted.set_value();
         REQUIRE(ipybox::test::eventually([&] { return gone == 2; }));
     }
+}
+
+TEST_CASE("io_thread: a fork neither ends the thread nor waits for it") {
+    auto own = std::make_unique<io_thread>();
+    std::atomic<int> ran = 0;
+    asio::steady_timer later(own->get_executor(), 300ms);
+    later.async_wait([&](asio::error_code) { ++ran; });
+    pid_t const forked = ::fork();
+    if (forked == 0) {
+        own->stop();
+        bool const joined = own->join();
+        own.reset();
+        ::_exit(joined ? 0 : 1);
+    }
+    CHECK(ipybox::test::end_of(forked) == "0");
+    CHECK(ipybox::test::eventually([&] { return ran == 1; }));
+    asio::post(own->get_executor(), [&] { ++ran; });
+    own.reset();
+    CHECK(ran == 2);
+}
+
+TEST_CASE("io_thread: the end of a fork waits for no thread that its parent has left") {
+    // One that was let go by itself goes on while the process forks.
+    auto own = std::make_unique<io_thread>();
+    auto const executor = own->get_executor();
+    std::promise<void> left;
+    std::promise<void> ended;
+    std::promise<void> posted;
+    asio::post(executor, [&, own = std::move(own)]() mutable {
+        posted.get_future().wait();
+        own.reset();
+        left.set_value();
+        ended.get_future().wait();
+    });
+    posted.set_value();
+    left.get_future().wait();
+    pid_t const forked = ::fork();
+    if (forked == 0) {
+        auto const began = std::chrono::steady_clock::now();
+        late_joins::wait_for_left();
+        ::_exit(std::chrono::steady_clock::now() - began < 1s ? 0 : 1);
+    }
+    CHECK(ipybox::test::end_of(forked) == "0");
+    ended.set_value();
+    late_joins::wait_for_left();
 }
 
 TEST_CASE("home: a thread of its own knows itself", "[tsan]") {

@@ -17,6 +17,7 @@ inline error end_of_actions() { return error(errc::kernel_died, "the kernel clos
 
 IPYBOX_DECL action_channel::action_channel(asio::any_io_executor executor, os::unique_fd socket)
     : socket_(executor), written_(executor, asio::steady_timer::time_point::max()) {
+    socket_unforked_ = os::unforked(socket.get());
     socket_.assign(asio::local::stream_protocol(), socket.release());
     socket_.non_blocking(true);
 }
@@ -79,6 +80,7 @@ action_channel::send_first_byte(char byte, std::vector<os::unique_fd> const& des
 
 IPYBOX_DECL void action_channel::close() {
     asio::error_code ignored;
+    socket_unforked_ = os::unforked();
     socket_.close(ignored);
     written_.cancel();
 }

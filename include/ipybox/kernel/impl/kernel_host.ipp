@@ -3,6 +3,7 @@
 #include <ipybox/async/blocked_signals.hpp>
 #include <ipybox/async/suspend.hpp>
 #include <ipybox/core/exception_error.hpp>
+#include <ipybox/core/forked_away.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 
@@ -19,6 +20,7 @@ IPYBOX_DECL kernel_host::kernel_host(asio::any_io_executor executor, std::functi
 IPYBOX_DECL kernel_host::~kernel_host() = default;
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::obtain() {
+    if (!owner_.is_this()) co_return failure(forked_away());
     if (supervisor_) co_return supervisor_;
     auto options = own_();
     auto python = co_await look_for_python(options.python);
@@ -47,7 +49,7 @@ IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> kernel_host::look_for
         if (ended_) return (*answer)(failure(errc::not_running));
         blocked_signals const blocked;
         try {
-            search_ = std::jthread(std::move(search));
+            search_ = process_ptr<std::jthread>(new std::jthread(std::move(search)));
         } catch (...) { (*answer)(failure(error_of(std::current_exception()))); }
     };
     co_return co_await suspend<found>(look);
@@ -55,7 +57,7 @@ IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> kernel_host::look_for
 
 IPYBOX_DECL void kernel_host::abandon_search() {
     std::scoped_lock const lock(mutex_);
-    search_.request_stop();
+    if (search_) search_->request_stop();
 }
 
 IPYBOX_DECL asio::awaitable<void> kernel_host::release() {
@@ -69,7 +71,7 @@ IPYBOX_DECL asio::awaitable<void> kernel_host::release() {
 
 IPYBOX_DECL void kernel_host::end() {
     std::shared_ptr<supervisor> ending;
-    std::jthread search;
+    process_ptr<std::jthread> search;
     {
         std::scoped_lock const lock(mutex_);
         ended_ = true;

@@ -92,10 +92,11 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(
 }
 
 IPYBOX_DECL supervisor::supervisor(asio::any_io_executor executor, supervisor_options options)
-    : core_(std::make_shared<detail::supervisor_core>(std::move(executor), std::move(options))) {}
+    : core_(detail::make_shared_in_process<detail::supervisor_core>(std::move(executor), std::move(options))) {}
 
 IPYBOX_DECL supervisor::supervisor(supervisor_options options)
-    : core_(std::make_shared<detail::supervisor_core>(std::make_unique<detail::io_thread>(), std::move(options))) {}
+    : core_(detail::make_shared_in_process<detail::supervisor_core>(std::make_unique<detail::io_thread>(),
+                                                                    std::move(options))) {}
 
 IPYBOX_DECL supervisor::supervisor(std::shared_ptr<supervisor> owner)
     : owner_(std::move(owner)), core_(owner_->core_) {}

@@ -144,6 +144,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     owning_process const owner_;
     os::unforked control_unforked_;
     os::unforked switch_unforked_;
+    os::unforked standard_error_unforked_;
 };
 
 } // namespace ipybox::detail

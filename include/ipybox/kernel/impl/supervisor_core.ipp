@@ -86,7 +86,6 @@ IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread> own, sup
     : supervisor_core(std::move(own), own->get_executor(), std::move(options)) {}
 
 IPYBOX_DECL supervisor_core::~supervisor_core() {
-    if (!owner_.is_this()) return;
     end();
     std::error_code ignored;
     if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
@@ -148,6 +147,7 @@ IPYBOX_DECL void supervisor_core::wait_for(std::shared_ptr<supervised_state::wat
 }
 
 IPYBOX_DECL void supervisor_core::discard(int pid) {
+    if (!owner_.is_this()) return;
     asio::dispatch(executor_, [weak = weak_from_this(), pid] {
         auto const self = weak.lock();
         if (!self || self->failure_ || !self->processes_.contains(pid)) return;
@@ -301,6 +301,7 @@ IPYBOX_DECL void supervisor_core::adopt(launched started) {
     }
     control_unforked_ = os::unforked(started.control.get());
     control_.assign(started.control.release());
+    standard_error_unforked_ = os::unforked(started.standard_error.get());
     standard_error_.assign(started.standard_error.release());
     (void)::fcntl(standard_error_.native_handle(), F_SETFL, O_NONBLOCK);
     await_control();

@@ -92,7 +92,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     std::optional<exit_status> status_;
     std::vector<asio::steady_timer*> exit_waiters_;
 
-    os::unforked input_unforked_; ///< a server ends with its input: no fork of the host may keep that open
+    std::array<os::unforked, 4> unforked_; ///< a server ends with its input: no fork of the host may keep that open
 };
 
 inline asio::awaitable<result<void>> stdio_channel::open() {
@@ -127,7 +127,8 @@ inline result<void> stdio_channel::start() {
     }
     try {
         asio::local::stream_protocol const protocol;
-        input_unforked_ = os::unforked(input->ours.get());
+        int const watched[] = {input->ours.get(), output->ours.get(), standard_error.get(), ended.get()};
+        for (std::size_t i = 0; i < unforked_.size(); ++i) unforked_[i] = os::unforked(watched[i]);
         to_server_.assign(protocol, input->ours.release());
         to_server_.non_blocking(true);
         from_server_.assign(protocol, output->ours.release());
@@ -257,13 +258,14 @@ inline asio::awaitable<bool> stdio_channel::exited(std::chrono::milliseconds bou
 inline asio::awaitable<void> stdio_channel::close() {
     outbox_.clear();
     asio::error_code ignored;
-    input_unforked_ = os::unforked();
+    unforked_.front() = os::unforked();
     to_server_.close(ignored);
     for (int const number : {SIGTERM, SIGKILL}) {
         if (co_await exited(grace_)) break;
         number == SIGKILL ? kill() : signal_group(number);
     }
     (void)co_await exited(std::chrono::seconds(1)); // stuck in the system it is left to init
+    unforked_ = {};
     exit_.close(ignored);
     standard_error_.close(ignored);
     from_server_.close(ignored);

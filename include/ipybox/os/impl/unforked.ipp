@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,16 +39,22 @@ class unforked_descriptors {
     }
 
     void in_child() noexcept {
-        int const null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-        for (int const number : numbers_) {
-            // Where there is no /dev/null: closed, so that at least the other end sees our parent's end.
-            if (null < 0)
-                (void)::close(number);
-            else
-                (void)::dup3(null, number, O_CLOEXEC);
-        }
-        if (null >= 0) (void)::close(null);
+        if (!numbers_.empty()) replace_all();
         mutex_.unlock();
+    }
+
+    void replace_all() noexcept {
+        // The other end stays open as long as the process does: nothing comes from it, and what is written waits in it.
+        int silent[2] = {-1, -1};
+        bool const made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, silent) == 0;
+        for (int const number : numbers_) {
+            // Without a socket to put there: closed, so that at least the other end sees our parent's end.
+            if (made)
+                (void)::dup3(silent[0], number, O_CLOEXEC);
+            else
+                (void)::close(number);
+        }
+        if (made) (void)::close(silent[0]);
     }
 
     std::mutex mutex_;

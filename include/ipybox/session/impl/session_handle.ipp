@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/forked_away.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/session_handle.hpp>
 
@@ -25,7 +26,7 @@ class session_handle::context_end final : public context_waiters::waiter {
 };
 
 IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(home where, session_parts parts) {
-    auto const handle = std::make_shared<session_handle>();
+    auto const handle = make_shared_in_process<session_handle>();
     handle->executor_ = where.executor;
     handle->may_block_ = std::move(where.may_block);
     auto leave = where.thread ? where.thread->stopper() : std::function<void()>();
@@ -65,6 +66,7 @@ inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) 
 
 /// Has a call served, or fails it.
 IPYBOX_DECL void session_handle::begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work) {
+    if (!owner_.is_this()) return call->fail(forked_away());
     if (!outstanding_->add(call) || !post(std::move(work))) call->fail(error(errc::not_running, ""));
 }
 
@@ -111,8 +113,8 @@ IPYBOX_DECL void session_handle::give(grant what) {
 }
 
 IPYBOX_DECL void session_handle::close() {
-    // A fork has neither the thread nor the processes, and must not end those of its parent: it keeps what it cannot end.
-    if (!owner_.is_this()) return (void)new std::shared_ptr(shared_from_this());
+    // A fork has neither the thread nor the processes, and must not end those of its parent.
+    if (!owner_.is_this()) return;
     std::shared_ptr<session> body;
     std::unique_ptr<io_thread> thread;
     asio::any_io_executor executor;
@@ -139,6 +141,7 @@ IPYBOX_DECL void session_handle::close() {
 
 /// The application's context goes under an executor that is open.
 IPYBOX_DECL void session_handle::context_ends() noexcept {
+    if (!owner_.is_this()) return;
     std::shared_ptr<session> body;
     asio::any_io_executor executor;
     std::function<result<void>()> may_block;

@@ -3,6 +3,7 @@
 #include <ipybox/async/within.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/unforked.hpp>
 #include <ipybox/transport/socketpair_transport.hpp>
 #include <ipybox/transport/stream_frame.hpp>
 
@@ -25,7 +26,7 @@ struct socketpair_transport::connection {
 
     connection(asio::any_io_executor const& executor, os::unique_fd fd)
         : socket(executor, asio::local::stream_protocol(), fd.release()),
-          written(executor, asio::steady_timer::time_point::max()) {}
+          written(executor, asio::steady_timer::time_point::max()), socket_unforked(socket.native_handle()) {}
 
     /// The next message. Takes its own share of the connection, since a start that took too long leaves it behind.
     static asio::awaitable<result<jupyter::message>> receive(std::shared_ptr<connection> c) {
@@ -68,6 +69,7 @@ struct socketpair_transport::connection {
     std::string executing; ///< id of the latest execution
     bool writing = false;
     asio::steady_timer written; ///< cancelled when a write has ended
+    os::unforked socket_unforked;
 };
 
 IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<supervisor> owner,
@@ -159,6 +161,7 @@ IPYBOX_DECL asio::awaitable<void> socketpair_transport::stop() {
         (void)co_await c->process.exited(std::chrono::seconds(2));
     }
     asio::error_code ignored;
+    c->socket_unforked = os::unforked();
     c->socket.close(ignored);
 }
 
