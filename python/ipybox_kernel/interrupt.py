@@ -13,7 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 STEP = asyncio.Handle._run.__code__  # of an event loop
-
+NUDGE = signal.SIGURG  # harmless wherever it strikes: a program that does not ask for it never sees it
 
 TOLD = "interrupted"  # the interrupt has reached the code
 ENDING = "ending"  # the code has ended; what is left to do is the kernel's own work
@@ -44,23 +44,31 @@ class Interrupts:
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
+        self.handled = 0  # signals that Python's handler has got
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.main = threading.get_ident()
-        # What waits for a descriptor waits for this one too: a signal that came just before leaves no other trace.
+        # A signal that came just before the main thread began to wait leaves no other trace.
         self.arrived, self.arrival = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self.arrival, warn_on_full_buffer=False)
-        signal.signal(signal.SIGINT, self.handle)
+        signal.signal(NUDGE, lambda *_: None)
+        signal.signal(signal.SIGINT, self.received)
 
-    def forget_arrivals(self) -> None:
-        """Python has run the handlers of the signals that have come."""
+    def has_arrived(self) -> bool:
+        """Whether the system has taken an interrupt since this was last asked."""
+        numbers = b""
         try:
-            while os.read(self.arrived, 4096):
-                pass
+            while arrived := os.read(self.arrived, 4096):
+                numbers += arrived
         except BlockingIOError:
             pass
+        return signal.SIGINT in numbers
+
+    def nudge(self) -> None:
+        """Ends the waiting of the main thread, if it waits in the system; then Python's handlers run."""
+        signal.pthread_kill(self.main, NUDGE)
 
     def arm(self, cell: bool = False) -> None:
         """From here on SIGINT stops what runs. The code of a cell is still to `begin`."""
@@ -101,8 +109,13 @@ class Interrupts:
         self.armed = False
         self.task = None
 
-    def handle(self, number: int, frame: FrameType | None) -> None:
-        """The signal handler."""
+    def received(self, number: int, frame: FrameType | None) -> None:
+        """Python's signal handler."""
+        self.handled += 1
+        self.handle(frame)
+
+    def handle(self, frame: FrameType | None) -> None:
+        """Does what an interrupt is to do now."""
         if not self.armed:
             self.early = True
         elif self.deaf:
@@ -169,6 +182,7 @@ class Interrupts:
         self.depth = self.deaf = 0
         self.tell = lambda state: None
         signal.set_wakeup_fd(-1)
+        signal.signal(NUDGE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

@@ -11,7 +11,8 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
@@ -73,12 +74,12 @@ class HandlersKernel(IPythonKernel):
         name_cells_in_warnings(self.cells)
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
-        self.streams.open(link)
-        builtins.input, getpass.getpass = self.raw_input, self.getpass
-        sys.breakpointhook = debugging.stop
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         interrupts.install(loop)
+        self.streams.open(link)
+        builtins.input, getpass.getpass = self.raw_input, self.getpass
+        sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
         if not self.tracebacks.rendered:
@@ -237,9 +238,21 @@ class HandlersKernel(IPythonKernel):
         self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
     ) -> dict[str, Any]:
         """Runs a cell and returns the content of its reply."""
-        return await super().do_execute(  # type: ignore[no-any-return]
+        reply: dict[str, Any] = await super().do_execute(
             code, silent, store_history, user_expressions, self.stdin_allowed()
         )
+        if interrupts.cancelled and reply.get("ename") == "CancelledError":
+            reply.update(describe(KeyboardInterrupt()))
+        return reply
+
+    @contextmanager
+    def _cancel_on_sigint(self, task: asyncio.Task[Any]) -> Iterator[None]:
+        """While an ``await`` cell runs. ipykernel would handle the signal itself, and tell the host nothing."""
+        interrupts.task = task
+        try:
+            yield
+        finally:
+            interrupts.task = None
 
     def reply(self, expressions: dict[str, Any]) -> dict[str, Any]:
         """The content of a reply to a cell that did not fail."""

@@ -11,12 +11,15 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from ipybox_kernel.interrupt import interrupts
+
 if TYPE_CHECKING:
     from ipybox_kernel.streams import Streams
     from ipybox_kernel.wire import Link
 
 LEADING = 0.001  # from the first write of a quiet stream to its flush
 INTERVAL = 0.010  # between flushes of a busy one
+REMINDERS = (0.005, 0.02, 0.1, 0.5, 2.0)  # from an interrupt, and from each other
 GRACE = 1.0  # from the host's hang-up to the end of a kernel that does not notice it
 CLOCK_MONOTONIC = 1
 
@@ -67,6 +70,32 @@ class Bell:
         os.close(self.fd)
 
 
+class Reminders:
+    """For the main thread, of an interrupt that came right before it began to wait in the system.
+
+    The system's signal handler has run then, Python's has not, and nothing would end the waiting.
+    """
+
+    def __init__(self) -> None:
+        self.timer = Timer()
+        self.handled = 0
+        self.left: list[float] = []
+
+    def begin(self) -> None:
+        """A signal has come."""
+        handled = interrupts.handled
+        if interrupts.has_arrived():
+            self.handled, self.left = handled, list(REMINDERS)
+            self.timer.set(self.left.pop(0))
+
+    def remind(self) -> None:
+        """The main thread has had its time."""
+        self.timer.reset()
+        if interrupts.handled == self.handled:
+            interrupts.nudge()
+            self.timer.set(self.left.pop(0) if self.left else 0)
+
+
 class Service:
     """Waits for work without ever waking up for nothing."""
 
@@ -76,6 +105,7 @@ class Service:
         self.due = False  # something waits for the timer
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.bell = Bell()
+        self.reminders = Reminders()
         self.news: deque[tuple[str, dict[str, Any]]] = (
             deque()
         )  # states that the host has to hear of, with their request
@@ -104,7 +134,7 @@ class Service:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         poller = select.poll()
-        for fd in (self.timer.fd, self.bell.fd, *self.captures):
+        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.captures):
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         while True:
@@ -114,6 +144,10 @@ class Service:
                     self._flush()
                 elif fd == self.bell.fd:
                     self._tell()
+                elif fd == interrupts.arrived:
+                    self.reminders.begin()
+                elif fd == self.reminders.timer.fd:
+                    self.reminders.remind()
                 elif event & select.POLLIN:
                     self.captures[fd].pump()
                 elif fd in self.captures:

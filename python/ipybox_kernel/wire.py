@@ -162,11 +162,7 @@ class Link:
         """Blocks until there is something to read; can be interrupted."""
         poller = select.poll()
         poller.register(self.socket, select.POLLIN)
-        if interrupts.arrived >= 0:
-            poller.register(interrupts.arrived, select.POLLIN)
         poller.poll()
-        if interrupts.arrived >= 0:
-            interrupts.forget_arrivals()
 
     def _read(self) -> bool:
         try:

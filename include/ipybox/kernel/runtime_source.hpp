@@ -1296,7 +1296,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 STEP = asyncio.Handle._run.__code__  # of an event loop
-
+NUDGE = signal.SIGURG  # harmless wherever it strikes: a program that does not ask for it never sees it
 
 TOLD = "interrupted"  # the interrupt has reached the code
 ENDING = "ending"  # the code has ended; what is left to do is the kernel's own work
@@ -1327,23 +1327,31 @@ class Interrupts:
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
+        self.handled = 0  # signals that Python's handler has got
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.main = threading.get_ident()
-        # What waits for a descriptor waits for this one too: a signal that came just before leaves no other trace.
+        # A signal that came just before the main thread began to wait leaves no other trace.
         self.arrived, self.arrival = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self.arrival, warn_on_full_buffer=False)
-        signal.signal(signal.SIGINT, self.handle)
+        signal.signal(NUDGE, lambda *_: None)
+        signal.signal(signal.SIGINT, self.received)
 
-    def forget_arrivals(self) -> None:
-        """Python has run the handlers of the signals that have come."""
+    def has_arrived(self) -> bool:
+        """Whether the system has taken an interrupt since this was last asked."""
+        numbers = b""
         try:
-            while os.read(self.arrived, 4096):
-                pass
+            while arrived := os.read(self.arrived, 4096):
+                numbers += arrived
         except BlockingIOError:
             pass
+        return signal.SIGINT in numbers
+
+    def nudge(self) -> None:
+        """Ends the waiting of the main thread, if it waits in the system; then Python's handlers run."""
+        signal.pthread_kill(self.main, NUDGE)
 
     def arm(self, cell: bool = False) -> None:
         """From here on SIGINT stops what runs. The code of a cell is still to `begin`."""
@@ -1384,8 +1392,13 @@ class Interrupts:
         self.armed = False
         self.task = None
 
-    def handle(self, number: int, frame: FrameType | None) -> None:
-        """The signal handler."""
+    def received(self, number: int, frame: FrameType | None) -> None:
+        """Python's signal handler."""
+        self.handled += 1
+        self.handle(frame)
+
+    def handle(self, frame: FrameType | None) -> None:
+        """Does what an interrupt is to do now."""
         if not self.armed:
             self.early = True
         elif self.deaf:
@@ -1452,6 +1465,7 @@ class Interrupts:
         self.depth = self.deaf = 0
         self.tell = lambda state: None
         signal.set_wakeup_fd(-1)
+        signal.signal(NUDGE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -1541,7 +1555,8 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
@@ -1603,12 +1618,12 @@ class HandlersKernel(IPythonKernel):
         name_cells_in_warnings(self.cells)
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
-        self.streams.open(link)
-        builtins.input, getpass.getpass = self.raw_input, self.getpass
-        sys.breakpointhook = debugging.stop
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         interrupts.install(loop)
+        self.streams.open(link)
+        builtins.input, getpass.getpass = self.raw_input, self.getpass
+        sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
         if not self.tracebacks.rendered:
@@ -1767,9 +1782,21 @@ class HandlersKernel(IPythonKernel):
         self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
     ) -> dict[str, Any]:
         """Runs a cell and returns the content of its reply."""
-        return await super().do_execute(  # type: ignore[no-any-return]
+        reply: dict[str, Any] = await super().do_execute(
             code, silent, store_history, user_expressions, self.stdin_allowed()
         )
+        if interrupts.cancelled and reply.get("ename") == "CancelledError":
+            reply.update(describe(KeyboardInterrupt()))
+        return reply
+
+    @contextmanager
+    def _cancel_on_sigint(self, task: asyncio.Task[Any]) -> Iterator[None]:
+        """While an ``await`` cell runs. ipykernel would handle the signal itself, and tell the host nothing."""
+        interrupts.task = task
+        try:
+            yield
+        finally:
+            interrupts.task = None
 
     def reply(self, expressions: dict[str, Any]) -> dict[str, Any]:
         """The content of a reply to a cell that did not fail."""
@@ -1855,7 +1882,8 @@ class HandlersKernel(IPythonKernel):
 
 
 class LeanKernel(HandlersKernel):
-    """Our own way to run a cell: it is transformed once, driven directly, and can be stopped wherever it is."""
+)py"
+R"py(    """Our own way to run a cell: it is transformed once, driven directly, and can be stopped wherever it is."""
 
     level = "lean"
 
@@ -1867,8 +1895,7 @@ class LeanKernel(HandlersKernel):
         content = parent["content"]
         silent = content.get("silent", False)
         store_history = content.get("store_history", not silent)
-)py"
-R"py(        reply = await self.do_execute(content["code"], silent, store_history, content.get("user_expressions"))
+        reply = await self.do_execute(content["code"], silent, store_history, content.get("user_expressions"))
         self.session.send(stream, "execute_reply", reply, parent)
 
     async def run_cell(
@@ -3154,12 +3181,15 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from ipybox_kernel.interrupt import interrupts
+
 if TYPE_CHECKING:
     from ipybox_kernel.streams import Streams
     from ipybox_kernel.wire import Link
 
 LEADING = 0.001  # from the first write of a quiet stream to its flush
 INTERVAL = 0.010  # between flushes of a busy one
+REMINDERS = (0.005, 0.02, 0.1, 0.5, 2.0)  # from an interrupt, and from each other
 GRACE = 1.0  # from the host's hang-up to the end of a kernel that does not notice it
 CLOCK_MONOTONIC = 1
 
@@ -3210,6 +3240,32 @@ class Bell:
         os.close(self.fd)
 
 
+class Reminders:
+    """For the main thread, of an interrupt that came right before it began to wait in the system.
+
+    The system's signal handler has run then, Python's has not, and nothing would end the waiting.
+    """
+
+    def __init__(self) -> None:
+        self.timer = Timer()
+        self.handled = 0
+        self.left: list[float] = []
+
+    def begin(self) -> None:
+        """A signal has come."""
+        handled = interrupts.handled
+        if interrupts.has_arrived():
+            self.handled, self.left = handled, list(REMINDERS)
+            self.timer.set(self.left.pop(0))
+
+    def remind(self) -> None:
+        """The main thread has had its time."""
+        self.timer.reset()
+        if interrupts.handled == self.handled:
+            interrupts.nudge()
+            self.timer.set(self.left.pop(0) if self.left else 0)
+
+
 class Service:
     """Waits for work without ever waking up for nothing."""
 
@@ -3219,6 +3275,7 @@ class Service:
         self.due = False  # something waits for the timer
         self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.bell = Bell()
+        self.reminders = Reminders()
         self.news: deque[tuple[str, dict[str, Any]]] = (
             deque()
         )  # states that the host has to hear of, with their request
@@ -3247,7 +3304,7 @@ class Service:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         poller = select.poll()
-        for fd in (self.timer.fd, self.bell.fd, *self.captures):
+        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.captures):
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         while True:
@@ -3257,6 +3314,10 @@ class Service:
                     self._flush()
                 elif fd == self.bell.fd:
                     self._tell()
+                elif fd == interrupts.arrived:
+                    self.reminders.begin()
+                elif fd == self.reminders.timer.fd:
+                    self.reminders.remind()
                 elif event & select.POLLIN:
                     self.captures[fd].pump()
                 elif fd in self.captures:
@@ -4984,11 +5045,7 @@ class Link:
         """Blocks until there is something to read; can be interrupted."""
         poller = select.poll()
         poller.register(self.socket, select.POLLIN)
-        if interrupts.arrived >= 0:
-            poller.register(interrupts.arrived, select.POLLIN)
         poller.poll()
-        if interrupts.arrived >= 0:
-            interrupts.forget_arrivals()
 
     def _read(self) -> bool:
         try:
