@@ -47,11 +47,6 @@ constexpr std::string_view plain_text =
 /// The whole screen, and its last row. These move the cursor, and are left out where the code cannot have told the terminal otherwise.
 constexpr std::string_view whole_screen = "\x1B[?1049l\x1B[?69l\x1B[?6l\x1B[r\x1B[999;1H";
 
-using clock = std::chrono::steady_clock;
-
-/// For what was printed before a decision was asked for. The kernel has sent it before, so that it only has to be read.
-constexpr clock::duration time_for_output = std::chrono::milliseconds(100);
-
 /// How long nothing counts as an answer to a question that appeared in the place of another one: longer than a finger needs that is on its way.
 constexpr int settling_milliseconds = 700;
 
@@ -86,8 +81,7 @@ terminal_questions::~terminal_questions() {
 
 terminal_questions::number terminal_questions::ask(terminal_question question) {
     std::scoped_lock const lock(mutex_);
-    bool const waits = question.what == terminal_question::kind::decision;
-    open_.push_back({++last_, std::move(question), clock::now() + (waits ? time_for_output : clock::duration::zero())});
+    open_.push_back({++last_, std::move(question)});
     if (!worker_.joinable()) worker_ = std::thread([this] { work(); });
     changed_.notify_all();
     return last_;
@@ -112,13 +106,8 @@ void terminal_questions::wait_for_decisions() {
 }
 
 bool terminal_questions::decision_is_open() const {
-    return std::any_of(open_.begin(), open_.end(), [now = clock::now()](entry const& e) {
-        return e.question.what == terminal_question::kind::decision && e.from <= now;
-    });
-}
-
-clock::time_point terminal_questions::next_question() const {
-    return open_.empty() ? clock::time_point::max() : open_.front().from;
+    return std::any_of(open_.begin(), open_.end(),
+                       [](entry const& e) { return e.question.what == terminal_question::kind::decision; });
 }
 
 void terminal_questions::work() {
@@ -126,10 +115,6 @@ void terminal_questions::work() {
     for (;;) {
         changed_.wait(lock, [this] { return over_ || !open_.empty(); });
         if (over_) return;
-        if (auto const from = next_question(); from > clock::now()) {
-            changed_.wait_until(lock, from);
-            continue;
-        }
         asking_ = true;
         auto const question = open_.front().question;
         lock.unlock();

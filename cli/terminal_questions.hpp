@@ -4,7 +4,6 @@
 
 #include <cli/output_file.hpp>
 
-#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -48,7 +47,6 @@ struct terminal_question {
  * \brief Asks the person at the terminal, one question after the other.
  * \details Reads on a thread of its own, so that nobody waits for the person but who asks. Questions are written to standard error, where they are seen even if standard output
  * goes elsewhere. What a person reads beside a question for a decision must not come from the code: `wait_for_decisions` before writing it.
- * What was printed before a decision was asked for may come behind it, as it takes another way: it has a moment to pass.
  * A question for a decision sets the terminal to rights first. "v" shows all of it and asks again. Behind a question that was taken back nothing is taken for
  * an answer for a moment, as it may have been meant for that one.
  * \par Thread safety Safe. Outlives the executor, whose requests come back to it when they are decided otherwise.
@@ -75,7 +73,6 @@ class terminal_questions {
     struct entry {
         number id;
         terminal_question question;
-        std::chrono::steady_clock::time_point from; ///< before it is asked output may pass it
     };
 
     void work();
@@ -85,7 +82,6 @@ class terminal_questions {
     [[nodiscard]] bool show(terminal_question const& question, question_extent extent);
     void taken_back();
     [[nodiscard]] bool decision_is_open() const;
-    [[nodiscard]] std::chrono::steady_clock::time_point next_question() const;
 
     escape_sequences const passed_;
     os::unique_fd wake_;

@@ -96,10 +96,10 @@ class ActionChannel:
     `interrupts`: the main thread leaves none half done.
     """
 
-    def __init__(self, stream: socket.socket, cell: Callable[[], str], before_asking: Callable[[], object]) -> None:
+    def __init__(self, stream: socket.socket, cell: Callable[[], str], output_before: Callable[[], int]) -> None:
         self.socket = stream
         self.cell = cell
-        self.before_asking = before_asking
+        self.output_before = output_before
         self.closed = ""  # why nothing can be asked any more
         self._inbox = Inbox(stream)
         self._numbers = itertools.count(1)
@@ -149,10 +149,10 @@ class ActionChannel:
         """Sends a request. For callers that wait in threads, or are called (in any) when an answer has come."""
         if self.closed:
             raise ToolRunnerError(self.closed)
-        self.before_asking()
+        after = self.output_before()
         request = Request(next(self._numbers), wake or self._bell().ring, 0 if wake else get_ident())
         try:
-            text = to_json({"op": op, "id": request.number, "cell": self.cell(), **head}).encode()
+            text = to_json({"op": op, "id": request.number, "cell": self.cell(), "after": after, **head}).encode()
         except UnicodeEncodeError as error:
             what = "a word, a variable or the directory" if op == "run" else "a name"
             raise OSError(

@@ -93,13 +93,19 @@ class HandlersKernel(IPythonKernel):
         """Lets cells ask the host for tools and programs."""
         from ipybox_kernel import actions, aliases
 
-        actions.current = actions.ActionChannel(stream, self.cell, self.streams.flush_before_question)
+        actions.current = actions.ActionChannel(stream, self.cell, self.output_before_question)
         self.commands.ask(actions.current)
         aliases.install()
 
     def cell(self) -> str:
         """The id of the request that is being handled."""
         return self.session.request.get("msg_id", "") if interrupts.armed else ""
+
+    def output_before_question(self) -> int:
+        """Sends what was printed; returns the number of the last message, which the host has to see before it asks."""
+        assert self.link
+        self.streams.flush_before_question()
+        return self.link.sent - 1  # the first one, a sign of life, has number 0
 
     async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Handles requests, one after the other. Returns between two of them."""

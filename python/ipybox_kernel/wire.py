@@ -131,6 +131,7 @@ class Link:
         self.socket = stream
         self.lock = threading.RLock()
         self.open = True
+        self.sent = 0  # messages
         self._received = bytearray()
 
     def send(self, channel: int, frames: Sequence[Frame]) -> None:
@@ -142,6 +143,7 @@ class Link:
         prefix = struct.pack(f"<IBB{len(sizes)}I", length, channel, len(sizes), *sizes)
         with interrupts, self.lock:
             self._write([prefix, *frames], 4 + length)
+            self.sent += 1
 
     def _write(self, parts: list[Frame], size: int) -> None:
         if not self.open:

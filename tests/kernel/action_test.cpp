@@ -110,6 +110,24 @@ TEST_CASE("tools: a call is asked for, decided, done, and its result is typed", 
     CHECK(request.code() == "echo.run(echo.Params(text='hi'))");
 }
 
+TEST_CASE("tools: a question comes behind what was printed before it", "[kernel]") {
+    scratch_dir dir;
+    executor box(asking(dir.path()), {}, unsandboxed);
+    // So much is still being read when the question is there, which takes another way.
+    auto events = box.stream("for i in range(10):\n    print('x' * 500_000, f'why {i}?')\n    !true");
+    std::string printed;
+    int questions = 0;
+    while (auto event = events.next()) {
+        if (auto const* chunk = std::get_if<output_chunk>(&*event)) printed += chunk->text;
+        if (auto const* end = std::get_if<result<execution_result>>(&*event)) CHECK(*end);
+        if (auto const* request = std::get_if<approval_request>(&*event)) {
+            CHECK(printed.ends_with("why " + std::to_string(questions++) + "?\n"));
+            request->accept();
+        }
+    }
+    CHECK(questions == 10);
+}
+
 TEST_CASE("tools: rejected, edited, failing", "[kernel]") {
     tool_box on;
     on.seen.decide = [](approval_request const& r) { r.reject("not now"); };

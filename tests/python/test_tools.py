@@ -37,7 +37,8 @@ class TestCall:
         request = acting.start("runner.run_sync('echo', {'text': 'ü', 'n': 1})")
         assert acting.finish(request).value == "{'text': 'ü', 'n': 1}"
         (action,) = acting.actions.seen
-        assert action.head == {"op": "call", "id": action["id"], "cell": request, "server": "srv", "tool": "echo"}
+        what = {"id": action["id"], "cell": request, "after": action["after"], "server": "srv", "tool": "echo"}
+        assert action.head == {"op": "call", **what}
         assert action.body == '{"text":"ü","n":1}'.encode()
 
     def test_what_was_printed_is_there_before_the_question(self, acting: Kernel) -> None:
@@ -521,3 +522,16 @@ def test_cell_of_an_action(acting: Kernel) -> None:
     second = acting.start("await runner.run('echo', {})")
     acting.finish(second)
     assert [action["cell"] for action in seen] == [first, second]
+
+
+def test_an_action_names_the_last_message_before_it(acting: Kernel) -> None:
+    """Messages are numbered from the sign of life on, which is 0."""
+    seen: list[Action] = acting.actions.seen
+    asked = "runner.run_sync('echo', {})\n"
+    acting.run(asked + "print('why')\n" + asked + asked + "print('why', end='')\n" + asked)
+    before = [action["after"] for action in seen]
+    first, printed = before[0], len(acting.sizes) - 1
+    assert before == [first, first + 1, first + 1, first + 2]
+    assert first + 2 < printed, "the reply comes behind them"
+    acting.run(asked)
+    assert seen[-1]["after"] in range(printed, len(acting.sizes) - 1)

@@ -11,6 +11,7 @@
 
 #include <asio/awaitable.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -49,9 +50,9 @@ class action_host {
     action_host& operator=(action_host const&) = delete;
     virtual ~action_host() = default;
 
-    /// Says what becomes of an action. Gives the subject its id, and the cell that really asks.
+    /// Says what becomes of an action that was asked for behind a message of the kernel with this number. Gives the subject its id, and the cell that really asks.
     /// \par Cancellation terminal: nobody wants to know any more
-    [[nodiscard]] virtual asio::awaitable<ruling> approve(approval_subject& subject) = 0;
+    [[nodiscard]] virtual asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) = 0;
 
     /// An action that was accepted has ended.
     virtual void ended(approval_subject const& subject, action_outcome const& how) = 0;

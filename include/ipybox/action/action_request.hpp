@@ -31,6 +31,8 @@ using action_id = std::int64_t;
 struct tool_call {
     action_id id = 0;
     std::string cell; ///< identifier of the execution that asks
+    std::uint64_t after =
+        0; ///< the last message that the kernel had sent before: what it printed is in it or its predecessors
     std::string server;
     std::string tool;
     std::shared_ptr<nlohmann::ordered_json const> arguments; ///< an object, to be looked into
@@ -42,6 +44,7 @@ struct tool_call {
 struct program_run {
     action_id id = 0;
     std::string cell;
+    std::uint64_t after = 0;
     approval_kind kind = approval_kind::shell;
     std::vector<std::string> argv;
     std::filesystem::path cwd;

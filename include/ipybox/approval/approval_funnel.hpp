@@ -24,6 +24,8 @@ namespace ipybox {
  */
 class approval_funnel {
   public:
+    using preparation = std::function<asio::awaitable<void>()>;
+
     /// An id for a subject, unique in this process.
     [[nodiscard]] static std::uint64_t fresh_id();
 
@@ -38,11 +40,13 @@ class approval_funnel {
 
     /**
      * \brief Decides about an action. An id of 0 is replaced by a fresh one; a deadline is set where `approval_timeout` says so and none is given.
+     * \param before_asking is awaited before the policy is asked: what has to be shown first. It counts as waiting, and is cancelled as the policy is.
      * \par Completion The ruling; does not throw. Several may be under way at once.
      * \par Cancellation terminal: rejects. Whatever ends the waiting, a policy's coroutine is cancelled, and who answers later is told that it is late.
      * \par Object lifetimes The funnel may go before; the policy is kept as long as it decides. The executor's context must outlive the operation.
      */
-    [[nodiscard]] asio::awaitable<ruling> decide(approval_subject subject, any_approval policy);
+    [[nodiscard]] asio::awaitable<ruling> decide(approval_subject subject, any_approval policy,
+                                                 preparation before_asking = {});
 
     /// Records how an accepted action ended. errc::audit_failed
     [[nodiscard]] result<void> finished(std::uint64_t id, action_outcome const& ended);
@@ -71,9 +75,11 @@ class approval_funnel {
     struct state;
     class place;
 
-    static asio::awaitable<ruling> run(std::shared_ptr<state> self, approval_subject subject, any_approval policy);
+    static asio::awaitable<ruling> run(std::shared_ptr<state> self, approval_subject subject, any_approval policy,
+                                       preparation before_asking);
     static asio::awaitable<ruling> ask(std::shared_ptr<state> self, std::shared_ptr<approval_subject const> subject,
-                                       any_approval policy);
+                                       any_approval policy, preparation before_asking);
+    static asio::awaitable<void> put(any_approval policy, approval_request request, preparation before_asking);
 
     std::shared_ptr<state> state_;
 };

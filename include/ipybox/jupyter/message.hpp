@@ -48,6 +48,9 @@ struct message {
 
     /// Bytes that the message takes in memory, about: what flow control counts.
     std::size_t size = 0;
+
+    /// Its place among the messages of its kernel, where the transport counts them. 0: the first one, its sign of life, or not counted.
+    std::uint64_t number = 0;
 };
 
 /// A string of an untrusted object: empty when it is absent or no string.

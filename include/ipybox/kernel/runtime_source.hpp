@@ -189,10 +189,10 @@ class ActionChannel:
     `interrupts`: the main thread leaves none half done.
     """
 
-    def __init__(self, stream: socket.socket, cell: Callable[[], str], before_asking: Callable[[], object]) -> None:
+    def __init__(self, stream: socket.socket, cell: Callable[[], str], output_before: Callable[[], int]) -> None:
         self.socket = stream
         self.cell = cell
-        self.before_asking = before_asking
+        self.output_before = output_before
         self.closed = ""  # why nothing can be asked any more
         self._inbox = Inbox(stream)
         self._numbers = itertools.count(1)
@@ -242,10 +242,10 @@ class ActionChannel:
         """Sends a request. For callers that wait in threads, or are called (in any) when an answer has come."""
         if self.closed:
             raise ToolRunnerError(self.closed)
-        self.before_asking()
+        after = self.output_before()
         request = Request(next(self._numbers), wake or self._bell().ring, 0 if wake else get_ident())
         try:
-            text = to_json({"op": op, "id": request.number, "cell": self.cell(), **head}).encode()
+            text = to_json({"op": op, "id": request.number, "cell": self.cell(), "after": after, **head}).encode()
         except UnicodeEncodeError as error:
             what = "a word, a variable or the directory" if op == "run" else "a name"
             raise OSError(
@@ -1637,13 +1637,19 @@ class HandlersKernel(IPythonKernel):
         """Lets cells ask the host for tools and programs."""
         from ipybox_kernel import actions, aliases
 
-        actions.current = actions.ActionChannel(stream, self.cell, self.streams.flush_before_question)
+        actions.current = actions.ActionChannel(stream, self.cell, self.output_before_question)
         self.commands.ask(actions.current)
         aliases.install()
 
     def cell(self) -> str:
         """The id of the request that is being handled."""
         return self.session.request.get("msg_id", "") if interrupts.armed else ""
+
+    def output_before_question(self) -> int:
+        """Sends what was printed; returns the number of the last message, which the host has to see before it asks."""
+        assert self.link
+        self.streams.flush_before_question()
+        return self.link.sent - 1  # the first one, a sign of life, has number 0
 
     async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
         """Handles requests, one after the other. Returns between two of them."""
@@ -1873,7 +1879,8 @@ class HandlersKernel(IPythonKernel):
                 if message[0] == STDIN:
                     return message[1]
                 self.keep(*message)
-        return None
+)py"
+R"py(        return None
 
     def keep(self, channel: int, frames: list[memoryview]) -> None:
         """Puts a request aside that came too early. What came too late is dropped."""
@@ -1882,8 +1889,7 @@ class HandlersKernel(IPythonKernel):
 
 
 class LeanKernel(HandlersKernel):
-)py"
-R"py(    """Our own way to run a cell: it is transformed once, driven directly, and can be stopped wherever it is."""
+    """Our own way to run a cell: it is transformed once, driven directly, and can be stopped wherever it is."""
 
     level = "lean"
 
@@ -5014,6 +5020,7 @@ class Link:
         self.socket = stream
         self.lock = threading.RLock()
         self.open = True
+        self.sent = 0  # messages
         self._received = bytearray()
 
     def send(self, channel: int, frames: Sequence[Frame]) -> None:
@@ -5025,6 +5032,7 @@ class Link:
         prefix = struct.pack(f"<IBB{len(sizes)}I", length, channel, len(sizes), *sizes)
         with interrupts, self.lock:
             self._write([prefix, *frames], 4 + length)
+            self.sent += 1
 
     def _write(self, parts: list[Frame], size: int) -> None:
         if not self.open:

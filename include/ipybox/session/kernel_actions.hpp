@@ -7,10 +7,12 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/session/event_queue.hpp>
+#include <ipybox/session/seen_messages.hpp>
 
 #include <asio/any_io_executor.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -44,9 +46,9 @@ struct acting_cell {
  */
 class kernel_actions final : public action_host, public std::enable_shared_from_this<kernel_actions> {
   public:
-    /// `servers` may be none.
+    /// `servers` may be none. `seen` tells how much of what the kernel printed was shown.
     kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings,
-                   std::shared_ptr<mcp::registry_options const> const& servers);
+                   std::shared_ptr<seen_messages> seen, std::shared_ptr<mcp::registry_options const> const& servers);
 
     ~kernel_actions() override;
 
@@ -72,7 +74,7 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
 
     [[nodiscard]] mcp::server_registry& servers() noexcept { return *servers_; }
 
-    [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject) override;
+    [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
     [[nodiscard]] asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
                                                                  mcp::raw_json arguments) override;
@@ -82,6 +84,7 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
   private:
     asio::any_io_executor executor_;
     any_approval policy_;
+    std::shared_ptr<seen_messages> seen_;
     approval_funnel funnel_;
     std::unique_ptr<mcp::server_registry> servers_;
     acting_cell cell_;

@@ -12,6 +12,7 @@
 #include <ipybox/session/late_output.hpp>
 #include <ipybox/session/output_places.hpp>
 #include <ipybox/session/pending_call.hpp>
+#include <ipybox/session/seen_messages.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -162,6 +163,7 @@ class session : public std::enable_shared_from_this<session> {
     void on_received(unsigned life, std::exception_ptr bug);
     void on_end(error why);
     void pause_receiving();
+    void keep_for_later(jupyter::message m);
 
     void ensure_served();
     template <class Predicate>
@@ -179,6 +181,7 @@ class session : public std::enable_shared_from_this<session> {
     // Processes are let go of before the host that they live in.
     kernel_host host_;
     std::shared_ptr<kernel_link> const link_;
+    std::shared_ptr<seen_messages> const seen_;
     std::shared_ptr<kernel_actions> const actions_;
 
     std::atomic<kernel_state> state_ = kernel_state::stopped;

@@ -39,7 +39,7 @@ class stream_frame_reader {
     /// So many bytes were read.
     void commit(std::size_t count) noexcept { bytes_.commit(count); }
 
-    /// The next complete message; none when more bytes are needed; errc::protocol_error or message_too_large, after which the stream is of no use.
+    /// The next complete message, with its number; none when more bytes are needed; errc::protocol_error or message_too_large, after which the stream is of no use.
     [[nodiscard]] result<std::optional<jupyter::message>> next();
 
     static constexpr std::size_t read_size = detail::read_buffer::read_size;
@@ -53,12 +53,14 @@ class stream_frame_reader {
         std::size_t length = 0;          ///< of the whole, behind its length
     };
 
+    [[nodiscard]] result<std::optional<jupyter::message>> next_unnumbered();
     [[nodiscard]] result<std::optional<jupyter::message>> begin_partial(std::size_t length);
     [[nodiscard]] result<std::optional<jupyter::message>> next_of_partial();
     [[nodiscard]] bool is_complete();
 
     detail::read_buffer bytes_;
     std::optional<partial> partial_;
+    std::uint64_t count_ = 0; ///< of the messages so far
 };
 
 } // namespace ipybox

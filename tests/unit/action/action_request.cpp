@@ -34,6 +34,16 @@ TEST_CASE("action requests: a call") {
     CHECK(*call.arguments == nlohmann::ordered_json{{"q", {1, nullptr}}});
 }
 
+TEST_CASE("action requests: which message came before") {
+    auto const call = [](std::string after) {
+        return R"({"op":"call","id":7,"cell":"c","server":"s","tool":"t","after":)" + after + "}";
+    };
+    CHECK(read_as<tool_call>(call("12"), "{}").after == 12);
+    CHECK(read_as<tool_call>(R"({"op":"call","id":7,"cell":"c","server":"s","tool":"t"})", "{}").after == 0);
+    for (auto const* const bad : {"-1", "1.5", "null", "\"1\"", "1e99"})
+        CHECK(wrong(call(bad), "{}").what == "after has to be an integer that is not negative");
+}
+
 TEST_CASE("action requests: a run") {
     auto const run = read_as<program_run>(
         R"({"op":"run","id":-1,"cell":"","kind":"shell_magic","argv":["bash","-x"],"cwd":"/w","env":{"A":"1","B":null},"merge":true})",

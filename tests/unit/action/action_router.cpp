@@ -68,8 +68,9 @@ class scripted_host final : public action_host {
   public:
     explicit scripted_host(asio::io_context& context) : executor(context.get_executor()) {}
 
-    asio::awaitable<ruling> approve(approval_subject& subject) override {
+    asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) override {
         subject.id = ++asked;
+        behind.push_back(after);
         subjects.push_back(subject);
         if (answers.empty()) co_return ruling{decision::accept()};
         auto said = std::move(answers.front());
@@ -115,6 +116,7 @@ class scripted_host final : public action_host {
     std::uint64_t asked = 0;
     std::deque<ruling> answers;
     std::vector<approval_subject> subjects;
+    std::vector<std::uint64_t> behind; ///< these messages of the kernel
     std::map<std::uint64_t, action_outcome> outcomes;
     std::vector<std::string> called;
     std::vector<program_run> runs;
@@ -180,6 +182,13 @@ TEST_CASE("action router: a call that is accepted is done and answered") {
     CHECK(*on.host->subjects[0].arguments == nlohmann::ordered_json{{"x", 1}});
     CHECK_FALSE(on.host->outcomes.at(1).failure);
     CHECK(on.host->outcomes.at(1).result_size == 15);
+}
+
+TEST_CASE("action router: who decides is told which message came before") {
+    stage on;
+    on.send({{"op", "call"}, {"id", 1}, {"cell", "c"}, {"server", "s"}, {"tool", "t"}, {"after", 17}}, "{}");
+    (void)on.answer();
+    CHECK(on.host->behind == std::vector<std::uint64_t>{17});
 }
 
 TEST_CASE("action router: edited arguments are what the tool gets") {

@@ -138,6 +138,52 @@ TEST_CASE("funnel: a policy decides, in each of its shapes") {
     CHECK(d.funnel->waiting() == 0);
 }
 
+TEST_CASE("approval funnel: what has to be shown first is awaited where a policy is asked, and nowhere else") {
+    approval_settings settings;
+    settings.rules = ipybox::approval_rules::parse(R"({"allow":[{"tool":"s.ruled"}]})").value();
+    desk d(settings);
+    std::vector<std::string> order;
+    auto const show = [&order]() -> awaitable<void> {
+        order.push_back("shown");
+        co_return;
+    };
+    auto const policy = [&order](approval_request const& r) {
+        order.push_back("asked " + r.tool());
+        return decision::accept();
+    };
+    auto const decide = [&](std::string tool) -> awaitable<void> {
+        CHECK((co_await d.funnel->decide(some_call(tool), policy, show)).accepted());
+    };
+    asio::co_spawn(d.context, decide("ruled"), [](std::exception_ptr) {});
+    asio::co_spawn(d.context, decide("other"), [](std::exception_ptr) {});
+    d.run();
+    CHECK(order == std::vector<std::string>{"shown", "asked other"});
+}
+
+TEST_CASE("approval funnel: a request that is taken back does not wait for what has to be shown first") {
+    desk d;
+    bool asked = false;
+    auto const never = [&d]() -> awaitable<void> {
+        asio::steady_timer forever(d.context, 1h);
+        co_await forever.async_wait(asio::use_awaitable);
+    };
+    std::optional<ruling> said;
+    auto const decide = [&]() -> awaitable<void> {
+        auto const policy = [&asked](approval_request r) {
+            asked = true;
+            r.accept();
+        };
+        said = co_await d.funnel->decide(some_call(), policy, never);
+    };
+    asio::co_spawn(d.context, decide, [](std::exception_ptr) {});
+    d.settle();
+    d.funnel->cancel_all();
+    d.run();
+    REQUIRE(said);
+    CHECK(said->by == decided_by::cancellation);
+    CHECK_FALSE(asked);
+}
+
 TEST_CASE("W20: without a policy, everything is rejected") {
     desk d;
     auto const said = d.decide(some_call());

@@ -69,6 +69,13 @@ TEST_CASE("stream_frame: there and back") {
     }
 }
 
+TEST_CASE("stream_frame: messages are numbered as they were sent, behind the first") {
+    auto const all =
+        read_stream(bytes_of(output("a")) + bytes_of(output(std::string(300'000, 'b'))) + bytes_of(output("c")));
+    REQUIRE(all.messages.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) CHECK(all.messages[i].number == i);
+}
+
 TEST_CASE("stream_frame: the bytes are those of the protocol") {
     message m(channel::stdin_, "t", json::object());
     m.id = "1";

@@ -28,6 +28,15 @@ class action_head {
         return false;
     }
 
+    /// The number of a message; 0 where none is given.
+    [[nodiscard]] std::uint64_t number(char const* name) {
+        auto const found = head_.find(name);
+        if (found == head_.end()) return 0;
+        if (found->is_number_unsigned()) return found->get<std::uint64_t>();
+        complain(name, "an integer that is not negative");
+        return 0;
+    }
+
     [[nodiscard]] std::optional<action_id> id() const {
         auto const found = head_.find("id");
         if (found == head_.end() || !found->is_number_integer()) return std::nullopt;
@@ -156,12 +165,18 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
         if (holds_nul_in_names(frame.body, *arguments))
             return malformed_action{id, "the body has to be without NUL in the names of its members"};
         size += of_one * count_json(frame.body, largest_arguments).values;
-        request = tool_call{
-            *id, head.text("cell"), head.text("server"), head.text("tool"), std::move(arguments), std::move(*sent),
-            size};
+        request = tool_call{*id,
+                            head.text("cell"),
+                            head.number("after"),
+                            head.text("server"),
+                            head.text("tool"),
+                            std::move(arguments),
+                            std::move(*sent),
+                            size};
     } else if (op == "run") {
-        request = program_run{*id,        head.text("cell"),  head.kind(),           head.argv(), head.directory("cwd"),
-                              head.env(), head.flag("merge"), std::move(frame.body), size};
+        request = program_run{
+            *id,        head.text("cell"),  head.number("after"),  head.kind(), head.argv(), head.directory("cwd"),
+            head.env(), head.flag("merge"), std::move(frame.body), size};
     } else if (op == "cancel") {
         request = action_cancel{*id};
     } else {

@@ -171,7 +171,7 @@ asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> 
     auto const host = self->host_.lock();
     if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
     auto subject = subject_of(wanted);
-    auto const said = co_await host->approve(subject);
+    auto const said = co_await host->approve(subject, wanted.after);
     if (!said.accepted()) co_return error_answer(wanted.id, said.refusal());
 
     auto const began = std::chrono::steady_clock::now();

@@ -143,12 +143,13 @@ IPYBOX_DECL approval_funnel::~approval_funnel() {
     cancel_all();
 }
 
-IPYBOX_DECL asio::awaitable<ruling> approval_funnel::decide(approval_subject subject, any_approval policy) {
-    return run(state_, std::move(subject), std::move(policy));
+IPYBOX_DECL asio::awaitable<ruling> approval_funnel::decide(approval_subject subject, any_approval policy,
+                                                            preparation before_asking) {
+    return run(state_, std::move(subject), std::move(policy), std::move(before_asking));
 }
 
 IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> self, approval_subject subject,
-                                                         any_approval policy) {
+                                                         any_approval policy, preparation before_asking) {
     using clock = std::chrono::steady_clock;
     auto const began = clock::now();
     if (subject.id == 0) subject.id = fresh_id();
@@ -171,7 +172,7 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> 
     else
         said = ruling{decision::reject("its arguments nest too deeply"), decided_by::limit};
     if (!said) {
-        auto asking = ask(self, shared, std::move(policy));
+        auto asking = ask(self, shared, std::move(policy), std::move(before_asking));
         try {
             said = co_await std::move(asking);
         } catch (std::exception const&) { // cancelled before it began
@@ -191,11 +192,11 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> 
 
 IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> self,
                                                          std::shared_ptr<approval_subject const> subject,
-                                                         any_approval policy) {
+                                                         any_approval policy, preparation before_asking) {
     auto const executor = co_await asio::this_coro::executor;
     auto const asked = std::make_shared<request>(executor, subject->cell_id);
-    approval_request put(subject);
-    asked->answer = put.pending_answer();
+    approval_request wanted(subject);
+    asked->answer = wanted.pending_answer();
     place const waits(self, asked);
 
     if (subject->deadline) {
@@ -207,7 +208,7 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> 
         });
     }
     // Beside this coroutine, so that a policy that never comes back holds up nobody.
-    auto asking = policy.ask(std::move(put));
+    auto asking = put(std::move(policy), std::move(wanted), std::move(before_asking));
     auto const keep = [asked](std::exception_ptr) {};
     asio::co_spawn(executor, std::move(asking), asio::bind_cancellation_slot(asked->policy.slot(), keep));
 
@@ -219,6 +220,12 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> 
     asked->timer.cancel();
     auto made = asked->answer->decided().value_or(decision::reject());
     co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now());
+}
+
+IPYBOX_DECL asio::awaitable<void> approval_funnel::put(any_approval policy, approval_request request,
+                                                       preparation before_asking) {
+    if (before_asking) co_await before_asking();
+    co_await policy.ask(std::move(request));
 }
 
 IPYBOX_DECL result<void> approval_funnel::finished(std::uint64_t id, action_outcome const& ended) {

@@ -5,9 +5,13 @@
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/session/kernel_actions.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace ipybox::detail {
+
+/// How long a question waits for what was printed before it. It has been sent before, and only has to be read.
+inline constexpr std::chrono::seconds time_for_output{1};
 
 /// A program that the supervisor runs.
 class supervised_program final : public running_program {
@@ -22,12 +26,13 @@ class supervised_program final : public running_program {
 };
 
 IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_approval policy,
-                                           approval_settings settings,
+                                           approval_settings settings, std::shared_ptr<seen_messages> seen,
                                            std::shared_ptr<mcp::registry_options const> const& servers)
-    : executor_(executor), policy_(std::move(policy)), funnel_(std::move(settings),
-                                                               [this](std::size_t count) {
-                                                                   if (cell_.waiting) cell_.waiting(count);
-                                                               }),
+    : executor_(executor), policy_(std::move(policy)), seen_(std::move(seen)), funnel_(std::move(settings),
+                                                                                       [this](std::size_t count) {
+                                                                                           if (cell_.waiting)
+                                                                                               cell_.waiting(count);
+                                                                                       }),
       servers_(std::make_unique<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())) {}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
@@ -68,7 +73,7 @@ IPYBOX_DECL void kernel_actions::end_cell() {
     cell_ = acting_cell();
 }
 
-IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& subject) {
+IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& subject, std::uint64_t after) {
     subject.id = approval_funnel::fresh_id();
     // What the kernel says of its cell is not to be trusted: it could get a fresh budget with each request.
     subject.cell_id = cell_.id;
@@ -79,7 +84,8 @@ IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& su
         auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
         policy = any_approval(ask_reader);
     }
-    return funnel_.decide(subject, std::move(policy));
+    auto const output_is_seen = [seen = seen_, after] { return seen_messages::reach(seen, after, time_for_output); };
+    return funnel_.decide(subject, std::move(policy), output_is_seen);
 }
 
 IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_outcome const& how) {

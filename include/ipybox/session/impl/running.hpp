@@ -189,7 +189,9 @@ class session::running {
     }
 
     void on(jupyter::message& m) {
+        auto const number = m.number;
         std::visit([this](auto&& step) { follow(std::forward<decltype(step)>(step)); }, machine_.step(std::move(m)));
+        session_.seen_->saw(number);
     }
 
     void follow(nothing_new) {}

@@ -66,9 +66,9 @@ IPYBOX_DECL session::session(asio::any_io_executor executor, std::weak_ptr<sessi
       places_(places_of(parts.options)), options_(with_absolute_paths(std::move(parts.options))),
       wrap_(std::move(parts.wrap)), host_(
                                         executor_, [this] { return own_supervisor(); }, parts.shared),
-      link_(std::move(parts.link)),
+      link_(std::move(parts.link)), seen_(std::make_shared<seen_messages>(executor_)),
       actions_(std::make_shared<kernel_actions>(executor_, std::move(parts.approval), approval_settings_of(options_),
-                                                options_.servers)),
+                                                seen_, options_.servers)),
       inbox_(executor_), receiving_changed_(executor_) {}
 
 // --- requests ----------------------------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
     current_.reset();
     // What came behind the end of the execution is not lost.
     while (auto rest = co_await inbox_.pop(std::chrono::steady_clock::time_point::min()))
-        if (auto* m = std::get_if<jupyter::message>(&*rest)) late_.keep(std::move(*m));
+        if (auto* m = std::get_if<jupyter::message>(&*rest)) keep_for_later(std::move(*m));
     resume_receiving();
     e->settle(std::move(outcome));
 }
@@ -280,6 +280,7 @@ IPYBOX_DECL asio::awaitable<result<void>> session::start_link() {
     if (start_unwanted()) co_return failure(errc::cancelled);
     starting_ = true;
     start_abandoned_ = false;
+    seen_->begin();
     auto started = co_await start_under_supervisor();
     starting_ = false;
     if (started && !start_abandoned_) {
@@ -440,8 +441,15 @@ IPYBOX_DECL asio::awaitable<void> session::receive(std::shared_ptr<session> self
         if (self->current_)
             self->inbox_.push(std::move(*m));
         else
-            self->late_.keep(std::move(*m));
+            self->keep_for_later(std::move(*m));
     }
+}
+
+/// What comes between two executions.
+IPYBOX_DECL void session::keep_for_later(jupyter::message m) {
+    auto const number = m.number;
+    late_.keep(std::move(m));
+    seen_->saw(number);
 }
 
 /// A kernel whose messages cannot be taken, for want of memory, say, is of no use any more.

@@ -92,6 +92,12 @@ IPYBOX_DECL std::span<char> stream_frame_reader::prepare() {
 }
 
 IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next() {
+    auto m = next_unnumbered();
+    if (m && *m) (*m)->number = count_++;
+    return m;
+}
+
+IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next_unnumbered() {
     if (partial_) return next_of_partial();
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return std::nullopt;
