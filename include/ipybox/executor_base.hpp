@@ -33,9 +33,9 @@ struct execution;
  * the calling thread itself: at once from the thread that serves the executor, or in a handler of an `io_context` that does; after a second in a
  * handler of a pool or a strand none of whose other threads comes; after 5 s where no thread runs the application's context, as between two calls of
  * its `poll()`. A context that is no longer run once the call has begun is waited for.
- * \par Exceptions What a completion handler throws is not caught. On an application's I/O context it leaves the `run()` that called the handler, and the executor
+ * \par Exceptions An exception of a completion handler is not caught. On an application's I/O context it leaves the `run()` that called the handler, and the executor
  * goes on when that is called again. An executor's own thread has no one to tell: the program ends there (`std::terminate`), as with any thread.
- * Policies, input handlers and sinks may throw; what becomes of that is said with each.
+ * Policies, input handlers and sinks may throw: their pages say how that ends.
  * \par Fork A forked child cannot use an executor of its parent: operations fail with errc::not_running, and the destructors of executors and runtimes
  * end nothing there, and wait for nothing. Around a fork an application calls `notify_fork` of its own I/O context, as Asio demands: a child that runs or
  * destroys the context without it takes events away from its parent.

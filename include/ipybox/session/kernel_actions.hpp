@@ -69,8 +69,11 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     /// Rejects what is undecided and kills the MCP servers, for ever. From any thread, whether or not the executor runs.
     void abandon();
 
-    /// Ends all MCP servers.
+    /// Ends all MCP servers, each within its own grace.
     [[nodiscard]] asio::awaitable<void> stop_servers();
+
+    /// The same at the end of the executor, for ever: those that have not ended within a second are killed.
+    [[nodiscard]] asio::awaitable<void> end_servers();
 
     [[nodiscard]] mcp::server_registry& servers() noexcept { return *servers_; }
 

@@ -3,14 +3,35 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/eventually.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 #include <support/scripted_box.hpp>
 
+#include <signal.h>
+
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 using namespace ipybox;
+
+namespace {
+
+/// Works, and then does not end: neither with its input nor at SIGTERM.
+constexpr auto stubborn = R"sh(
+trap '' TERM
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%,*}
+    case $line in
+        *initialize\"*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\"}}" ;;
+        *tools/list*) echo $$ > "$0"; echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[]}}" ;;
+    esac
+done
+sleep 1000)sh";
+
+} // namespace
 
 TEST_CASE("session: MCP servers are reached as the options say") {
     mcp::registry_options servers;
@@ -36,4 +57,19 @@ TEST_CASE("session: MCP servers are reached as the options say") {
     CHECK(made.error() == errc::mcp_start_failed);
     CHECK(test::contains(made.error().text(), "nobody is there"));
     CHECK(*reached == "https://HOST/mcp");
+}
+
+TEST_CASE_METHOD(test::scripted_box, "session: the destructor does not wait for a stubborn MCP server as long as it may take") {
+    auto const told = dir() / "pid";
+    mcp::server_params params;
+    params.server = mcp::stdio_server{"/bin/sh", {"-c", stubborn, told.string()}};
+    params.stop_grace = std::chrono::hours(1);
+    REQUIRE((*this)->register_mcp_server("slow", params));
+    REQUIRE((*this)->generate_mcp_sources("slow", dir() / "mcptools"));
+    pid_t const pid = std::stoi(test::read_file(told));
+    REQUIRE(::kill(pid, 0) == 0);
+    auto const began = std::chrono::steady_clock::now();
+    drop();
+    CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));
+    CHECK(test::eventually([pid] { return ::kill(pid, 0) != 0; }));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/action/action_router.hpp>
+#include <ipybox/async/within.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/session/kernel_actions.hpp>
@@ -43,6 +44,17 @@ IPYBOX_DECL void kernel_actions::abandon() {
 }
 
 IPYBOX_DECL asio::awaitable<void> kernel_actions::stop_servers() { return servers_->stop(); }
+
+inline asio::awaitable<bool> done_behind(asio::awaitable<void> work) {
+    co_await std::move(work);
+    co_return true;
+}
+
+IPYBOX_DECL asio::awaitable<void> kernel_actions::end_servers() {
+    // Their own grace is the user's, and may be long.
+    (void)co_await within(done_behind(servers_->stop()), std::chrono::seconds(1));
+    servers_->kill();
+}
 
 IPYBOX_DECL result<std::shared_ptr<os::unique_fd const>> kernel_actions::open() {
     close();

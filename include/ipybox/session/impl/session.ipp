@@ -183,7 +183,7 @@ IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) 
     if (self->closing_ && !std::exchange(self->closed_, true)) {
         co_await self->let_kernel_end();
         co_await self->stop_kernel();
-        co_await self->actions_->stop_servers();
+        co_await self->actions_->end_servers();
         co_await self->host_.release();
     }
 }
