@@ -40,6 +40,15 @@ class action_router : public std::enable_shared_from_this<action_router> {
         bool cancelled = false;
     };
 
+    /// While it lives, a program is being started; then another may be, however that went.
+    struct start_turn {
+        explicit start_turn(action_router& r) noexcept : router(r) {}
+        start_turn(start_turn const&) = delete;
+        start_turn& operator=(start_turn const&) = delete;
+        ~start_turn() { router.end_start(); }
+        action_router& router;
+    };
+
     /// Why a request is not dealt with.
     using refusal = std::optional<malformed_action>;
 

@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,7 @@ class scripted_host final : public action_host {
             auto stopped = asio::error_code(asio::error::operation_aborted);
             while (stopped) co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, stopped));
         }
+        if (wanted.argv.front() == "throws") throw std::runtime_error("no memory, say");
         if (wanted.argv.front() == "missing") co_return failure(errc::program_not_started, "missing: not found");
         std::string const text = "output of " + wanted.argv.front();
         REQUIRE(::write(streams.standard_output.get(), text.data(), text.size()) == ssize_t(text.size()));
@@ -280,6 +282,19 @@ TEST_CASE("action router: a program starts, and ends by itself") {
     CHECK(on.host->outcomes.at(1).status == exit_status{4, std::nullopt});
     on.start(2, "missing");
     CHECK(on.answer()["kind"] == "exec");
+}
+
+TEST_CASE("action router: starts that throw are answered, and hold up no other") {
+    stage s;
+    for (int id = 1; id <= 40; ++id) { // more than may be started at the same time
+        s.start(id, "throws");
+        auto const answer = s.answer();
+        CHECK(answer["id"] == id);
+        CHECK(answer["op"] == "error");
+    }
+    s.start(41, "sh");
+    CHECK(s.answer()["id"] == 41);
+    REQUIRE(s.host->program);
 }
 
 TEST_CASE("action router: a program that is cancelled is interrupted, then killed") {

@@ -1,14 +1,22 @@
 #include <support/catch.hpp>
+#include <support/denied_call.hpp>
 #include <support/scripted_box.hpp>
 
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,19 +32,82 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 
-/// A transport of an application that throws, the first time that it is to interrupt its kernel.
+/// A transport of an application that throws, the first time that it is asked for one of its operations.
 class throwing_transport : public scripted_transport {
   public:
-    using scripted_transport::scripted_transport;
+    enum class operation { start, send, receive, interrupt };
 
+    throwing_transport(std::shared_ptr<kernel_script> script, operation throwing)
+        : scripted_transport(std::move(script)), throwing_(throwing) {}
+
+    asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> owner, kernel_launch launch) {
+        throw_at(operation::start);
+        return scripted_transport::start(std::move(owner), std::move(launch));
+    }
+    asio::awaitable<result<void>> send(jupyter::message m) {
+        throw_at(operation::send);
+        return scripted_transport::send(std::move(m));
+    }
+    asio::awaitable<result<jupyter::message>> receive() {
+        throw_at(operation::receive);
+        return scripted_transport::receive();
+    }
     asio::awaitable<result<void>> interrupt() {
-        if (!std::exchange(thrown_, true)) throw std::runtime_error("the transport");
+        throw_at(operation::interrupt);
         return scripted_transport::interrupt();
     }
 
   private:
-    bool thrown_ = false;
+    void throw_at(operation here) {
+        if (here != throwing_) return;
+        throwing_.reset();
+        throw std::bad_alloc();
+    }
+
+    std::optional<operation> throwing_;
 };
+
+/// A transport whose first kernel is not known to have ended before the test says so, long after it was told to.
+class late_transport : public scripted_transport {
+  public:
+    struct gate {
+        std::atomic<bool> open = false;
+        std::atomic<int> passed = 0;
+    };
+
+    late_transport(std::shared_ptr<kernel_script> script, std::shared_ptr<gate> end)
+        : scripted_transport(std::move(script)), end_(std::move(end)) {}
+
+    asio::awaitable<result<jupyter::message>> receive() {
+        auto const end = end_;
+        bool const first = std::exchange(first_, false);
+        auto got = scripted_transport::receive();
+        if (!first) co_return co_await std::move(got);
+        auto m = co_await std::move(got);
+        asio::steady_timer look(co_await asio::this_coro::executor);
+        for (; !end->open; look.expires_after(5ms)) {
+            asio::error_code ignored;
+            co_await look.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        }
+        ++end->passed;
+        co_return m;
+    }
+
+  private:
+    std::shared_ptr<gate> end_;
+    bool first_ = true;
+};
+
+template <class Transport>
+using box_of = basic_executor<Transport, no_sandbox, deny_approval>;
+
+executor_options options_in(std::filesystem::path const& dir) {
+    executor_options options;
+    options.images_dir = dir / "images";
+    options.spill_dir = dir / "spill";
+    options.python = "/bin/true";
+    return options;
+}
 
 /// The errors of the calls of a dialogue; every call has completed.
 class outcomes {
@@ -259,14 +330,10 @@ TEST_CASE_METHOD(scripted_box, "session: a request that cannot be sent, and one 
 
 TEST_CASE("session: what a transport throws is an error, not success") {
     scratch_dir const dir;
-    executor_options options;
-    options.images_dir = dir.path() / "images";
-    options.spill_dir = dir.path() / "spill";
-    options.python = "/bin/true";
     auto const script = std::make_shared<kernel_script>();
     script->expect("loop").waits_for_interrupt().replies();
-    basic_executor<throwing_transport, no_sandbox, deny_approval> box(options, deny_approval(), no_sandbox(),
-                                                                      throwing_transport(script));
+    box_of<throwing_transport> box(options_in(dir.path()), deny_approval(), no_sandbox(),
+                                   throwing_transport(script, throwing_transport::operation::interrupt));
     auto running = box.async_execute("loop", {}, asio::use_future);
     REQUIRE(eventually([&] { return box.state() == kernel_state::busy; }));
     auto const interrupted = box.interrupt();
@@ -274,4 +341,80 @@ TEST_CASE("session: what a transport throws is an error, not success") {
     CHECK(got(std::move(running)));
     REQUIRE_FALSE(interrupted);
     CHECK(interrupted.error() == errc::io_error);
+}
+
+TEST_CASE("session: a transport that throws, for want of memory say, leaves no call waiting") {
+    using operation = throwing_transport::operation;
+    for (auto const throwing : {operation::start, operation::send, operation::receive}) {
+        INFO(static_cast<int>(throwing));
+        scratch_dir const dir;
+        auto const script = std::make_shared<kernel_script>();
+        script->expect("a").prints("x").replies();
+        box_of<throwing_transport> box(options_in(dir.path()), deny_approval(), no_sandbox(),
+                                       throwing_transport(script, throwing));
+        auto first = box.async_execute("a", {}, asio::use_future);
+        auto second = box.async_execute("b", {}, asio::use_future);
+        auto const failed = got(std::move(first));
+        REQUIRE_FALSE(failed);
+        CHECK_FALSE(failed.error().text().empty());
+        (void)got(std::move(second));
+        script->forget();
+        CHECK(said(got(box.async_reset(asio::use_future))) == "ok");
+        script->expect("after").prints("fine").replies();
+        CHECK(said(got(box.async_execute("after", {}, asio::use_future))) == "fine");
+    }
+}
+
+TEST_CASE("session: the end of a former kernel that comes late is not the present one's") {
+    scratch_dir const dir;
+    auto const script = std::make_shared<kernel_script>();
+    auto const end = std::make_shared<late_transport::gate>();
+    script->expect("a").prints("fine").replies();
+    box_of<late_transport> box(options_in(dir.path()), deny_approval(), no_sandbox(), late_transport(script, end));
+    REQUIRE(got(box.async_start(asio::use_future)));
+    REQUIRE(got(box.async_reset(asio::use_future))); // does not wait for it for ever
+    end->open = true;
+    REQUIRE(eventually([&] { return end->passed == 1; }));
+    CHECK(said(got(box.async_execute("a", {}, asio::use_future))) == "fine");
+    CHECK(box.state() == kernel_state::idle);
+    CHECK(script->starts() == 2);
+}
+
+TEST_CASE_METHOD(scripted_box,
+                 "session: where no thread can be made for the search of an interpreter, a start says so") {
+    script().with_supervisor();
+    script().expect("a").prints("fine").replies();
+    asio::io_context context;
+    on(context.get_executor());
+    std::optional<result<void>> started;
+    std::string escaped;
+    without_calls({SYS_clone, SYS_clone3}, [&] {
+        (*this)->async_start([&](result<void> r) { started = std::move(r); });
+        try {
+            context.run_for(30s);
+        } catch (std::exception const& e) { escaped = e.what(); }
+    });
+    CHECK(escaped.empty());
+    REQUIRE(started);
+    REQUIRE_FALSE(*started);
+    CHECK(started->error() == errc::kernel_start_failed);
+    CHECK(started->error() == condition::cannot_start);
+    CHECK_THAT(started->error().text(), Catch::Matchers::Contains("no thread can be started"));
+    drop();
+}
+
+TEST_CASE_METHOD(scripted_box, "session: an executor that is destroyed on its own thread needs no other to end") {
+    script().expect("a").prints("fine").replies();
+    CHECK(run("a") == "fine");
+    std::promise<void> gone;
+    std::promise<void> posted;
+    auto const executor = (*this)->get_executor();
+    asio::post(executor, [&, box = release()]() mutable {
+        posted.get_future().wait(); // the context must not go before `post` has returned
+        deny_calls({SYS_clone, SYS_clone3});
+        box.reset();
+        gone.set_value();
+    });
+    posted.set_value();
+    got(gone.get_future());
 }

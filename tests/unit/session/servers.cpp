@@ -59,7 +59,8 @@ TEST_CASE("session: MCP servers are reached as the options say") {
     CHECK(*reached == "https://HOST/mcp");
 }
 
-TEST_CASE_METHOD(test::scripted_box, "session: the destructor does not wait for a stubborn MCP server as long as it may take") {
+TEST_CASE_METHOD(test::scripted_box,
+                 "session: the destructor does not wait for a stubborn MCP server as long as it may take") {
     auto const told = dir() / "pid";
     mcp::server_params params;
     params.server = mcp::stdio_server{"/bin/sh", {"-c", stubborn, told.string()}};

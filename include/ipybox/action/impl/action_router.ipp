@@ -95,7 +95,11 @@ IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::uni
     : executor_(executor), channel_(executor, std::move(socket)), host_(std::move(host)),
       start_ended_(executor, asio::steady_timer::time_point::max()) {}
 
-IPYBOX_DECL void action_router::start() { asio::co_spawn(executor_, serve(shared_from_this()), asio::detached); }
+/// Serves until the kernel hangs up, or a request cannot be taken, for want of memory, say: then it is told by the end of the channel.
+IPYBOX_DECL void action_router::start() {
+    asio::co_spawn(executor_, serve(shared_from_this()),
+                   [self = shared_from_this()](std::exception_ptr) { self->close(); });
+}
 
 IPYBOX_DECL void action_router::close() {
     channel_.close();
@@ -114,7 +118,6 @@ IPYBOX_DECL asio::awaitable<void> action_router::serve(std::shared_ptr<action_ro
         auto const told = co_await self->channel_.send(malformed_answer(*refused));
         if (!told) break;
     }
-    self->close();
 }
 
 /// Lets a request be dealt with beside the others.
@@ -209,8 +212,11 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         return error_answer(wanted.id, why);
     };
     if (!co_await begin_start()) co_return fail(error(errc::cancelled, "nobody waits for it"));
-    auto program = co_await start(host, wanted);
-    end_start();
+    auto program = result<std::shared_ptr<running_program>>(nullptr);
+    {
+        start_turn const mine(*this);
+        program = co_await start(host, wanted);
+    }
     if (!program) co_return fail(program.error());
     auto const status = co_await (*program)->exited();
     how.status = status;
@@ -276,7 +282,11 @@ IPYBOX_DECL void action_router::answer(action_frame frame) {
         --self->unsent_;
         self->held_ -= size;
     };
-    asio::co_spawn(executor_, send(shared_from_this(), std::move(frame), bytes), asio::detached);
+    // A kernel that gets no answer would wait for ever.
+    auto const ended = [self = shared_from_this()](std::exception_ptr bug) {
+        if (bug) self->close();
+    };
+    asio::co_spawn(executor_, send(shared_from_this(), std::move(frame), bytes), ended);
 }
 
 } // namespace ipybox::detail

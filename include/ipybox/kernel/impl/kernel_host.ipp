@@ -32,6 +32,14 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::ob
     co_return supervisor_;
 }
 
+inline error no_search(std::exception_ptr const& bug) {
+    auto const why = error_of(bug);
+    return error(errc::kernel_start_failed, "no thread can be started to look for the interpreter, a limit of the "
+                                            "system or of its container may be reached: " +
+                                                why.text())
+        .with_cause(why.cause());
+}
+
 /// On a thread of its own: a script in front of the interpreter is run, and takes its time.
 IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> kernel_host::look_for_python(std::filesystem::path wanted) {
     using found = result<std::filesystem::path>;
@@ -50,7 +58,7 @@ IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> kernel_host::look_for
         blocked_signals const blocked;
         try {
             search_ = process_ptr<std::jthread>(new std::jthread(std::move(search)));
-        } catch (...) { (*answer)(failure(error_of(std::current_exception()))); }
+        } catch (...) { (*answer)(failure(no_search(std::current_exception()))); }
     };
     co_return co_await suspend<found>(look);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/session/execute_machine.hpp>
 #include <ipybox/session/kernel_actions.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -123,9 +125,11 @@ class session::running {
         ++calls_;
         auto const work = [self = session_.shared_from_this(), call, serial = serial_,
                            what]() -> asio::awaitable<void> {
-            auto outcome = co_await call(self->link_);
-            link_called event{serial, std::move(outcome), what == called_for::answer};
-            self->inbox_.push(std::move(event));
+            result<void> outcome;
+            try {
+                outcome = co_await call(self->link_);
+            } catch (...) { outcome = failure(error_of(std::current_exception())); }
+            self->inbox_.push(link_called{serial, std::move(outcome), what == called_for::answer});
         };
         asio::co_spawn(session_.executor_, work, asio::detached);
     }
