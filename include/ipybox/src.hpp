@@ -112,13 +112,17 @@
 #include <ipybox/session/impl/event_queue.ipp>
 #include <ipybox/session/impl/execute_machine.ipp>
 #include <ipybox/session/impl/kernel_actions.ipp>
+#include <ipybox/session/impl/kernel_listener.ipp>
+#include <ipybox/session/impl/kernel_manager.ipp>
 #include <ipybox/session/impl/late_output.ipp>
 #include <ipybox/session/impl/make_session.ipp>
 #include <ipybox/session/impl/output_places.ipp>
 #include <ipybox/session/impl/output_recorder.ipp>
 #include <ipybox/session/impl/output_text.ipp>
+#include <ipybox/session/impl/request_queue.ipp>
 #include <ipybox/session/impl/session.ipp>
 #include <ipybox/session/impl/session_handle.ipp>
+#include <ipybox/session/impl/session_settings.ipp>
 #include <ipybox/transport/impl/scripted_transport.ipp>
 #include <ipybox/transport/impl/socketpair_transport.ipp>
 #include <ipybox/transport/impl/stream_frame.ipp>

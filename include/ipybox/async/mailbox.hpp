@@ -34,6 +34,9 @@ class mailbox {
 
     void clear() noexcept { items_.clear(); }
 
+    /// Takes what there is.
+    [[nodiscard]] std::deque<T> take_all() noexcept { return std::exchange(items_, {}); }
+
     /// Takes the oldest item; none when the deadline passed first.
     asio::awaitable<std::optional<T>> pop(clock::time_point deadline = never) {
         while (items_.empty()) {

@@ -1,26 +1,14 @@
 #pragma once
 
 #include <ipybox/approval/any_approval.hpp>
-#include <ipybox/async/completion.hpp>
 #include <ipybox/async/mailbox.hpp>
-#include <ipybox/execution/execute_options.hpp>
-#include <ipybox/execution/execution_result.hpp>
-#include <ipybox/kernel/kernel_host.hpp>
-#include <ipybox/session/event_queue.hpp>
-#include <ipybox/session/kernel_link.hpp>
-#include <ipybox/session/kernel_state.hpp>
+#include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/late_output.hpp>
-#include <ipybox/session/output_places.hpp>
-#include <ipybox/session/pending_call.hpp>
-#include <ipybox/session/seen_messages.hpp>
+#include <ipybox/session/request_queue.hpp>
 
-#include <atomic>
-#include <chrono>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,37 +22,9 @@ struct tool;
 
 namespace ipybox::detail {
 
-class kernel_actions;
 class session;
 class session_handle;
-
-/// One execution that was submitted. Its outcome goes to `done`, or as the last event to `events`.
-struct execution final : pending_call {
-    std::string code;
-    execute_options options;
-    completion<result<execution_result>> done;
-    std::shared_ptr<event_queue> events;
-    chunk_events chunks = chunk_events::on;
-    bool finishes = false; ///< without code: ends the kernel
-
-    struct ending {
-        errc reason;
-        bool at_once = false; ///< without waiting for the code: its kernel goes too
-    };
-    std::optional<ending> unwanted; ///< it is to end
-
-    void settle(result<execution_result> outcome) {
-        if (!first()) return;
-        if (events)
-            events->finish(std::move(outcome));
-        else
-            done(std::move(outcome));
-    }
-    void fail(error why) override { settle(failure(std::move(why))); }
-};
-
-/// Whether a kernel has the state of earlier executions.
-enum class kernel_freshness { kept, fresh };
+class session_settings;
 
 /// What a session is made of, besides where it runs.
 struct session_parts {
@@ -80,42 +40,39 @@ void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(se
 
 /**
  * \brief One kernel and the queue of what is asked of it: the body of every executor.
- * \details A single coroutine, `serve`, takes the requests in order; another one, `receive`, takes the kernel's messages. It lives in its I/O context,
+ * \details A single coroutine, `serve`, takes the requests in order; the kernel is a `kernel_manager`'s. It lives in its I/O context,
  * destroyed with that at the latest; everything outside has a `session_handle`.
  * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `servers` and `end_from_outside` are safe.
  */
-class session : public std::enable_shared_from_this<session> {
+class session final : public kernel_manager::observer, public std::enable_shared_from_this<session> {
   public:
-    enum class order { start, reset, stop };
-    struct control final : pending_result<void> {
-        control(order w, completion<result<void>> done) : pending_result<void>(std::move(done)), what(w) {}
-        order const what;
-        bool unwanted = false; ///< its caller does not wait for it any more
-    };
-    using request = std::variant<std::shared_ptr<execution>, std::shared_ptr<control>>;
-
     /// `leave` ends the thread that the session has for itself, if it has one: called when all is over.
+    [[nodiscard]] static std::shared_ptr<session> make(asio::any_io_executor executor,
+                                                       std::weak_ptr<session_handle> outside,
+                                                       std::function<void()> leave, session_parts parts);
+
     session(asio::any_io_executor executor, std::weak_ptr<session_handle> outside, std::function<void()> leave,
             session_parts parts);
 
-    void submit(request r);
+    void submit(std::shared_ptr<execution> e);
+    void submit(std::shared_ptr<kernel_order> order);
     void interrupt(std::shared_ptr<pending_result<void>> call);
     void list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call);
     void give(grant what);
 
     void unwant(execution const* which, execution::ending how = {errc::cancelled});
-    void unwant(control const* which);
+    void unwant(kernel_order const* which);
     void unwant_all(execution::ending how);
-    void resume_receiving();
+    void resume_listening() { kernel_->resume(); }
 
     /// Ends everything, and then `leave`s: the last call.
     void close();
 
     /// Ends the processes and decides what is undecided, whether the executor runs or not.
-    void end_from_outside();
+    void end_from_outside() { kernel_->end_from_outside(); }
 
     [[nodiscard]] mcp::server_registry& servers() noexcept;
-    [[nodiscard]] kernel_state state() const noexcept { return state_; }
+    [[nodiscard]] kernel_state state() const noexcept { return kernel_->life().seen_from_outside(); }
 
   private:
     // What can happen to a running execution.
@@ -133,7 +90,7 @@ class session : public std::enable_shared_from_this<session> {
         bool answered = false; ///< it was an answer to `input()`
     };
     struct approvals_waiting {
-        std::size_t count; ///< requests that nobody has decided yet
+        std::size_t count; ///< requests that wait for a decision
     };
     struct nudge {}; ///< look at the execution's `unwanted`
     using occurrence =
@@ -141,72 +98,34 @@ class session : public std::enable_shared_from_this<session> {
 
     class running;
 
+    void ensure_served();
     static asio::awaitable<void> serve(std::shared_ptr<session> self);
     void on_served(std::exception_ptr bug);
-    asio::awaitable<void> obey(std::shared_ptr<control> c);
-    asio::awaitable<result<void>> done_as_told(control const& c);
+    asio::awaitable<void> obey(std::shared_ptr<kernel_order> order);
+    asio::awaitable<result<void>> done_as_told(kernel_order const& order);
     asio::awaitable<void> run(std::shared_ptr<execution> e);
     asio::awaitable<result<execution_result>> perform(std::shared_ptr<execution> e);
-    asio::awaitable<result<kernel_freshness>> ensure_kernel();
-    asio::awaitable<result<void>> start_kernel();
-    asio::awaitable<result<void>> start_link();
-    asio::awaitable<result<void>> start_under_supervisor();
-    [[nodiscard]] bool start_unwanted() const noexcept;
-    void abandon_start();
-    asio::awaitable<void> stop_kernel();
-    static asio::awaitable<result<void>> ask_to_end(std::shared_ptr<kernel_link> link);
-    asio::awaitable<void> let_kernel_end();
-    asio::awaitable<void> receiving_ends(std::chrono::steady_clock::time_point bound);
-    asio::awaitable<bool> replace_kernel();
-    asio::awaitable<void> end_kernel();
-    static asio::awaitable<void> receive(std::shared_ptr<session> self, unsigned life);
-    void on_received(unsigned life, std::exception_ptr bug);
-    void on_end(error why);
-    void pause_receiving();
-    void keep_for_later(jupyter::message m);
+    asio::awaitable<void> end_all();
 
-    void ensure_served();
-    template <class Predicate>
-    void end_waiting(Predicate wanted, errc reason);
-    [[nodiscard]] supervisor_options own_supervisor() const;
-    [[nodiscard]] kernel_launch launch() const;
-    [[nodiscard]] result<kernel_launch> launch_with_actions();
+    void keep_for_later(jupyter::message m);
+    void on_message(jupyter::message m) override;
+    void on_death(error const& why) override;
+    void on_gone() override;
 
     asio::any_io_executor const executor_;
     std::weak_ptr<session_handle> const outside_;
     std::function<void()> const leave_;
-    std::shared_ptr<output_places> const places_; ///< opened before there is a kernel
-    executor_options const options_;
-    launch_wrapper const wrap_;
-    // Processes are let go of before the host that they live in.
-    kernel_host host_;
-    std::shared_ptr<kernel_link> const link_;
-    std::shared_ptr<seen_messages> const seen_;
-    std::shared_ptr<kernel_actions> const actions_;
+    std::shared_ptr<session_settings const> const settings_;
+    std::shared_ptr<kernel_manager> const kernel_;
 
-    std::atomic<kernel_state> state_ = kernel_state::stopped;
-    bool stopped_by_request_ = false;
-    std::optional<error> death_; ///< why the kernel is dead
-    bool deserted_ = false;      ///< the kernel runs code whose execution has ended
-    bool closing_ = false;
-    bool closed_ = false; ///< what ends the executor has been begun
+    request_queue requests_;
     bool serving_ = false;
-    bool awaits_kernel_ = false; ///< the current execution, which has not begun
-    bool starting_ = false;
-    bool start_abandoned_ = false;
+    bool closing_ = false;
 
-    std::deque<request> requests_;
-    std::shared_ptr<execution> current_;
-    std::shared_ptr<control> obeyed_; ///< the one under way
-    mailbox<occurrence> inbox_;       ///< of the current execution
-    unsigned serial_ = 0;             ///< counts executions
-    unsigned questions_ = 0;          ///< counts what executions asked for
-    late_output late_;                ///< what came between two executions: begins the next one's output
-
-    unsigned life_ = 0; ///< counts kernels: what a former one's `receive` finds out is not about the present one
-    bool receiving_ = false;
-    bool receiving_paused_ = false;
-    asio::steady_timer receiving_changed_;
+    mailbox<occurrence> inbox_; ///< of the current execution
+    late_output late_;          ///< what came between two executions: begins the next one's output
+    unsigned serial_ = 0;       ///< counts executions
+    unsigned questions_ = 0;    ///< counts what executions asked for
 };
 
 } // namespace ipybox::detail

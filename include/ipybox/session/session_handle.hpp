@@ -31,9 +31,9 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     session_handle& operator=(session_handle const&) = delete;
     ~session_handle() = default;
 
-    void start(completion<result<void>> done) { order(session::order::start, std::move(done)); }
-    void reset(completion<result<void>> done) { order(session::order::reset, std::move(done)); }
-    void stop(completion<result<void>> done) { order(session::order::stop, std::move(done)); }
+    void start(completion<result<void>> done) { order(kernel_order::kind::start, std::move(done)); }
+    void reset(completion<result<void>> done) { order(kernel_order::kind::reset, std::move(done)); }
+    void stop(completion<result<void>> done) { order(kernel_order::kind::stop, std::move(done)); }
     void execute(std::shared_ptr<execution> e);
     void cancel();
     void interrupt(completion<result<void>> done);
@@ -78,7 +78,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
   private:
     class context_end;
 
-    void order(session::order what, completion<result<void>> done);
+    void order(kernel_order::kind what, completion<result<void>> done);
     void begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work);
     template <class T>
     std::function<void()> forgetting(std::shared_ptr<T> const& asked);

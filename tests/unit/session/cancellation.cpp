@@ -269,3 +269,34 @@ TEST_CASE_METHOD(gated_box, "session: start || timer") {
     gate->open = true;
     CHECK(run("a") == "fine");
 }
+
+TEST_CASE("session: a kernel whose code was given up for a reset that is cancelled is replaced, not used") {
+    scripted_box box;
+    asio::io_context context;
+    box.on(context.get_executor());
+    box.script().expect("loop").waits_for_interrupt();
+    box.script().expect("b").prints("fresh").replies();
+    auto const runs_until = [&](auto condition) {
+        return eventually([&] {
+            context.restart();
+            context.run_for(1ms);
+            return condition();
+        });
+    };
+    auto loop = box.begin("loop");
+    REQUIRE(runs_until([&] { return box->state() == kernel_state::busy; }));
+    cancellable reset;
+    box->async_reset(reset.token());
+    reset.cancel(); // both are on their way before the session does anything
+    auto const ready = [](auto& future) { return future.wait_for(0s) == std::future_status::ready; };
+    REQUIRE(runs_until([&] { return ready(loop); }));
+    CHECK(said(loop.get()) == cancelled);
+    CHECK(reset.outcome() == cancelled);
+
+    auto next = box.begin("b");
+    REQUIRE(runs_until([&] { return ready(next); }));
+    auto const r = next.get();
+    CHECK(said(r) == "fresh");
+    CHECK((r && r->kernel_restarted));
+    CHECK(box.script().starts() == 2);
+}

@@ -5,7 +5,9 @@
 #include <ipybox/session/execute_machine.hpp>
 #include <ipybox/session/kernel_actions.hpp>
 #include <ipybox/session/output_recorder.hpp>
+#include <ipybox/session/seen_messages.hpp>
 #include <ipybox/session/session.hpp>
+#include <ipybox/session/session_settings.hpp>
 #include <ipybox/session/stop_ladder.hpp>
 
 #include <asio/co_spawn.hpp>
@@ -25,14 +27,14 @@ namespace ipybox::detail {
 class session::running {
   public:
     running(session& owner, execution& e, kernel_freshness freshness)
-        : session_(owner), execution_(e), serial_(++owner.serial_), started_(clock::now()),
-          recorder_(owner.places_, {owner.options_.max_output, owner.options_.max_files, owner.options_.max_spill}),
-          machine_(request_id_, owner.link_->completes_with()),
-          ladder_(time_budget(budget_of(e.options), started_, countable(owner.options_.longest_pause)),
-                  countable(owner.options_.interrupt_grace)),
+        : session_(owner), execution_(e), serial_(++owner.serial_), generation_(owner.kernel_->life().current()),
+          started_(clock::now()), recorder_(owner.settings_->places(), bounds_of(owner.settings_->options())),
+          machine_(request_id_, owner.kernel_->link()->completes_with()),
+          ladder_(time_budget(budget_of(e.options), started_, countable(owner.settings_->options().longest_pause)),
+                  countable(owner.settings_->options().interrupt_grace)),
           freshness_(freshness) {}
 
-    ~running() { session_.actions_->end_cell(); }
+    ~running() { session_.kernel_->actions().end_cell(); }
     running(running const&) = delete;
     running& operator=(running const&) = delete;
 
@@ -51,9 +53,10 @@ class session::running {
         }
         // A kernel that had to be killed, or died of the interrupt, is replaced: the caller asked for an end, not for a dead executor.
         killed_ = next == stop_ladder::step::kill || (death_ && ladder_.reason());
-        if (killed_ && !abandoned() && co_await session_.replace_kernel()) freshness_ = kernel_freshness::fresh;
-        if (lingers_ && !killed_ && !abandoned()) co_await session_.end_kernel();
-        session_.deserted_ = abandoned() && !over_;
+        if (killed_ && !abandoned() && co_await replace_kernel()) freshness_ = kernel_freshness::fresh;
+        if (lingers_ && !killed_ && !abandoned()) co_await kill_lingering_kernel();
+        // A kernel that was left while it runs code stays busy: it is of no use for another execution.
+        if (over_ || !abandoned()) session_.kernel_->life().finish();
         co_return outcome();
     }
 
@@ -63,6 +66,10 @@ class session::running {
     static std::optional<clock::duration> budget_of(execute_options const& options) {
         if (!options.timeout) return std::nullopt;
         return countable(*options.timeout);
+    }
+
+    static output_recorder::bounds bounds_of(executor_options const& options) {
+        return {options.max_output, options.max_files, options.max_spill};
     }
 
     [[nodiscard]] bool abandoned() const noexcept { return execution_.unwanted && execution_.unwanted->at_once; }
@@ -78,11 +85,23 @@ class session::running {
 
     [[nodiscard]] clock::time_point deadline() const noexcept { return over_ ? leave_by_ : ladder_.deadline(); }
 
+    /// Puts a fresh kernel in place of one that does not end its code; where that fails, the executor is left with a dead one.
+    asio::awaitable<bool> replace_kernel() {
+        auto const started = co_await session_.kernel_->start();
+        co_return started.has_value();
+    }
+
+    asio::awaitable<void> kill_lingering_kernel() {
+        session_.kernel_->died(
+            generation_, error(errc::kernel_died, "the kernel did not end by itself after exit(), and was killed"));
+        co_await session_.kernel_->end();
+    }
+
     void begin() {
         for (auto& late : session_.late_.take()) std::visit([this](auto& step) { follow(std::move(step)); }, late);
         if (execution_.finishes) return ask_to_end();
         auto const waiting = [&inbox = session_.inbox_](std::size_t count) { inbox.push(approvals_waiting{count}); };
-        session_.actions_->begin_cell({request_id_, execution_.code, execution_.events, waiting});
+        session_.kernel_->actions().begin_cell({request_id_, execution_.code, execution_.events, waiting});
         jupyter::message request(jupyter::channel::shell, "execute_request",
                                  {{"code", std::move(execution_.code)},
                                   {"silent", false},
@@ -100,8 +119,8 @@ class session::running {
         over_.emplace();
         over_->leaving = true;
         over_->exit_code = 0;
-        leave_by_ = clock::now() + countable(session_.options_.end_grace);
-        call_link([](std::shared_ptr<kernel_link> link) { return session::ask_to_end(std::move(link)); });
+        leave_by_ = clock::now() + session_.settings_->end_grace();
+        call_link([](std::shared_ptr<kernel_link> link) { return kernel_manager::ask_to_end(std::move(link)); });
     }
 
     // Calls of the link go on beside the loop, so that no kernel that does not read can hold up a timeout.
@@ -114,7 +133,8 @@ class session::running {
     }
 
     void interrupt() {
-        session_.resume_receiving(); // a kernel that waits for a slow reader could not end its code
+        session_.kernel_->life().interrupt();
+        session_.kernel_->resume(); // a kernel that waits for a slow reader could not end its code
         call_link([](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> { return link->interrupt(); });
     }
 
@@ -123,15 +143,16 @@ class session::running {
     template <class Call>
     void call_link(Call call, called_for what = called_for::anything_else) {
         ++calls_;
+        // In one coroutine, so that a call that completes at once is heard of before what it brings about.
         auto const work = [self = session_.shared_from_this(), call, serial = serial_,
                            what]() -> asio::awaitable<void> {
-            result<void> outcome;
+            link_called event{serial, result<void>(), what == called_for::answer};
             try {
-                outcome = co_await call(self->link_);
-            } catch (...) { outcome = failure(error_of(std::current_exception())); }
-            self->inbox_.push(link_called{serial, std::move(outcome), what == called_for::answer});
+                event.outcome = co_await call(self->kernel_->link());
+            } catch (...) { event.outcome = failure(error_of(std::current_exception())); }
+            self->inbox_.push(std::move(event));
         };
-        asio::co_spawn(session_.executor_, work, asio::detached);
+        asio::co_spawn(session_.executor_, work, asio::detached); // nothing in it throws that is not heard of
     }
 
     void on(link_called& c) {
@@ -145,7 +166,7 @@ class session::running {
         }
         if (!c.outcome && (!over_ || ladder_.reason())) {
             death_ = c.outcome.error();
-            session_.on_end(std::move(c.outcome).error());
+            session_.kernel_->died(generation_, c.outcome.error());
         }
     }
 
@@ -195,7 +216,7 @@ class session::running {
     void on(jupyter::message& m) {
         auto const number = m.number;
         std::visit([this](auto&& step) { follow(std::forward<decltype(step)>(step)); }, machine_.step(std::move(m)));
-        session_.seen_->saw(number);
+        session_.kernel_->seen().saw(number);
     }
 
     void follow(nothing_new) {}
@@ -238,7 +259,7 @@ class session::running {
         // Who reads a stream is asked behind all that was printed before.
         execution_.events->when_read([weak = session_.outside_, question = asked_, ask] {
             post_to(weak, [question, ask](session& s) {
-                if (s.current_ && s.questions_ == question) ask();
+                if (s.requests_.running() && s.questions_ == question) ask();
             });
         });
     }
@@ -251,7 +272,7 @@ class session::running {
         if (!over.pager_text.empty()) write({output_stream::stdout_, over.pager_text});
         over_ = std::move(over);
         // The execution is over when the kernel is gone: what is asked of it afterwards finds a dead one, not a leaving one.
-        if (over_->leaving) leave_by_ = clock::now() + countable(session_.options_.end_grace);
+        if (over_->leaving) leave_by_ = clock::now() + session_.settings_->end_grace();
         // One that replied, and does not read what was sent before, would keep its execution for ever.
         if (!over_->leaving && calls_ > 0) leave_by_ = clock::now() + std::chrono::seconds(5);
     }
@@ -270,10 +291,10 @@ class session::running {
         auto const& events = execution_.events;
         if (!events) return;
         // While the code is being ended the kernel must be drained, whether somebody reads or not; the result has it all.
-        bool const ending = ladder_.reason().has_value();
+        bool const ending = session_.kernel_->life().is_interrupting();
         if (ending && events->full()) return;
         events->push(std::move(event));
-        if (!ending && events->full()) session_.pause_receiving();
+        if (!ending && events->full()) session_.kernel_->pause();
     }
 
     [[nodiscard]] result<execution_result> outcome() {
@@ -296,7 +317,7 @@ class session::running {
             why = error(errc::python_error, std::move(*over_->exception));
         else if (lingers_ && execution_.finishes)
             why = error(errc::timed_out, "the kernel did not end by itself within " +
-                                             std::to_string(session_.options_.end_grace.count()) +
+                                             std::to_string(session_.settings_->options().end_grace.count()) +
                                              " ms, and was killed: its threads or exit functions still ran");
         else if (output_failure)
             why = output_failure;
@@ -312,7 +333,7 @@ class session::running {
             text = "the code did not end within " + std::to_string(execution_.options.timeout->count()) + " ms";
         if (!killed_) return text;
         text += "; it did not end when interrupted, so its kernel was ";
-        auto const& no_fresh_one = session_.death_;
+        auto const* const no_fresh_one = session_.kernel_->life().death();
         return text +
                (no_fresh_one ? "killed; there is no fresh one: " + no_fresh_one->text() : "replaced by a fresh one");
     }
@@ -321,6 +342,7 @@ class session::running {
     execution& execution_;
     unsigned const serial_;
     unsigned asked_ = 0; ///< the latest input request
+    kernel_lifecycle::generation const generation_;
     clock::time_point const started_;
     std::string const request_id_ = jupyter::new_message_id();
     output_recorder recorder_;

@@ -31,7 +31,7 @@ IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(home where, ses
     handle->may_block_ = std::move(where.may_block);
     auto leave = where.thread ? where.thread->stopper() : std::function<void()>();
     handle->thread_ = std::move(where.thread);
-    handle->session_ = std::make_shared<session>(where.executor, handle, std::move(leave), std::move(parts));
+    handle->session_ = session::make(where.executor, handle, std::move(leave), std::move(parts));
     if (!handle->thread_) {
         handle->context_ = context_waiters::of(where.executor);
         handle->context_end_ = std::make_shared<context_end>(handle);
@@ -70,11 +70,11 @@ IPYBOX_DECL void session_handle::begin(std::shared_ptr<pending_call> const& call
     if (!outstanding_->add(call) || !post(std::move(work))) call->fail(error(errc::not_running, ""));
 }
 
-IPYBOX_DECL void session_handle::order(session::order what, completion<result<void>> done) {
+IPYBOX_DECL void session_handle::order(kernel_order::kind what, completion<result<void>> done) {
     auto const slot = done.slot();
-    auto asked = std::make_shared<session::control>(what, std::move(done));
+    auto asked = std::make_shared<kernel_order>(what, std::move(done));
     // A stop is not for changing one's mind: with the request the executions have ended already.
-    if (what != session::order::stop) on_signal(slot, forgetting(asked));
+    if (what != kernel_order::kind::stop) on_signal(slot, forgetting(asked));
     begin(asked, [asked](session& s) { s.submit(asked); });
 }
 
@@ -82,7 +82,7 @@ IPYBOX_DECL void session_handle::execute(std::shared_ptr<execution> e) {
     auto const forget = forgetting(e);
     if (e->events) {
         auto const go_on = [weak = weak_from_this()] {
-            if (auto const self = weak.lock()) self->post([](session& s) { s.resume_receiving(); });
+            if (auto const self = weak.lock()) self->post([](session& s) { s.resume_listening(); });
         };
         e->events->on_reader(go_on, forget);
     } else {

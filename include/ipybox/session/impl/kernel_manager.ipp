@@ -1,0 +1,178 @@
+#pragma once
+
+#include <ipybox/async/within.hpp>
+#include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/session/kernel_actions.hpp>
+#include <ipybox/session/kernel_listener.hpp>
+#include <ipybox/session/kernel_manager.hpp>
+#include <ipybox/session/seen_messages.hpp>
+#include <ipybox/session/session_settings.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+
+#include <chrono>
+#include <utility>
+
+namespace ipybox::detail {
+
+IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
+                                           std::shared_ptr<session_settings const> settings, any_approval approval,
+                                           launch_wrapper wrap, std::shared_ptr<supervisor> const& shared,
+                                           std::shared_ptr<kernel_link> link)
+    : executor_(std::move(executor)), settings_(std::move(settings)), wrap_(std::move(wrap)),
+      host_(
+          executor_, [this] { return settings_->supervisor(wrap_, link_->duty(), actions_->servers().files()); },
+          shared),
+      link_(std::move(link)), seen_(std::make_shared<seen_messages>(executor_)),
+      actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
+                                                settings_->options().servers)) {}
+
+// --- the start -----------------------------------------------------------------------------------------------------------
+
+IPYBOX_DECL asio::awaitable<result<kernel_freshness>> kernel_manager::ensure() {
+    if (life_.is_idle()) co_return kernel_freshness::kept;
+    if (life_.is_closed()) co_return failure(errc::not_running);
+    if (life_.is_stopped_on_request())
+        co_return failure(errc::not_running, "the executor was stopped; start() brings a fresh kernel");
+    auto const* const death = life_.death();
+    if (death && !settings_->options().restart_dead_kernel) {
+        auto text = death->text() + "; reset() brings a fresh one, restart_dead_kernel does it by itself";
+        co_return failure(error(errc::kernel_died, std::move(text)).with_status(death->status()));
+    }
+    life_.start();
+    auto const freshness = life_.replaces_another() ? kernel_freshness::fresh : kernel_freshness::kept;
+    auto started = co_await start();
+    if (!started) co_return failure(started);
+    co_return freshness;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start() {
+    life_.start();
+    if (life_.replaces_another()) co_await end();
+    auto started = co_await start_link();
+    // A supervisor that died since its last kernel is found out here; a fresh one is as good.
+    if (!started && started.error() == errc::supervisor_died && !host_.shares()) started = co_await start_link();
+    if (!started) life_.start_failed(started.error());
+    co_return started;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_link() {
+    if (life_.start_is_abandoned()) co_return failure(errc::not_running);
+    seen_->begin();
+    auto started = co_await start_under_supervisor();
+    if (started && life_.started()) {
+        actions_->serve(link_->kernel());
+        listen();
+        co_return started;
+    }
+    co_await link_->stop();
+    if (life_.start_is_abandoned()) co_return failure(errc::not_running);
+    co_await host_.release();
+    co_return started;
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_under_supervisor() {
+    auto owner = result<std::shared_ptr<supervisor>>(nullptr);
+    if (link_->needs_supervisor()) owner = co_await host_.obtain();
+    if (!owner) co_return failure(owner);
+    if (life_.start_is_abandoned()) co_return failure(errc::not_running);
+    auto prepared = prepare_launch();
+    if (!prepared) co_return failure(prepared);
+    auto started = co_await link_->start(*owner, std::move(*prepared));
+    if (!started) co_return failure(started);
+    co_return result<void>();
+}
+
+IPYBOX_DECL result<kernel_launch> kernel_manager::prepare_launch() {
+    if (link_->duty() != supervisor_options::role::forks_kernels) {
+        auto allowed = settings_->allow_plain_kernel();
+        return allowed ? settings_->plain_kernel() : result<kernel_launch>(failure(allowed));
+    }
+    auto channel = actions_->open();
+    if (!channel) return failure(channel);
+    return settings_->asking_kernel(std::move(*channel));
+}
+
+IPYBOX_DECL void kernel_manager::abandon_start() {
+    if (!life_.abandon_start()) return;
+    host_.abandon_search();
+    stop_link_of(life_.current());
+}
+
+// --- the end -------------------------------------------------------------------------------------------------------------
+
+IPYBOX_DECL asio::awaitable<void> kernel_manager::let_end() {
+    bool const runs_nothing = life_.is_idle();
+    life_.stop();
+    auto const grace = settings_->end_grace();
+    if (!runs_nothing || grace.count() <= 0) co_return;
+    auto const listener = listener_;
+    listener->resume();
+    auto const bound = std::chrono::steady_clock::now() + grace;
+    auto const asked = co_await within(ask_to_end(link_), grace);
+    if (asked && *asked) co_await listener->ends_by(bound);
+}
+
+IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::ask_to_end(std::shared_ptr<kernel_link> link) {
+    co_return co_await link->ask_to_end();
+}
+
+IPYBOX_DECL asio::awaitable<void> kernel_manager::end() {
+    actions_->close();
+    auto const listener = std::exchange(listener_, nullptr);
+    if (listener) listener->resume();
+    co_await link_->stop();
+    if (listener) {
+        co_await listener->ends_by(std::chrono::steady_clock::now() + std::chrono::seconds(2));
+        listener->leave();
+    }
+    if (auto const who = observer_.lock()) who->on_gone();
+}
+
+IPYBOX_DECL void kernel_manager::died(kernel_lifecycle::generation which, error const& why) {
+    if (!life_.died(which, why)) return;
+    actions_->close();
+    if (auto const who = observer_.lock()) who->on_death(why);
+    // One that broke the protocol, or closed its end of the socket, may still run.
+    stop_link_of(which);
+}
+
+IPYBOX_DECL void kernel_manager::end_from_outside() {
+    host_.end();
+    actions_->abandon();
+}
+
+/// Ends a kernel beside all else. By then another one may have taken its place.
+IPYBOX_DECL void kernel_manager::stop_link_of(kernel_lifecycle::generation which) {
+    auto const stop = [self = shared_from_this(), which]() -> asio::awaitable<void> {
+        if (self->life_.current() == which) co_await self->link_->stop();
+    };
+    asio::co_spawn(executor_, stop, asio::detached); // no call waits for it, and the next end or start stops again
+}
+
+// --- listening -----------------------------------------------------------------------------------------------------------
+
+IPYBOX_DECL void kernel_manager::listen() {
+    // Weak: the listener is ours.
+    auto const pass_on = [weak = weak_from_this(), which = life_.current()](jupyter::message m) {
+        auto const self = weak.lock();
+        auto const who = self ? self->observer_.lock() : nullptr;
+        if (who && self->life_.current() == which) who->on_message(std::move(m));
+    };
+    auto const end = [weak = weak_from_this(), which = life_.current()](error const& why) {
+        if (auto const self = weak.lock()) self->died(which, why);
+    };
+    listener_ = std::make_shared<kernel_listener>(executor_, link_, pass_on, end);
+    listener_->begin();
+}
+
+IPYBOX_DECL void kernel_manager::pause() {
+    if (listener_) listener_->pause();
+}
+
+IPYBOX_DECL void kernel_manager::resume() {
+    if (listener_) listener_->resume();
+}
+
+} // namespace ipybox::detail

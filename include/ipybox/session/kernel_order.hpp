@@ -1,0 +1,19 @@
+#pragma once
+
+#include <ipybox/session/pending_call.hpp>
+
+#include <utility>
+
+namespace ipybox::detail {
+
+/// A call that starts or ends the kernel.
+struct kernel_order final : pending_result<void> {
+    enum class kind { start, reset, stop };
+
+    kernel_order(kind w, completion<result<void>> done) : pending_result<void>(std::move(done)), what(w) {}
+
+    kind const what;
+    bool unwanted = false; ///< its caller does not wait for it any more
+};
+
+} // namespace ipybox::detail

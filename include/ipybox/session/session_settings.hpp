@@ -1,0 +1,59 @@
+#pragma once
+
+#include <ipybox/approval/approval_settings.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/session/output_places.hpp>
+
+#include <chrono>
+#include <memory>
+
+namespace ipybox::mcp {
+
+struct server_files;
+
+} // namespace ipybox::mcp
+
+namespace ipybox::detail {
+
+/**
+ * \brief What a session makes of its options: absolute paths, and settings of all that it consists of.
+ * \details A relative path means the directory that was current when the executor was made.
+ */
+class session_settings {
+  public:
+    explicit session_settings(executor_options options);
+
+    [[nodiscard]] executor_options const& options() const noexcept { return options_; }
+
+    /// Where executions put their files, opened before there is a kernel.
+    [[nodiscard]] std::shared_ptr<output_places> const& places() const noexcept { return places_; }
+
+    [[nodiscard]] std::chrono::milliseconds end_grace() const;
+
+    [[nodiscard]] approval_settings approval() const;
+
+    /// A supervisor of the session's own. `servers` are the files that decide what runs on the host.
+    [[nodiscard]] supervisor_options supervisor(launch_wrapper wrap, supervisor_options::role duty,
+                                                mcp::server_files const& servers) const;
+
+    /// A kernel that cannot ask for actions.
+    [[nodiscard]] kernel_launch plain_kernel() const;
+
+    /// A kernel that asks for actions over a socket.
+    [[nodiscard]] kernel_launch asking_kernel(std::shared_ptr<os::unique_fd const> action_socket) const;
+
+    /// Whether options are kept that only a kernel that asks can keep.
+    [[nodiscard]] result<void> allow_plain_kernel() const;
+
+  private:
+    std::shared_ptr<output_places> places_;
+    executor_options options_;
+};
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/session/impl/session_settings.ipp>
+#endif
