@@ -294,9 +294,15 @@ class HandlersKernel(IPythonKernel):
             self.warm_up.plan()
         try:
             os.chdir(self.home)
-            self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+            self.write_notice(f"cwd reset to {self.home}")
         except OSError as error:
-            self.streams.out.write(f"[ipybox] cwd cannot be reset to {self.home}: {error.strerror}\n")
+            self.write_notice(f"cwd cannot be reset to {self.home}: {error.strerror}")
+
+    def write_notice(self, text: str) -> None:
+        """Says something behind the output of the cell, on a line of its own."""
+        self.streams.flush()
+        line_end = "\n" if self.session.in_line else ""
+        self.streams.out.write(f"{line_end}[ipybox] {text}\n")
 
     # Input
 

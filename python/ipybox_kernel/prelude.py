@@ -91,18 +91,42 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
     style.structured_traceback = structured_traceback
 
     if restore_cwd:
-        home = os.getcwd()
+        home, in_line = os.getcwd(), False
 
-        def restore(result: object) -> None:
+        def follow(out: Any) -> None:
+            write = out.write
+
+            def follow_and_write(text: str) -> object:
+                nonlocal in_line
+                if text:
+                    in_line = not text.endswith("\n")
+                return write(text)
+
+            out.write = follow_and_write
+
+        def begin_cell(info: object) -> None:
+            nonlocal in_line
+            in_line = False
+
+        def notice(text: str) -> None:
+            print(("\n" if in_line else "") + "[ipybox] " + text)
+
+        def restore(result: Any) -> None:
+            nonlocal in_line
             try:
                 if os.getcwd() == home:
                     return
             except OSError:
                 pass  # it was deleted
+            if result.result is not None:
+                in_line = False  # it was shown, on lines of its own
             try:
                 os.chdir(home)
-                print(f"[ipybox] cwd reset to {home}")
+                notice(f"cwd reset to {home}")
             except OSError as error:
-                print(f"[ipybox] cwd cannot be reset to {home}: {error.strerror}")
+                notice(f"cwd cannot be reset to {home}: {error.strerror}")
 
+        follow(sys.stdout)
+        follow(sys.stderr)
+        shell.events.register("pre_run_cell", begin_cell)
         shell.events.register("post_run_cell", restore)

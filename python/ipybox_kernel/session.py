@@ -12,6 +12,7 @@ from jupyter_client.session import Session, extract_header
 from ipybox_kernel import wire
 
 PROTOCOL_VERSION = "5.4"
+DISPLAYS = frozenset(("display_data", "execute_result"))
 
 
 class Sink:
@@ -31,6 +32,7 @@ class LeanSession(Session):
         self.request: dict[str, Any] = {}  # header of the request that is being handled
         self.request_json = b"{}"
         self.last_error: dict[str, Any] | None = None
+        self.in_line = False  # whether what the request has put out so far ends within a line
 
     def connect(self, link: Any) -> None:
         """Starts a session of its own over a link."""
@@ -55,6 +57,7 @@ class LeanSession(Session):
         """What is printed from now on belongs to this request."""
         self.request, self.request_json = request["header"], bytes(frames[0])
         self.last_error = None
+        self.in_line = False
 
     def msg(
         self,
@@ -106,6 +109,8 @@ class LeanSession(Session):
             buffers = buffers or message.get("buffers")
         if message["msg_type"] == "error":
             self.last_error = message["content"]
+        elif message["msg_type"] in DISPLAYS:
+            self.in_line = False  # the host gives a display lines of its own
         parent_header = message["parent_header"]
         body, notes, frames = wire.split_raw(
             message["content"], message["metadata"], [memoryview(buffer).cast("B") for buffer in buffers or ()]

@@ -19,6 +19,7 @@ from ipybox_kernel.session import LeanSession
 
 CHUNK = 128 << 10  # characters that may be pending
 MAX_TEXT = 1 << 20  # bytes of text in one message
+NEWLINE = ord("\n")
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
 
@@ -58,6 +59,7 @@ class Channel(io.BufferedIOBase):
         else:
             content["text"] = str(text, "utf-8")
         session.send(self.streams.sink, "stream", content, session.request, buffers=buffers, metadata=metadata)
+        session.in_line = text[-1] != NEWLINE
 
 
 class Out(io.TextIOWrapper):

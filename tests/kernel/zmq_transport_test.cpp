@@ -170,6 +170,8 @@ TEST_CASE("zmq_transport restores the working directory when told to", "[zmq]") 
     CHECK(b.driver.execute("import os; os.chdir('/')").out == "[ipybox] cwd reset to " + b.dir.path().string() + "\n");
     CHECK(b.driver.execute("os.getcwd()").value == "'" + b.dir.path().string() + "'");
     CHECK(b.driver.execute("1").out.empty());
+    CHECK(b.driver.execute("print('a', end=''); os.chdir('/')").out ==
+          "a\n[ipybox] cwd reset to " + b.dir.path().string() + "\n");
     CHECK(b.driver.execute("os.chdir('/'); 1/0").out == "[ipybox] cwd reset to " + b.dir.path().string() + "\n");
 }
 

@@ -1838,9 +1838,15 @@ class HandlersKernel(IPythonKernel):
             self.warm_up.plan()
         try:
             os.chdir(self.home)
-            self.streams.out.write(f"[ipybox] cwd reset to {self.home}\n")
+            self.write_notice(f"cwd reset to {self.home}")
         except OSError as error:
-            self.streams.out.write(f"[ipybox] cwd cannot be reset to {self.home}: {error.strerror}\n")
+            self.write_notice(f"cwd cannot be reset to {self.home}: {error.strerror}")
+
+    def write_notice(self, text: str) -> None:
+        """Says something behind the output of the cell, on a line of its own."""
+        self.streams.flush()
+        line_end = "\n" if self.session.in_line else ""
+        self.streams.out.write(f"{line_end}[ipybox] {text}\n")
 
     # Input
 
@@ -1908,7 +1914,8 @@ class LeanKernel(HandlersKernel):
         self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
     ) -> dict[str, Any]:
         """Runs a cell and returns the content of its reply."""
-        result = await self.run_code(code, silent, store_history)
+)py"
+R"py(        result = await self.run_code(code, silent, store_history)
         error = result.error_in_exec if result.error_before_exec is None else result.error_before_exec
         if error is None:
             return self.reply(self.shell.user_expressions(user_expressions))
@@ -2834,20 +2841,44 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
     style.structured_traceback = structured_traceback
 
     if restore_cwd:
-        home = os.getcwd()
+        home, in_line = os.getcwd(), False
 
-        def restore(result: object) -> None:
+        def follow(out: Any) -> None:
+            write = out.write
+
+            def follow_and_write(text: str) -> object:
+                nonlocal in_line
+                if text:
+                    in_line = not text.endswith("\n")
+                return write(text)
+
+            out.write = follow_and_write
+
+        def begin_cell(info: object) -> None:
+            nonlocal in_line
+            in_line = False
+
+        def notice(text: str) -> None:
+            print(("\n" if in_line else "") + "[ipybox] " + text)
+
+        def restore(result: Any) -> None:
+            nonlocal in_line
             try:
                 if os.getcwd() == home:
                     return
             except OSError:
                 pass  # it was deleted
+            if result.result is not None:
+                in_line = False  # it was shown, on lines of its own
             try:
                 os.chdir(home)
-                print(f"[ipybox] cwd reset to {home}")
+                notice(f"cwd reset to {home}")
             except OSError as error:
-                print(f"[ipybox] cwd cannot be reset to {home}: {error.strerror}")
+                notice(f"cwd cannot be reset to {home}: {error.strerror}")
 
+        follow(sys.stdout)
+        follow(sys.stderr)
+        shell.events.register("pre_run_cell", begin_cell)
         shell.events.register("post_run_cell", restore)
 )py"},
 {"process", R"py("""What the supervisor and its children ask of the operating system."""
@@ -3358,6 +3389,7 @@ from jupyter_client.session import Session, extract_header
 from ipybox_kernel import wire
 
 PROTOCOL_VERSION = "5.4"
+DISPLAYS = frozenset(("display_data", "execute_result"))
 
 
 class Sink:
@@ -3377,6 +3409,7 @@ class LeanSession(Session):
         self.request: dict[str, Any] = {}  # header of the request that is being handled
         self.request_json = b"{}"
         self.last_error: dict[str, Any] | None = None
+        self.in_line = False  # whether what the request has put out so far ends within a line
 
     def connect(self, link: Any) -> None:
         """Starts a session of its own over a link."""
@@ -3401,6 +3434,7 @@ class LeanSession(Session):
         """What is printed from now on belongs to this request."""
         self.request, self.request_json = request["header"], bytes(frames[0])
         self.last_error = None
+        self.in_line = False
 
     def msg(
         self,
@@ -3452,6 +3486,8 @@ class LeanSession(Session):
             buffers = buffers or message.get("buffers")
         if message["msg_type"] == "error":
             self.last_error = message["content"]
+        elif message["msg_type"] in DISPLAYS:
+            self.in_line = False  # the host gives a display lines of its own
         parent_header = message["parent_header"]
         body, notes, frames = wire.split_raw(
             message["content"], message["metadata"], [memoryview(buffer).cast("B") for buffer in buffers or ()]
@@ -3697,6 +3733,7 @@ from ipybox_kernel.session import LeanSession
 
 CHUNK = 128 << 10  # characters that may be pending
 MAX_TEXT = 1 << 20  # bytes of text in one message
+NEWLINE = ord("\n")
 RAW_TEXT = 512  # longer text travels as a buffer
 PIPE_SIZE = 1 << 20
 
@@ -3736,6 +3773,7 @@ class Channel(io.BufferedIOBase):
         else:
             content["text"] = str(text, "utf-8")
         session.send(self.streams.sink, "stream", content, session.request, buffers=buffers, metadata=metadata)
+        session.in_line = text[-1] != NEWLINE
 
 
 class Out(io.TextIOWrapper):

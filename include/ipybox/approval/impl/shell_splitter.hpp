@@ -123,7 +123,7 @@ class shell_splitter {
         if (c == '<' && peek() == '<') {
             not_clear("a here-document");
             skips_here_document_ = true;
-            at_ += peek(1) == '<' || peek(1) == '-' ? 2 : 1;
+            at_ += peek(1) == '<' || peek(1) == '-' ? 2u : 1u;
         }
         bool const duplicates = peek() == '&';
         bool const longer = duplicates || peek() == '>' || (c == '>' && peek() == '|');
@@ -296,7 +296,7 @@ class shell_splitter {
         read.literal = false;
         check_alphabet();
         auto const start = at_;
-        while (!at_end() && peek() != '`') at_ += peek() == '\\' ? 2 : 1;
+        while (!at_end() && peek() != '`') at_ += peek() == '\\' ? 2u : 1u;
         auto const end = std::min(at_, text_.size());
         auto const inner = text_.substr(start, end - start);
         if (at_end())

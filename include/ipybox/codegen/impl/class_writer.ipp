@@ -33,9 +33,9 @@ inline bool has_pointer(python_type const& type) {
 
 /// Depth first without recursion: what a class needs comes before it, unless that needs the class.
 IPYBOX_DECL class_order order_of(translation const& of) {
-    enum class state : char { unseen, open, done };
+    enum class state : char { waiting, open, done };
     auto const& all = of.classes.list;
-    std::vector<state> states(all.size(), state::unseen);
+    std::vector<state> states(all.size(), state::waiting);
     std::vector<std::size_t> roots;
     classes_in(of.root, roots);
 
@@ -47,7 +47,7 @@ IPYBOX_DECL class_order order_of(translation const& of) {
     class_order order;
     std::vector<step> stack;
     auto const enter = [&](std::size_t model) {
-        if (states[model] != state::unseen) return;
+        if (states[model] != state::waiting) return;
         states[model] = state::open;
         stack.push_back({model, classes_of(all[model])});
     };

@@ -37,7 +37,8 @@ inline bool fits_at(ordered_json const& value, schema_document const& document, 
     for (auto const* keyword : {"anyOf", "oneOf", "allOf"})
         if (auto const* parts = own.find(keyword)) {
             std::size_t fitting = 0;
-            for (std::size_t i = 0; i < parts->size(); ++i) fitting += below(node.at(keyword, i)) ? 1 : 0;
+            for (std::size_t i = 0; i < parts->size(); ++i)
+                if (below(node.at(keyword, i))) ++fitting;
             if (fitting == 0 || (keyword == std::string_view("allOf") && fitting < parts->size())) return false;
         }
 

@@ -26,8 +26,10 @@ inline std::string stopped(std::string text) {
 
 inline std::string letters_of(std::string_view text) {
     std::string out;
-    for (unsigned char const c : text)
-        if (std::isalnum(c)) out.push_back(static_cast<char>(std::tolower(c)));
+    for (char const c : text) {
+        auto const letter = static_cast<unsigned char>(c);
+        if (std::isalnum(letter)) out.push_back(static_cast<char>(std::tolower(letter)));
+    }
     return out;
 }
 

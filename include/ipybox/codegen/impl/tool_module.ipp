@@ -60,12 +60,12 @@ struct function_types {
     std::string result;                 ///< `Result` or `str`
 };
 
-inline std::string function(function_form form, mcp::tool const& tool, function_types const& types) {
-    auto out = "\n\n@tool\n" + std::string(form.define) + " " + std::string(form.name) + "(params: Params" +
+inline std::string function(function_form written_as, mcp::tool const& tool, function_types const& types) {
+    auto out = "\n\n@tool\n" + std::string(written_as.define) + " " + std::string(written_as.name) + "(params: Params" +
                (types.can_be_called_without ? " = Params()" : "") + ") -> " + types.result + ":\n";
     out += "    " + docstring(about(tool), "    ") + "\n";
     out += "    return " + std::string(types.result == "Result" ? "to_result(Result, " : "to_text(") +
-           std::string(form.call) + "(" + string_literal(tool.name) + ", params.to_arguments()))\n";
+           std::string(written_as.call) + "(" + string_literal(tool.name) + ", params.to_arguments()))\n";
     return out;
 }
 

@@ -147,8 +147,8 @@ IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
         auto question = std::get<handshake_machine::ask>(std::move(step));
         bool const is_probe = question.is_probe;
         auto const until = is_probe ? std::min(deadline, exchange::clock::now() + probe_patience) : deadline;
-        auto answer = co_await answer_to(std::move(question), until);
-        step = next_step(machine, std::move(answer), is_probe);
+        auto said = co_await answer_to(std::move(question), until);
+        step = next_step(machine, std::move(said), is_probe);
     }
 }
 

@@ -78,14 +78,14 @@ IPYBOX_DECL rpc_machine::step rpc_machine::on_notification(rpc_message const& m)
     auto const found = request ? open_.find(*request) : open_.end();
     if (found == open_.end() || found->second.reports == progress_reports::unwanted) return nothing{};
 
-    progressed step{found->first, {}};
+    progressed report{found->first, {}};
     if (auto const done = params.find("progress"); done != params.end() && done->is_number())
-        step.made.done = done->get<double>();
+        report.made.done = done->get<double>();
     if (auto const total = params.find("total"); total != params.end() && total->is_number())
-        step.made.total = total->get<double>();
+        report.made.total = total->get<double>();
     if (auto const text = params.find("message"); text != params.end() && text->is_string())
-        step.made.message = text->get<std::string>();
-    return step;
+        report.made.message = text->get<std::string>();
+    return report;
 }
 
 /// The open request of that id, which is open no more.

@@ -10,9 +10,9 @@ namespace ipybox::mcp {
 namespace detail {
 
 /// What the type of a result is, where it says so (since 2026-07-28), else "complete".
-inline std::string result_type(std::string_view json) {
+inline std::string result_type(std::string_view text) {
     std::string type = "complete";
-    json_cursor cursor(json);
+    json_cursor cursor(text);
     cursor.object([&](std::string const& member) {
         if (member != "resultType" || cursor.peek() != '"') return cursor.skip(json_cursor::any_depth).has_value();
         auto const said = cursor.string();

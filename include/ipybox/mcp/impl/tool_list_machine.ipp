@@ -9,10 +9,10 @@ namespace ipybox::mcp {
 namespace detail {
 
 /// A tool of which no more can be read than its name.
-inline std::optional<tool> named_only(std::string_view json) {
+inline std::optional<tool> named_only(std::string_view listed) {
     tool t;
     t.problem = "its description is not JSON, or nests more than " + std::to_string(json_cursor::deepest) + " levels";
-    json_cursor cursor(json);
+    json_cursor cursor(listed);
     bool const read = cursor.object([&](std::string const& member) {
         if (member != "name" || cursor.peek() != '"') return cursor.skip(json_cursor::any_depth).has_value();
         auto name = cursor.string();
