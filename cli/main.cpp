@@ -75,6 +75,7 @@ result<executor_options> executor_options_of(run_options const& options) {
     result.images_dir = options.images_dir;
     result.spill_dir = options.spill_dir;
     result.calls_per_cell = options.calls_per_cell;
+    result.approval_timeout = std::nullopt; // a question on a terminal stays as long as its cell
     result.python = options.python;
     result.allow = options.allow;
     result.read_only = options.deciding_files();

@@ -74,19 +74,25 @@ function(ipybox_interpreter_name python result)
   set(${result} ${name} PARENT_SCOPE)
 endfunction()
 
-# Programs that must not compile. The first line of each, `// expect: …`, is what the compiler has to say.
+# Programs that must not compile. The first line of each, `// expect: …`, is what the compiler has to say; a second one, `// flags: …`,
+# has flags for it.
 function(ipybox_add_compile_failures folder)
   file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
-    file(STRINGS ${source} sentence LIMIT_COUNT 1)
+    file(STRINGS ${source} head LIMIT_COUNT 2)
+    list(GET head 0 sentence)
     if(NOT sentence MATCHES "^// expect: (.+)$")
       message(FATAL_ERROR "${source} does not begin with '// expect: '")
     endif()
     string(REGEX REPLACE "([][+.*()^$?|\\\\])" "\\\\\\1" sentence "${CMAKE_MATCH_1}")
 
+    set(flags)
+    if(head MATCHES "// flags: ([^;]+)")
+      separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_1}")
+    endif()
     add_test(NAME compile.${name}
-      COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only
+      COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only ${flags}
         "-D$<JOIN:$<TARGET_PROPERTY:ipybox_compiled,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
         "-I$<JOIN:$<TARGET_PROPERTY:ipybox_compiled,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
         ${source}

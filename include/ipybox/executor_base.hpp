@@ -83,12 +83,24 @@ class executor_base {
      *                        braces twice that stands in the expression itself: `co_await box.async_execute(code, {.timeout = 5s})`
      */
     template <asio::completion_token_for<void(result<execution_result>)> Token = asio::use_awaitable_t<>>
-    auto async_execute(std::string code, execute_options options = {}, Token&& token = Token{}) {
+    auto async_execute(std::string code, execute_options options, Token&& token = Token{}) {
         return asio::async_initiate<Token, void(result<execution_result>)>(
             [session = session_](auto handler, std::string text, execute_options call) {
                 submit_execute(session, std::move(text), std::move(call), {std::move(handler), executor_of(*session)});
             },
             token, std::move(code), std::move(options));
+    }
+
+    /// \copydoc execute
+    template <asio::completion_token_for<void(result<execution_result>)> Token>
+    auto async_execute(std::string code, Token&& token) {
+        return async_execute(std::move(code), execute_options(), std::forward<Token>(token));
+    }
+
+    /// \copydoc execute
+    /// An overload and no default argument: options that are none of the caller's must not be part of a `co_await` expression.
+    auto async_execute(std::string code) {
+        return async_execute(std::move(code), execute_options(), asio::use_awaitable_t<>());
     }
 
     /// Runs one block of code and yields its events as they come. Waits its turn like `execute`; returns at once.

@@ -15,11 +15,13 @@
 #include <ipybox/approval/decision_line.hpp>
 #include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/safe_text.hpp>
 #include <ipybox/basic_executor.hpp>
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/execution.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/runtime.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>

@@ -59,15 +59,34 @@ def test_code_is_taken_as_it_is(program: Program) -> None:
     assert program.run("-c", "print('[1,2]', \"a,b\")").out == "[1,2] a,b\n"
 
 
-def test_notebook(any_sandbox: Program) -> None:
+def notebook(language: str | None = None) -> str:
     cells = [
         {"cell_type": "markdown", "metadata": {}, "source": "1/0"},
         {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": "a = 'x'"},
         {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": ["b = a * 2\n", "b"]},
     ]
-    book = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}
-    ended = any_sandbox.run(any_sandbox.write("n.ipynb", json.dumps(book)))
+    metadata = {"kernelspec": {"name": "k", "language": language}} if language else {}
+    return json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": cells})
+
+
+def test_notebook(any_sandbox: Program) -> None:
+    ended = any_sandbox.run(any_sandbox.write("n.ipynb", notebook()))
     assert (ended.code, ended.out) == (0, "'xx'\n")
+
+
+def test_notebook_is_known_by_its_name_in_capitals_and_on_standard_input_by_its_content(program: Program) -> None:
+    for ended in (program.run(program.write("N.IPYNB", notebook("python"))), program.run("-", stdin=notebook())):
+        assert (ended.code, ended.out, ended.err) == (0, "'xx'\n", "")
+
+
+def test_dictionary_on_standard_input_is_code(program: Program) -> None:
+    assert program.run("-", stdin='{"cells": 1, "more": None}').out == "{'cells': 1, 'more': None}\n"
+
+
+def test_notebook_in_another_language(program: Program) -> None:
+    for ended in (program.run(program.write("n.ipynb", notebook("bash"))), program.run("-", stdin=notebook("bash"))):
+        assert (ended.code, ended.out) == (2, "")
+        assert "a notebook in bash, and the kernel runs Python; choose its own with --kernel" in ended.err
 
 
 def test_file_of_another_system(program: Program) -> None:

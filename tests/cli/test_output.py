@@ -41,6 +41,13 @@ def test_pictures_are_named_by_path(any_sandbox: Program) -> None:
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
+def test_directories_are_made_when_something_is_put_into_them(program: Program) -> None:
+    assert program.run("-c", "print(1); 2").code == 0
+    assert list(program.directory.iterdir()) == []
+    assert program.run("-c", ONE_PIXEL).code == 0
+    assert [path.name for path in program.directory.iterdir()] == ["images"]
+
+
 def test_images_dir(program: Program) -> None:
     ended = program.run("-c", ONE_PIXEL, "--images-dir", "pictures/new")
     picture = Path(ended.out.removeprefix("image: ").strip())

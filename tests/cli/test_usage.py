@@ -164,6 +164,18 @@ def test_interpreter_of_the_system_without_ipykernel(program: Program) -> None:
     assert "-m venv .venv && .venv/bin/pip install ipykernel" in ended.err
 
 
+def test_interpreter_that_is_too_old(program: Program) -> None:
+    folder = program.directory / "old"
+    subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (packages,) = folder.glob("lib/python3*/site-packages")
+    # it says of itself that it is an old one, before anything else runs in it
+    pretence = "import sys\nsys.version_info, sys.version = (3, 9, 18, 'final', 0), '3.9.18 (main)'\n"
+    (packages / "sitecustomize.py").write_text(pretence)
+    ended = program.run("-c", "1", "--python", str(folder / "bin/python"))
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err == f"ipybox: ipybox needs Python >= 3.10, this is 3.9.18 ({folder}/bin/python)\n"
+
+
 def test_interpreter_that_is_none(program: Program) -> None:
     ended = program.run("-c", "1", "--python", "/bin/true")
     assert (ended.code, ended.out) == (3, "")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 from tree import REPOSITORY, finish
@@ -24,6 +25,11 @@ _block = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _leading_comments = re.compile(r"\A(?:// prints: .*\n)+\n?")
+
+
+def blocks(text: str) -> Iterator[re.Match[str]]:
+    """The code blocks of a page."""
+    return _block.finditer(text)
 
 
 def quoted(root: Path, file: str, region: str | None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import check_headers
 import check_layers
+import snippet_program
 import snippets
 from tree import read_tree, room
 
@@ -138,6 +139,18 @@ class Snippets(Sandbox):
             self.assertEqual(len(self.check(self.page(marker, "x\n"))), 1, marker)
         self.assertEqual(self.check(self.page("<!-- snippet: none -->", "x\n")), [])
         self.assertEqual(self.check(self.page("", "x\n", language="bash")), [])
+
+
+class SnippetProgram(unittest.TestCase):
+    def test_statements_and_definitions(self) -> None:
+        for code in ("int a = f() {", "auto const x = 1;\n", "// why\nbox.start();\n", "result = f(R\"(\nclass A:\n)\");\n"):
+            self.assertIn("int snippet_1() {", snippet_program.wrapped(code, 1, ""), code)
+        for code in ("struct a {\n};\n", "/// What\nasio::awaitable<void> f(int a) {\n}\n", "int f() {\n}\n"):
+            self.assertIn("namespace snippet_1 {", snippet_program.wrapped(code, 1, ""), code)
+        self.assertEqual(snippet_program.wrapped("#include <a>\nint main() {}\n", 1, ""), "")
+
+    def test_errors_name_the_page(self) -> None:
+        self.assertIn('#line 88 "README.md"', snippet_program.wrapped("f();\n", 1, '#line 88 "README.md"'))
 
 
 if __name__ == "__main__":

@@ -420,6 +420,27 @@ TEST_CASE("Q1 tools: a reader may leave while a request waits", "[kernel]") {
     CHECK_FALSE(std::filesystem::exists(dir.path() / "here"));
 }
 
+TEST_CASE("actions: a reader that keeps its requests and forgets them does not hold up the code for ever", "[kernel]") {
+    CHECK(executor_options().approval_timeout == std::chrono::hours(1));
+    scratch_dir dir;
+    auto options = asking(dir.path());
+    options.approval_timeout = std::chrono::milliseconds(200);
+    executor box{options, {}, unsandboxed};
+
+    std::vector<execution_event> kept;
+    auto stream = box.stream("!touch here");
+    while (auto event = stream.next()) kept.push_back(std::move(*event));
+    REQUIRE(kept.size() == 2);
+    auto const& request = std::get<approval_request>(kept.front());
+    CHECK(request.decided());
+    CHECK_FALSE(request.accept());
+    auto const& end = std::get<result<execution_result>>(kept.back());
+    REQUIRE_FALSE(end);
+    REQUIRE(end.error().exception());
+    CHECK(end.error().exception()->ename == "ApprovalTimeoutError");
+    CHECK_FALSE(std::filesystem::exists(dir.path() / "here"));
+}
+
 TEST_CASE("Q17 tools: an application that is busy holds up no tool of another executor", "[kernel]") {
     tool_box stuck;
     tool_box on;

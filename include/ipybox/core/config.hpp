@@ -7,6 +7,18 @@
  * of the headers; one translation unit of the program then includes `ipybox/src.hpp` (target `ipybox::compiled` does it).
  */
 
+#include <version>
+
+#ifndef __cpp_exceptions
+#error "ipybox needs exceptions: compile without -fno-exceptions"
+#endif
+#ifndef __cpp_rtti
+#error "ipybox needs run-time type information: compile without -fno-rtti"
+#endif
+#ifndef __cpp_lib_jthread
+#error "this standard library has no std::stop_token: with libc++ before version 20 compile with -fexperimental-library, or use libstdc++"
+#endif
+
 // Asio asks the standard library what it can do. Without one of its headers before, the answer (whether there is aligned_alloc) would depend on the
 // order of includes, and memory of one translation unit would be released the wrong way in another.
 #include <cstddef>

@@ -89,8 +89,9 @@ struct executor_options {
     /// Linux 5.13 (seccomp and Landlock).
     bool require_shell_escape = false;
 
-    /// How long each request may wait for its decision; then it is rejected. None: until its cell ends.
-    std::optional<std::chrono::milliseconds> approval_timeout = std::nullopt;
+    /// How long each request may wait for its decision; then it is rejected. None: until its cell ends, so that code waits for ever where a reader of
+    /// `stream()` keeps a request and forgets it.
+    std::optional<std::chrono::milliseconds> approval_timeout = std::chrono::hours(1);
 
     /// How many actions one cell may ask for, of all kinds. None: no limit.
     std::optional<std::uint64_t> calls_per_cell = std::nullopt;

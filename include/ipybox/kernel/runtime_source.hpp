@@ -2842,27 +2842,36 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
 
     if restore_cwd:
         home, in_line = os.getcwd(), False
+        followed: list[tuple[Any, Any, Any]] = []  # a stream, its `write`, and what stands in its place during a cell
 
-        def follow(out: Any) -> None:
-            write = out.write
-
-            def follow_and_write(text: str) -> object:
+        def following(write: Any) -> Any:
+            def write_and_follow(text: str) -> object:
                 nonlocal in_line
                 if text:
                     in_line = not text.endswith("\n")
                 return write(text)
 
-            out.write = follow_and_write
+            return write_and_follow
 
         def begin_cell(info: object) -> None:
             nonlocal in_line
             in_line = False
+            streams = [out for out in (sys.stdout, sys.stderr) if hasattr(out, "flush_interval")]  # ipykernel's
+            followed[:] = [(out, out.write, following(out.write)) for out in streams]
+            for out, _, instead in followed:
+                out.write = instead
+
+        def end_cell() -> None:
+            for out, write, instead in followed:
+                if out.write is instead:  # IPython exchanges it in each cell, too
+                    out.write = write
 
         def notice(text: str) -> None:
             print(("\n" if in_line else "") + "[ipybox] " + text)
 
         def restore(result: Any) -> None:
             nonlocal in_line
+            end_cell()
             try:
                 if os.getcwd() == home:
                     return
@@ -2876,8 +2885,6 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
             except OSError as error:
                 notice(f"cwd cannot be reset to {home}: {error.strerror}")
 
-        follow(sys.stdout)
-        follow(sys.stderr)
         shell.events.register("pre_run_cell", begin_cell)
         shell.events.register("post_run_cell", restore)
 )py"},

@@ -34,11 +34,11 @@ TEST_CASE("grant: as an application writes them") {
     approval_request const request(subject);
     //! [grants]
     // this tool for ten minutes
-    request.accept_and_grant(grant::this_tool(*request.subject()).lasting(10min));
+    request.accept_and_grant(ipybox::grant::this_tool(*request.subject()).lasting(10min));
     // this exact command, or this exact call, for this session
-    request.accept_and_grant(grant::exactly(*request.subject()));
+    request.accept_and_grant(ipybox::grant::exactly(*request.subject()));
     // `pay.*` where `amount <= 100`, at most twice
-    request.accept_and_grant(grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2));
+    request.accept_and_grant(ipybox::grant::tool("pay.*").where("amount", ipybox::comparison::at_most, 100).at_most(2));
     //! [grants]
     REQUIRE(request.pending_answer()->decided());
     CHECK(request.pending_answer()->decided()->granted()->lifetime() == 10min); // the first answer counts

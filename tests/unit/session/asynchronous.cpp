@@ -12,12 +12,14 @@
 #include <asio/post.hpp>
 #include <asio/strand.hpp>
 #include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
 
 #include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -85,6 +87,22 @@ TEST_CASE_METHOD(scripted_box, "session: completion tokens") {
 
     auto later = (*this)->async_execute("deferred", {}, asio::experimental::deferred);
     CHECK(said(got(std::move(later)(asio::use_future))) == "4");
+}
+
+TEST_CASE_METHOD(scripted_box, "session: a completion token may follow the code, without options") {
+    script().expect("future").prints("1").replies();
+    script().expect("callback").prints("2").replies();
+    script().expect("options").prints("3").replies();
+    CHECK(said(got((*this)->async_execute("future", asio::use_future))) == "1");
+
+    std::promise<std::string> called;
+    (*this)->async_execute("callback", [&](result<execution_result> const& r) { called.set_value(said(r)); });
+    CHECK(got(called.get_future()) == "2");
+
+    // braces alone are still options
+    static_assert(std::is_same_v<decltype((*this)->async_execute("", {})), decltype((*this)->async_execute(""))>);
+    auto const patient = execute_options{.timeout = 30s};
+    CHECK(said(got((*this)->async_execute("options", patient, asio::use_future))) == "3");
 }
 
 TEST_CASE_METHOD(on_context, "session: completions are never inline, and come on the handler's executor") {

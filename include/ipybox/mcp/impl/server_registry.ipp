@@ -58,7 +58,7 @@ IPYBOX_DECL result<void> server_registry::add(std::string name, server_params pa
     std::scoped_lock const lock(mutex_);
     if (clients_.contains(name))
         return failure(errc::mcp_server_exists,
-                       "an MCP server '" + name + "' is registered already: remove or replace it");
+                       "an MCP server '" + name + "' is registered already; choose another name");
     clients_.emplace(name, make_client(name, std::move(params)));
     return {};
 }

@@ -1,0 +1,5 @@
+// expect: this standard library has no std::stop_token: with libc++ before version 20 compile with -fexperimental-library
+#include <version>
+// as with libc++ 19
+#undef __cpp_lib_jthread
+#include <ipybox/core/config.hpp>

@@ -1,0 +1,83 @@
+"""Writes one C++ source with every quoted snippet of README.md and docs/, each as it stands on the page.
+
+Before them comes what README tells readers to include, and stand-ins for what a page leaves to the application. A
+snippet with definitions is put into a namespace, one with statements into a function. Errors of the compiler name the page.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import snippets
+from tree import REPOSITORY
+
+PREAMBLE = """\
+#include <ipybox/ipybox.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include <asio/awaitable.hpp>
+#include <asio/experimental/channel.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace std::chrono_literals;
+
+// What snippets leave to the application, or take from a snippet before.
+extern std::filesystem::path const dir;
+extern ipybox::executor_options options;
+extern ipybox::executor box;
+extern ipybox::result<ipybox::execution_result> result;
+extern ipybox::approval_request request;
+int complain(ipybox::error const& why);
+asio::awaitable<void> count(ipybox::executor& alice);
+asio::awaitable<void> look(ipybox::executor& bob);
+struct print {
+    template <class Event>
+    void operator()(Event const&) const {}
+};
+"""
+
+_definition = re.compile(
+    r"(?:///?.*\n)*"  # comments
+    r"(?:(?:struct|class|template|namespace)\b"
+    r"|[\w:]+(?:<.*>)? \w+\(.*\) \{$)",  # a function
+    re.MULTILINE,
+)
+
+
+def wrapped(code: str, number: int, place: str) -> str:
+    """A snippet as a part of the program. `place` is a #line directive."""
+    if "int main()" in code:
+        return ""  # a whole program, which is compiled as that
+    if _definition.match(code):
+        return f"namespace snippet_{number} {{\n{place}\n{code}}}\n"
+    return f"int snippet_{number}() {{\n{place}\n{code}return 0;\n}}\n"
+
+
+def program(root: Path) -> str:
+    parts = [PREAMBLE]
+    for page in snippets.pages(root):
+        text = page.read_text(encoding="utf-8")
+        for match in snippets.blocks(text):
+            if match["language"] != "cpp" or match["file"] in (None, "none"):
+                continue
+            place = f'#line {text.count(chr(10), 0, match.start("code")) + 1} "{page.relative_to(root)}"'
+            parts.append(wrapped(match["code"], len(parts), place))
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(program(REPOSITORY), encoding="utf-8")
