@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib.machinery import ModuleSpec
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -12,15 +13,15 @@ MODULES = ("mcpygen.tool_exec.client", "mcpygen.tool_exec.approval.client")
 
 
 class Aliases:
-    """Importer of some of these names."""
+    """Importer of these names."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        if name not in self.names:
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        if name not in PACKAGES + MODULES:
             return None
-        return ModuleSpec(name, self, is_package=name in PACKAGES)  # type: ignore[arg-type]
+        spec = ModuleSpec(name, self, is_package=name in PACKAGES)  # type: ignore[arg-type]
+        if spec.submodule_search_locations is not None:
+            spec.submodule_search_locations += installed(name, path)
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> None:
         """An ordinary one."""
@@ -31,6 +32,12 @@ class Aliases:
         vars(module).update({name: getattr(tools, name) for name in tools.__all__})
         if module.__name__ in MODULES:
             vars(module)["__getattr__"] = refuse
+
+
+def installed(package: str, path: Sequence[str] | None) -> list[str]:
+    """Where other modules of the original are, if it is installed. Its packages themselves would import its clients."""
+    original = PathFinder.find_spec(package, path)
+    return list(original.submodule_search_locations or []) if original else []
 
 
 def refuse(name: str) -> Any:
@@ -48,8 +55,7 @@ def raise_missing(name: str) -> NoReturn:
 
 
 def install() -> None:
-    """Makes them importable. Calls go through the host also where mcpygen is installed; its packages are used then."""
-    for name in MODULES:
+    """Makes them importable. Calls go through the host also where mcpygen is installed."""
+    for name in PACKAGES + MODULES:
         sys.modules.pop(name, None)  # of a module that was preloaded
-    sys.meta_path.insert(0, Aliases(MODULES))  # type: ignore[arg-type]
-    sys.meta_path.append(Aliases(PACKAGES))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, Aliases())  # type: ignore[arg-type]

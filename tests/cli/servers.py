@@ -16,6 +16,9 @@ SDK_PYTHON = Path(os.environ["IPYBOX_TEST_MCP_PYTHON"])
 TOOLS: dict[str, Any] = {"command": PYTHON, "args": [str(TESTS / "support/tool_server.py")]}
 SDK: dict[str, Any] = {"command": str(SDK_PYTHON), "args": [str(TESTS / "mcp/servers/sdk.py")]}
 
+#: The Python library whose generated packages kernels can import, as it is published; `./dev test` puts it there.
+ORIGINAL = TESTS.parent / ".venvs/original"
+
 #: What the code calls: echo('a')
 ECHO = """
 from mcptools.tools import echo as _echo

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from program import PATIENCE, PYTHON, Program, Terminals
-from servers import ECHO, SDK, config, filesystem
+from servers import ECHO, ORIGINAL, SDK, config, filesystem
 from servers import TOOLS as SERVER
 from ways_to_start_programs import PAST_PYTHON, STARTS, TOOLS
 
@@ -31,6 +31,59 @@ def logged(program: Program) -> tuple[str, str]:
 def test_a_tool_is_called(any_sandbox: Program) -> None:
     ended = any_sandbox.run("--mcp-config", config(any_sandbox), "--yes", "-c", ECHO + "print(echo('größe'))")
     assert (ended.code, ended.out) == (0, "größe\n")
+
+
+@pytest.fixture
+def beside_the_original(any_sandbox: Program) -> str:
+    """Code that imports `mcptools.old.echo`, a package as mcpygen 0.1.4 generated it, where mcpygen is installed."""
+    package = any_sandbox.directory / "mcptools/old"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(
+        "import os\n"
+        "from mcpygen.tool_exec.client import ToolRunner\n\n"
+        "CLIENT = ToolRunner(\n"
+        "    server_name='tools',\n"
+        "    server_params={'command': 'false'},\n"
+        '    host=os.environ.get("TOOL_SERVER_HOST", "localhost"),\n'
+        '    port=int(os.environ.get("TOOL_SERVER_PORT", "8900")),\n'
+        ")\n"
+    )
+    (package / "echo.py").write_text(
+        "from __future__ import annotations\n\n"
+        "from pydantic import BaseModel, ConfigDict\n\n\n"
+        "class Params(BaseModel):\n"
+        "    model_config = ConfigDict(\n        use_enum_values=True,\n    )\n"
+        "    text: str\n\n\n"
+        "from . import CLIENT\n\n"
+        "def run(params: Params) -> str:\n"
+        '    """Says it again.\n    """\n'
+        '    return CLIENT.run_sync(tool_name="echo", tool_args=params.model_dump(exclude_none=True))\n'
+    )
+    assert (ORIGINAL / "mcpygen/tool_exec/client.py").exists()
+    return f"import sys\nsys.path.insert(0, {str(ORIGINAL)!r})\nfrom mcptools.old import echo\n"
+
+
+def test_packages_of_the_original_call_through_the_host_where_it_is_installed(
+    any_sandbox: Program, beside_the_original: str
+) -> None:
+    code = beside_the_original + (
+        "from mcptools.tools import echo as ours\n"
+        "import mcpygen.vars\n"
+        "print(echo.run(echo.Params(text='old')), ours.run(ours.Params(text='new')), mcpygen.vars.__file__)\n"
+    )
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox), "--yes", "-c", code)
+    assert (ended.code, ended.out) == (0, f"old new {ORIGINAL}/mcpygen/vars.py\n")
+
+
+def test_packages_of_the_original_ask_as_ours_do(any_sandbox: Program, beside_the_original: str) -> None:
+    code = beside_the_original + (
+        "from mcpygen.tool_exec.client import ApprovalRejectedError\n"
+        "try:\n    echo.run(echo.Params(text='old'))\n"
+        "except ApprovalRejectedError as error:\n    print('rejected:', error)\n"
+    )
+    ended = any_sandbox.run("--mcp-config", config(any_sandbox), "--deny", "-c", code)
+    assert ended.code == 0
+    assert ended.out.startswith("rejected: this run denies it; ")
 
 
 def test_without_a_terminal_it_is_rejected(any_sandbox: Program) -> None:
@@ -186,6 +239,17 @@ def test_generated_apis_are_in_the_working_directory(any_sandbox: Program) -> No
     assert (ended.code, ended.out) == (0, "a\n")
     assert (any_sandbox.directory / "work/mcptools/tools/echo.py").exists()
     assert not (any_sandbox.directory / "mcptools").exists()
+
+
+@pytest.mark.parametrize("guard", [[], ["--require-shell-escape"]])
+def test_pip_and_python_of_shell_lines_are_those_of_the_kernel(any_sandbox: Program, guard: list[str]) -> None:
+    any_sandbox.env["PATH"] = "/usr/bin:/bin"  # the environment of the interpreter is not activated
+    code = "import sys\npip = !command -v pip\npython = !command -v python\nprint(pip[0], python[0], sys.executable, sep='\\n')"
+    ended = any_sandbox.run("--python", PYTHON, "--yes", *guard, "-c", code)
+    assert ended.code == 0
+    pip, python, kernel = ended.out.splitlines()
+    assert python == kernel
+    assert pip == str(Path(kernel).with_name("pip"))
 
 
 def test_several_requests_at_once_from_threads(any_sandbox: Program) -> None:

@@ -157,11 +157,12 @@ class TestErrors:
         package = tmp_path / "mcpygen" / "tool_exec" / "approval"
         package.mkdir(parents=True)
         for folder in (package, package.parent, package.parent.parent):
-            (folder / "__init__.py").write_text("real = True")
-        for client in (package / "client.py", package.parent / "client.py"):
-            client.write_text("raise RuntimeError('the original')")
+            for module in ("__init__", "client"):
+                (folder / f"{module}.py").write_text("raise RuntimeError('the original')")
+            (folder / "other.py").write_text("original = True")
         acting.run(f"import sys; sys.path.insert(0, '{tmp_path}')")
-        assert acting.run("import mcpygen.tool_exec; mcpygen.real, mcpygen.tool_exec.real").value == "(True, True)"
+        others = "import mcpygen.other, mcpygen.tool_exec.other; mcpygen.other.original, mcpygen.tool_exec.other.original"
+        assert acting.run(others).value == "(True, True)"
         code = "from mcpygen.tool_exec.client import ToolRunner\nToolRunner.__module__"
         assert acting.run(code).value == "'ipybox_kernel.tools'"
         assert acting.run("from mcpygen.tool_exec.approval.client import ApprovalRejectedError").error == ""

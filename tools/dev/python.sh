@@ -7,6 +7,7 @@
 #   .venvs/dev        formatters and linters
 #   .venvs/mcp        the protocol's own library, for the servers of tests/mcp
 #   .venvs/examples   the server of the examples that comes from PyPI
+#   .venvs/original   no environment, a folder of packages: the library whose generated packages kernels can import
 #   .venvs/bench-…    what ./dev bench compares with
 
 # A real interpreter >= 3.10 that can make environments; not a version manager's shim.
@@ -107,7 +108,7 @@ warm_up() {
 need_test_venvs() {
     need_venv
     side_by_side need_main_test_venv "need_compat_venv 3.10" "need_compat_venv 3.11" "need_compat_venv 3.12" \
-        "need_compat_venv 3.13" need_oldest_venv
+        "need_compat_venv 3.13" need_oldest_venv need_original
 }
 
 need_main_test_venv() {
@@ -123,6 +124,16 @@ need_oldest_venv() {
 need_libraries() {
     .venv/bin/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || return 0
     add_to_venv .venv libraries python/requirements-libraries.txt
+}
+
+need_original() {
+    local stamp
+    stamp=$(stamp_of .venv/bin/python python/requirements-original.txt)
+    is_stamped .venvs/original/.stamp "$stamp" && return
+    rm -rf .venvs/original
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --no-deps --target .venvs/original \
+        -r python/requirements-original.txt || die "pip could not install mcpygen into .venvs/original"
+    echo "$stamp" >.venvs/original/.stamp
 }
 
 need_compat_venv() {
