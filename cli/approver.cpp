@@ -35,7 +35,7 @@ std::unique_ptr<approver> make_approver(run_options const& options, terminal_que
     case approval_choice::lines: return std::make_unique<line_approver>();
     case approval_choice::automatic: return std::make_unique<same_answer>(decision::accept());
     case approval_choice::deny: return std::make_unique<same_answer>(rejected_because("this run denies it"));
-    case approval_choice::nobody: break;
+    case approval_choice::no_terminal: break;
     }
     return std::make_unique<same_answer>(options.rules.empty() ? rejected_because("there is no terminal to ask at")
                                                                : left_open_by(options.rules));

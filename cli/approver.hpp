@@ -9,7 +9,7 @@
 
 namespace ipybox::cli {
 
-/// Answers the approval requests of a run. A request that it lets go is rejected.
+/// Answers the approval requests of a run. A request that it drops is rejected.
 class approver {
   public:
     approver() = default;
@@ -23,7 +23,7 @@ class approver {
     /// Waits while output of the code would stand in the way of a question.
     virtual void make_way() {}
 
-    /// The cell is over: nobody waits for its answers any more.
+    /// The cell is over: its answers are no longer needed.
     virtual void forget() {}
 };
 

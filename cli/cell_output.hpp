@@ -33,7 +33,7 @@ class cell_output {
     return result.error().output() != nullptr ? *result.error().output() : nothing;
 }
 
-/// What `sys.exit("text")` wants to be shown; empty where it has a code, which is no text.
+/// The text of `sys.exit("text")`; empty for an exit with a number.
 [[nodiscard]] inline std::string exit_text(error const& why) {
     if (why.exception() == nullptr || why.output() == nullptr || why.output()->exit_code != 1) return {};
     auto const& text = why.exception()->evalue;

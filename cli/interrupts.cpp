@@ -13,7 +13,7 @@ namespace ipybox::cli {
 
 using namespace std::chrono_literals;
 
-/// How the start ended, or that nobody waits for it any more: what comes first counts.
+/// The end of the start, or of the wait for it: the first one counts.
 class interrupts::first_outcome {
   public:
     using value = std::optional<result<void>>;
@@ -97,7 +97,7 @@ void interrupts::end(exit_code code) {
         std::scoped_lock const lock(mutex_);
         if (box_) box_->async_stop([](result<void>) {});
     }
-    // Who reads our output may have stopped reading, or an interpreter may hang: then the main thread does not come back in time.
+    // The reader of our output may have stopped reading, or an interpreter may hang: then the main thread does not come back in time.
     last_resort_.expires_after(3s);
     last_resort_.async_wait([code](std::error_code error) {
         if (!error) std::_Exit(static_cast<int>(code));

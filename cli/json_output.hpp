@@ -5,7 +5,7 @@
 
 namespace ipybox::cli {
 
-/// Output for programs: one JSON object a line (docs/cli.md). What is not UTF-8 in it is replaced by U+FFFD.
+/// Output for programs: one JSON object a line (docs/cli.md). Bytes that are not UTF-8 are replaced by U+FFFD.
 class json_output final : public cell_output {
   public:
     explicit json_output(output_file& standard_output) noexcept : out_(standard_output) {}

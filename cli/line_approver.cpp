@@ -12,7 +12,7 @@
 namespace ipybox::cli {
 namespace {
 
-constexpr auto no_more_lines = "nobody can decide any more: standard input has ended";
+constexpr auto no_more_lines = "no decision can come: standard input has ended";
 
 /// From a thread of its own: a complaint that cannot be written is let go.
 void complain(std::string text) {

@@ -26,7 +26,7 @@ void output_file::write_all(std::string_view text) {
         if (count >= 0) {
             text.remove_prefix(static_cast<std::size_t>(count));
         } else if (errno == EAGAIN) {
-            // Whoever shares the descriptor has made it non-blocking.
+            // Another process that shares the descriptor has made it non-blocking.
             pollfd writable{descriptor_, POLLOUT, 0};
             ::poll(&writable, 1, -1);
         } else if (errno != EINTR) {

@@ -105,7 +105,7 @@ class run {
                                   [&](display const& shown) { output_.shown(number, shown); },
                                   [&](output_cleared) { output_.cleared(number); },
                                   [&](approval_request& request) {
-                                      // Who reads the event may answer at once.
+                                      // A reader of the event may answer at once.
                                       approver_.decide(request);
                                       output_.approval_wanted(number, request);
                                   },

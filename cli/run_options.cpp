@@ -80,7 +80,7 @@ std::string check_access(std::string const& name) {
     return "'" + name + "' is none of " + known;
 }
 
-/// What a person reads who has called the program wrongly.
+/// The message about a wrong call of the program.
 std::string complaint(CLI::App const* program, CLI::Error const& error) {
     std::string what = error.what();
     auto const commands = program->get_subcommands();
@@ -133,7 +133,7 @@ void add_action_options(CLI::App& run, run_options& options, approval_words& app
 }
 
 /// Why no person can be asked about actions; empty: one can.
-std::string why_nobody_is_asked(run_options const& options) {
+std::string why_no_person_is_asked(run_options const& options) {
     if (options.source.file == "-") return "the code is read from standard input";
     if (::isatty(STDIN_FILENO) == 0) return "standard input is no terminal";
     if (::isatty(STDERR_FILENO) == 0) return "standard error, where questions are shown, is no terminal";
@@ -141,7 +141,7 @@ std::string why_nobody_is_asked(run_options const& options) {
 }
 
 approval_choice ask_where_possible(run_options const& options) {
-    return why_nobody_is_asked(options).empty() ? approval_choice::ask : approval_choice::nobody;
+    return why_no_person_is_asked(options).empty() ? approval_choice::ask : approval_choice::no_terminal;
 }
 
 void check_approval_of_lines(run_options const& options) {
@@ -164,7 +164,7 @@ void choose_approval(run_options& options, approval_words const& approval) {
     if (auto const word = words.find(*approval.mode); word != words.end()) {
         options.approval = word->second;
         if (options.approval == approval_choice::lines) check_approval_of_lines(options);
-        if (auto const why = why_nobody_is_asked(options); options.approval == approval_choice::ask && !why.empty())
+        if (auto const why = why_no_person_is_asked(options); options.approval == approval_choice::ask && !why.empty())
             throw CLI::ValidationError("--approve ask", why + "; choose auto, deny or a rules file");
         return;
     }

@@ -19,14 +19,14 @@ enum class sandbox_choice { bubblewrap, none };
 
 /// Who decides about actions that no rule decides about.
 enum class approval_choice {
-    ask,       ///< the person at the terminal
-    lines,     ///< whoever writes JSON lines to standard input
-    automatic, ///< nobody: accepted
-    deny,      ///< nobody: rejected
-    nobody,    ///< a person, but there is none at a terminal: rejected
+    ask,         ///< the person at the terminal
+    lines,       ///< another program: it writes JSON lines to standard input
+    automatic,   ///< accepted without asking
+    deny,        ///< rejected without asking
+    no_terminal, ///< a person would be asked, but there is no terminal: rejected
 };
 
-/// What `ipybox run` was asked for; see `ipybox run --help`.
+/// The options of `ipybox run`; see `ipybox run --help`.
 struct run_options {
     text_source source;
     std::vector<std::string> arguments; ///< of the code, behind its file
@@ -49,7 +49,7 @@ struct run_options {
     bool require_servers = false; ///< a server that does not start ends the run
     bool approve_shell_cmds = false;
     bool require_shell_escape = false;
-    approval_choice approval = approval_choice::nobody;
+    approval_choice approval = approval_choice::no_terminal;
     std::filesystem::path rules; ///< a rules file; empty: none
     std::filesystem::path audit_log;
     std::vector<system_access> allow; ///< what sandbox and guard leave open

@@ -38,7 +38,7 @@ std::string question_about(approval_subject const& subject, terminal_size size, 
 void terminal_approver::decide(approval_request request) {
     auto const answer = request.pending_answer();
     auto const take = [request](std::optional<std::string> const& typed) {
-        request.answer(typed ? decision_for(*typed, request) : decision::reject("nobody answered"));
+        request.answer(typed ? decision_for(*typed, request) : decision::reject("the question was not answered"));
     };
     auto const text = [subject = request.subject()](terminal_size size, question_extent extent) {
         return question_about(*subject, size, extent);

@@ -45,7 +45,7 @@ struct terminal_question {
 
 /**
  * \brief Asks the person at the terminal, one question after the other.
- * \details Reads on a thread of its own, so that nobody waits for the person but who asks. Questions are written to standard error, where they are seen even if standard output
+ * \details Reads on a thread of its own, so that only the asker waits for the person. Questions are written to standard error, where they are seen even if standard output
  * goes elsewhere. What a person reads beside a question for a decision must not come from the code: `wait_for_decisions` before writing it.
  * A question for a decision sets the terminal to rights first. "v" shows all of it and asks again. Behind a question that was taken back nothing is taken for
  * an answer for a moment, as it may have been meant for that one.
@@ -63,7 +63,7 @@ class terminal_questions {
 
     number ask(terminal_question question);
 
-    /// Takes a question back, unless it was answered: nobody reads for it any more then.
+    /// Takes a question back, unless it was answered. Its answer is read no more.
     void withdraw(number which);
 
     /// Returns when no question for a decision is open.

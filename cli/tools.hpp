@@ -12,7 +12,7 @@ namespace ipybox::cli {
 
 /**
  * \brief Registers the servers of `--mcp-config` and generates their APIs into `mcptools/` of the working directory, unless a signal ends the run meanwhile.
- * \details What is not as in the file, and what the generator has to say, goes to `err`. So does why a server does not start: the others work all the same, unless
+ * \details Notices about the file, notices of the generator, and why a server does not start go to `err`. The other servers work all the same, unless
  * `--require-servers` is set.
  * \par Errors errc::invalid_argument — the file is wrong, or something else stands in the way; with `--require-servers` those of starting a server; errc::io_error
  */

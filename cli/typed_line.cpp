@@ -20,7 +20,7 @@ bool woken_before_input(int wake) {
 } // namespace
 
 typed_line read_typed_line(int wake) {
-    // Byte by byte: what stands behind the line is for whoever reads next.
+    // Byte by byte: bytes behind the line are for the next reader.
     std::string line;
     for (;;) {
         if (woken_before_input(wake)) return {typed_line::end::woken};

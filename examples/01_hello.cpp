@@ -13,7 +13,7 @@ int main() {
     auto result = box.execute("planets = {'Mars': 6779, 'Jupiter': 139820, 'Venus': 12104}\n"
                               "print(len(planets), 'planets')");
     if (!result) {
-        // What an error prints says what is wrong, and what to do where something can be done.
+        // The text of an error says what is wrong and what to do.
         std::cerr << result.error() << '\n';
         return 1;
     }
@@ -21,7 +21,7 @@ int main() {
     //! [execute]
 
     //! [state]
-    // The next call finds what the one before has left.
+    // The next call finds the variables of the one before.
     result = box.execute("print('the largest:', max(planets, key=planets.get))");
     if (result) std::cout << result->text << '\n';
     //! [state]

@@ -18,7 +18,7 @@ struct print {
         if (auto const* text = shown.data.find("text/plain")) std::cout << "value: " << *text << '\n';
     }
 
-    // The last event: what the execution brought, or why it failed.
+    // The last event: the result, or the error.
     void operator()(ipybox::result<ipybox::execution_result> const& result) const {
         if (result)
             std::cout << "took " << std::chrono::duration<double>(result->elapsed).count() << " s\n";
@@ -28,7 +28,7 @@ struct print {
 
     void operator()(ipybox::output_cleared) const {}
 
-    // Dropped without an answer, so the action is rejected. Nothing runs because somebody forgot to decide.
+    // Dropped without an answer, so the action is rejected: an undecided action never runs.
     void operator()(ipybox::approval_request const&) const {}
 };
 //! [visitor]

@@ -42,7 +42,7 @@ int main() {
     //! [timeout]
 
     //! [death]
-    // A kernel that dies is noticed at once, whatever killed it. `reset` brings a fresh one within milliseconds.
+    // The death of a kernel is noticed at once, whatever killed it. `reset` starts a fresh one within milliseconds.
     result = box.execute("import os\nos._exit(3)");
     if (!result && result.error() == ipybox::errc::kernel_died)
         std::cout << "the kernel died: " << to_string(result.error().status()) << '\n';

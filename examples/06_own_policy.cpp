@@ -29,7 +29,7 @@ struct release_rules {
 //! [theirs]
 
 //! [sandbox_traits]
-// A sandbox maps what would be started onto what is started instead. This one puts prlimit(1) around the interpreter, and bubblewrap around both.
+// A sandbox maps a launch specification onto another one. This one puts prlimit(1) around the interpreter, and bubblewrap around both.
 template <>
 struct ipybox::sandbox_traits<corporate::jail> {
     static result<launch_spec> wrap(corporate::jail const& jail, launch_spec spec) {
@@ -45,7 +45,7 @@ struct ipybox::sandbox_traits<corporate::jail> {
 //! [sandbox_traits]
 
 //! [approval_traits]
-// An approval policy decides about what leaves the sandbox. Whatever it does not accept is rejected.
+// An approval policy decides about actions outside of the kernel. It rejects all that it does not accept.
 template <>
 struct ipybox::approval_traits<corporate::release_rules> {
     static decision decide(corporate::release_rules const& rules, approval_request const& request) {

@@ -53,7 +53,7 @@ int main() {
     //! [register]
 
     //! [call]
-    // Code calls tools like functions, in loops and comprehensions, and keeps what is not worth a model's tokens to itself.
+    // Code calls tools like functions, in loops and comprehensions, and prints only what is worth a model's tokens.
     auto result = box.execute(R"(
 from mcptools.filesystem import list_allowed_directories, read_text_file
 
@@ -74,7 +74,7 @@ print("noon in Berlin is", datetime.fromisoformat(there.target.datetime).strftim
 )")))
         return 1;
 
-    // What a server refuses is an exception in the code.
+    // A refusal of the server is an exception in the code.
     result = box.execute("read_text_file.run(read_text_file.Params(path='/etc/passwd'))");
     if (!result && result.error().exception()) std::cout << "no tool: " << result.error().exception()->ename << '\n';
 }

@@ -51,14 +51,14 @@ int main() {
     std::filesystem::create_directories(dir / "work");
 
     //! [rules]
-    // What is settled beforehand; what no rule speaks about is asked.
+    // Rules decide in advance. Actions without a rule are asked.
     auto rules = ipybox::approval_rules::parse(R"({
         "allow": [{"argv": ["ls", "**"]}, {"tool": "filesystem.list_*"}],
         "deny":  [{"argv": ["rm", "**"], "reason": "people delete files"}]
     })");
     if (!rules) return complain(rules.error());
 
-    // Every request, decision and outcome, a JSON object a line. What cannot be recorded is not done.
+    // Every request, decision and outcome is recorded, a JSON object a line. An action that cannot be recorded is rejected.
     auto log = ipybox::audit_log::open({.file = dir / "audit.jsonl"});
     if (!log) return complain(log.error());
 
@@ -109,7 +109,7 @@ print("the file says:", Path("note.txt").read_text())
     result = box.execute("for _ in range(3): read_text_file.run(read_text_file.Params(path=note))");
     if (result && asked == 1) std::cout << "asked once for three calls\n";
 
-    // Who is refused gets an exception, and can go on.
+    // A rejection is an exception in the code, which can go on.
     result = box.execute("create_directory.run(create_directory.Params(path=note + '.d'))");
     std::cout << "create_directory: " << outcome(result) << '\n';
     std::cout << "rm: " << outcome(box.execute("!rm note.txt")) << '\n';

@@ -24,7 +24,7 @@
 namespace ipybox {
 
 /**
- * \brief The executor as a template over its three policies, for who wants them static; `executor` is the one for everybody else.
+ * \brief The executor as a template over its three policies. Use `executor` unless the policies must be template parameters.
  * \details Operations are those of executor_base. Arguments come in the order of how often they are given, and the types follow from them:
  * \snippet 11_any_kernel.cpp zmq
  * \tparam Transport      what kernel there is and how it is reached: concept `transport`

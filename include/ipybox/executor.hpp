@@ -18,8 +18,7 @@ namespace ipybox {
  * \brief Runs Python code in a stateful, sandboxed IPython kernel.
  * \details The front door. The kernel is forked by a supervisor inside the sandbox; without another choice that is bubblewrap. The approval policy decides about actions
  * that leave the kernel: tool calls, installations, and shell commands where they are to be approved. Without a policy the reader of a stream decides, and
- * what has no reader is rejected.
- * What is permissive is named by the caller: `no_sandbox{}`, `auto_approval{}`.
+ * requests without a reader are rejected. Permissive choices have to be named: `no_sandbox{}`, `auto_approval{}`.
  * \par Thread safety as executor_base
  * \par Example
  * \snippet 01_hello.cpp execute

@@ -27,8 +27,8 @@ struct execution;
 
 /**
  * \brief The operations of every executor: `executor` and `basic_executor<…>` differ in how they are made.
- * \details One kernel, one queue: calls are executed in the order they were made. The first call starts the kernel. Each blocking operation has an `async_` twin that
- * takes a completion token. The destructor ends the kernel and completes outstanding operations with errc::not_running; it never hangs.
+ * \details One kernel, one queue: calls are executed in the order they were made. The first call starts the kernel. `start`, `execute`, `interrupt`, `reset` and `stop`
+ * block, and have `async_` twins that take a completion token. `generate_mcp_sources` blocks, too, and has none. The destructor ends the kernel and completes outstanding operations with errc::not_running; it never hangs.
  * \par Thread safety Safe: every operation may be called from any thread. Blocking operations return errc::would_deadlock where they would wait for
  * the calling thread itself: at once from the thread that serves the executor, or in a handler of an `io_context` that does; after a second in a
  * handler of a pool or a strand none of whose other threads comes; after 5 s where no thread runs the application's context, as between two calls of
@@ -50,7 +50,7 @@ class executor_base {
      * \brief Starts the kernel and waits until it answers. Executing does that by itself; starting early saves the wait.
      * \details Does nothing when it runs. After `stop()` it starts a fresh kernel.
      * \par Errors condition::cannot_start — the error says what to install or change; errc::kernel_unresponsive — not within `kernel_init_timeout`
-     * \par Cancellation      terminal, partial, total: what waits its turn never happens, a start under way is abandoned; the call completes with
+     * \par Cancellation      terminal, partial, total: a queued start is removed, a start under way is abandoned; the call completes with
      *                        condition::cancelled. The kernel then is stopped, and the next call starts one.
      */
     [[nodiscard]] result<void> start();
@@ -121,8 +121,11 @@ class executor_base {
      */
     void cancel();
 
-    /// Raises KeyboardInterrupt in the running code, as Ctrl-C would; its call ends as the code makes it end. Returns once it is on its way.
-    /// \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the exception may be raised all the same
+    /**
+     * \brief Raises KeyboardInterrupt in the running code, as Ctrl-C would; its call ends as the code makes it end.
+     * \details Returns once the interrupt is on its way.
+     * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the exception may be raised all the same
+     */
     [[nodiscard]] result<void> interrupt();
 
     /// \copydoc interrupt
@@ -144,8 +147,10 @@ class executor_base {
         return initiate<void>(&executor_base::submit_reset, std::forward<Token>(token));
     }
 
-    /// Ends the kernel; outstanding executions complete with errc::not_running. `start()` brings a fresh one.
-    /// \par Cancellation none: the executions have ended with the call, and what is left, killing the kernel and ending the servers, takes seconds at most
+    /**
+     * \brief Ends the kernel and the MCP servers; outstanding executions complete with errc::not_running. `start()` starts a fresh kernel.
+     * \par Cancellation none: the executions have ended with the call, and ending kernel and servers takes seconds at most
+     */
     [[nodiscard]] result<void> stop();
 
     /// \copydoc stop

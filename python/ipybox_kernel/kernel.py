@@ -319,7 +319,7 @@ class HandlersKernel(IPythonKernel):
 
     def ask(self, function: str, prompt: str, *, password: bool) -> str:
         if not self.stdin_allowed() or threading.current_thread() is not threading.main_thread():
-            raise StdinNotImplementedError(f"{function}() was called, but nobody is there to answer.")
+            raise StdinNotImplementedError(f"{function}() was called, but the host answers no input here.")
         assert self.link
         self.streams.flush()
         while self.next_input():

@@ -46,7 +46,7 @@ class ToolRunner:
 
         Raises:
             ApprovalRejectedError: the call was rejected.
-            ApprovalTimeoutError: nobody decided about it in time.
+            ApprovalTimeoutError: no decision about it came in time.
             ToolRunnerError: the tool failed, or could not be called.
         """
         head, body = self._request(tool_name, tool_args)

@@ -244,7 +244,8 @@ def test_generated_apis_are_in_the_working_directory(any_sandbox: Program) -> No
 @pytest.mark.parametrize("guard", [[], ["--require-shell-escape"]])
 def test_pip_and_python_of_shell_lines_are_those_of_the_kernel(any_sandbox: Program, guard: list[str]) -> None:
     any_sandbox.env["PATH"] = "/usr/bin:/bin"  # the environment of the interpreter is not activated
-    code = "import sys\npip = !command -v pip\npython = !command -v python\nprint(pip[0], python[0], sys.executable, sep='\\n')"
+    shell = "pip = !command -v pip\npython = !command -v python\n"
+    code = f"import sys\n{shell}print(pip[0], python[0], sys.executable, sep='\\n')"
     ended = any_sandbox.run("--python", PYTHON, "--yes", *guard, "-c", code)
     assert ended.code == 0
     pip, python, kernel = ended.out.splitlines()

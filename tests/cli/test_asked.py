@@ -29,7 +29,7 @@ def test_accepted(any_sandbox: Program, on_terminal: Terminals, typed: str, outc
         ("\n", "rejected: "),
         ("Y ?\n", r"rejected: Y \?"),
         ("ask me tomorrow\n", "rejected: ask me tomorrow"),
-        ("\x04", "rejected: nobody answered"),
+        ("\x04", "rejected: the question was not answered"),
     ],
 )
 def test_rejected(program: Program, on_terminal: Terminals, typed: str, outcome: str) -> None:

@@ -164,7 +164,7 @@ def test_end_of_file_rejects_what_waits_and_what_comes(any_sandbox: Program, dia
     run.next()
     run.stdin.close()
     text = run.next("result")["text"]
-    assert text.splitlines() == ["rejected: nobody can decide any more: standard input has ended"] * 2
+    assert text.splitlines() == ["rejected: no decision can come: standard input has ended"] * 2
 
 
 def test_no_standard_input_at_all(program: Program) -> None:

@@ -1,7 +1,8 @@
 """Writes one C++ source with every quoted snippet of README.md and docs/, each as it stands on the page.
 
 Before them comes what README tells readers to include, and stand-ins for what a page leaves to the application. A
-snippet with definitions is put into a namespace, one with statements into a function. Errors of the compiler name the page.
+snippet with definitions is put into a namespace, one with statements into a function. Errors of the compiler name the
+page.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import check_headers
 import check_layers
+import check_links
 import snippet_program
 import snippets
 from tree import read_tree, room
@@ -141,9 +142,28 @@ class Snippets(Sandbox):
         self.assertEqual(self.check(self.page("", "x\n", language="bash")), [])
 
 
+class Links(Sandbox):
+    def test_files_and_headings(self) -> None:
+        self.write(
+            "docs/cli.md", "# The program\n\n## Events of `--json`\n\n```\n# no heading\n```\n[up](../README.md)\n"
+        )
+        page = self.write(
+            "README.md",
+            "[a](docs/cli.md#events-of---json) [b](docs/) [c](https://x.y/#z) [d](#here)\n\n## Here\n"
+            "[e](docs/gone.md) [f](docs/cli.md#no-heading) [g](#gone)\n",
+        )
+        self.assertEqual(check_links.broken_links(self.root / "docs/cli.md", self.root), [])
+        self.assertEqual(len(check_links.broken_links(page, self.root)), 3)
+
+
 class SnippetProgram(unittest.TestCase):
     def test_statements_and_definitions(self) -> None:
-        for code in ("int a = f() {", "auto const x = 1;\n", "// why\nbox.start();\n", "result = f(R\"(\nclass A:\n)\");\n"):
+        for code in (
+            "int a = f() {",
+            "auto const x = 1;\n",
+            "// why\nbox.start();\n",
+            'result = f(R"(\nclass A:\n)");\n',
+        ):
             self.assertIn("int snippet_1() {", snippet_program.wrapped(code, 1, ""), code)
         for code in ("struct a {\n};\n", "/// What\nasio::awaitable<void> f(int a) {\n}\n", "int f() {\n}\n"):
             self.assertIn("namespace snippet_1 {", snippet_program.wrapped(code, 1, ""), code)

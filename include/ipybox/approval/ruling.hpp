@@ -17,7 +17,7 @@ enum class decided_by {
     rule,         ///< a rule that allows or denies
     grant,        ///< a grant
     policy,       ///< the approval policy, also by an exception or by dropping the request
-    timeout,      ///< nobody: `approval_timeout` passed
+    timeout,      ///< `approval_timeout` passed without a decision
     repetition,   ///< the rejection of the same before, in the same cell
     budget,       ///< the cell had its `calls_per_cell`
     cancellation, ///< the end of the cell, or of the session

@@ -46,7 +46,7 @@ enum class errc {
     mcp_unresponsive,        ///< an MCP server did not answer within its bound
     mcp_server_died,         ///< an MCP server ended
     mcp_refused,             ///< an MCP server answered with an error
-    mcp_input_required,      ///< an MCP server asks for input that nobody gives
+    mcp_input_required,      ///< an MCP server asks for input, which the client does not give
     variable_not_set,        ///< a variable that a configuration names is not set
 };
 

@@ -1869,7 +1869,7 @@ class HandlersKernel(IPythonKernel):
 
     def ask(self, function: str, prompt: str, *, password: bool) -> str:
         if not self.stdin_allowed() or threading.current_thread() is not threading.main_thread():
-            raise StdinNotImplementedError(f"{function}() was called, but nobody is there to answer.")
+            raise StdinNotImplementedError(f"{function}() was called, but the host answers no input here.")
         assert self.link
         self.streams.flush()
         while self.next_input():
@@ -4474,7 +4474,7 @@ class ToolRunner:
 
         Raises:
             ApprovalRejectedError: the call was rejected.
-            ApprovalTimeoutError: nobody decided about it in time.
+            ApprovalTimeoutError: no decision about it came in time.
             ToolRunnerError: the tool failed, or could not be called.
         """
         head, body = self._request(tool_name, tool_args)

@@ -66,7 +66,7 @@ class client {
     /**
      * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.
      * \details Arguments are sent in the order of their members; as `raw_json` also with integers of any size.
-     * \par Errors those of `list_tools`, and errc::mcp_input_required — it wants something that nobody gives; errc::invalid_argument — arguments that are no JSON object
+     * \par Errors those of `list_tools`, and errc::mcp_input_required — it asks for input, which the client does not give; errc::invalid_argument — arguments that are no JSON object
      * \par Cancellation any type: the server is told, what it answers is dropped, the client stays usable
      */
     asio::awaitable<result<call_result>> call(std::string const& tool, nlohmann::ordered_json const& arguments,

@@ -26,7 +26,7 @@ struct registry_options {
 
 /**
  * \brief The MCP servers of the host: names, and behind each its parameters and its client.
- * \details A name stands for the parameters it was registered with until somebody on the host replaces them. Servers start with their first request and anew with
+ * \details A name stands for the parameters it was registered with until the host replaces them. Servers start with their first request and anew with
  * the first one after they ended; one that is slow delays no other. The destructor ends all at once; `stop` does it politely.
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once. While servers run, something is under way there.
  * \par Object lifetimes Operations copy what they are given, and the registry may be destroyed meanwhile.

@@ -179,10 +179,10 @@ TEST_CASE("decide: what was answered before the exception counts") {
 }
 
 TEST_CASE("decide: a request that is dropped is rejected") {
-    CHECK(decide_any([](approval_request) {}).reason() == "nobody answered the approval request");
-    CHECK(decide_any([](approval_request const&) {}).reason() == "nobody answered the approval request");
+    CHECK(decide_any([](approval_request) {}).reason() == "the approval request was dropped without an answer");
+    CHECK(decide_any([](approval_request const&) {}).reason() == "the approval request was dropped without an answer");
     ipybox::callback_approval plain{[](approval_request const&) {}};
-    CHECK(decide_with(plain)->reason() == "nobody answered the approval request");
+    CHECK(decide_with(plain)->reason() == "the approval request was dropped without an answer");
 }
 
 TEST_CASE("decide: a policy that returns its decision may drop the request") {
@@ -280,7 +280,7 @@ TEST_CASE("decide: a policy around another has the last word") {
     CHECK(decide_any(veto{ipybox::auto_approval{}}).reason() == "veto");
     CHECK(decide_any(veto{[](approval_request request) { request.accept(); }}).reason() == "veto");
     CHECK(decide_any(veto{[](approval_request request) { request.reject("inner"); }}).reason() == "inner");
-    CHECK(decide_any(veto{[](approval_request) {}}).reason() == "nobody answered the approval request");
+    CHECK(decide_any(veto{[](approval_request) {}}).reason() == "the approval request was dropped without an answer");
 }
 
 TEST_CASE("any_approval: copies share the policy, which lives while it decides") {

@@ -215,7 +215,7 @@ TEST_CASE("funnel: exceptions, dropped requests and edited arguments of what has
     CHECK(d.decide(some_call("a"), [](approval_request) -> decision {
                throw std::runtime_error("no dialog");
            }).made.reason() == "the approval policy failed: no dialog");
-    CHECK(d.decide(some_call("b"), [](approval_request) {}).made.reason() == "nobody answered the approval request");
+    CHECK(d.decide(some_call("b"), [](approval_request) {}).made.reason() == "the approval request was dropped without an answer");
     CHECK(contains(d.decide(shell_subject("ls"), [](approval_request r) { r.accept(json::object()); }).made.reason(),
                    "a shell command has none"));
     // A stream that is left drops what it has not read.
@@ -225,7 +225,7 @@ TEST_CASE("funnel: exceptions, dropped requests and edited arguments of what has
     REQUIRE(stream.kept.size() == 1);
     stream.kept.clear();
     d.run();
-    CHECK(d.said[index]->made.reason() == "nobody answered the approval request");
+    CHECK(d.said[index]->made.reason() == "the approval request was dropped without an answer");
 }
 
 TEST_CASE("W5: no decision is left open for somebody else, and a request knows only its own answer") {
@@ -283,7 +283,7 @@ TEST_CASE("funnel: nobody decides in time") {
     auto const began = std::chrono::steady_clock::now();
     auto const said = d.decide(some_call(), stream.policy());
     CHECK(said.by == decided_by::timeout);
-    CHECK(said.made.reason() == "nobody decided within 0.02 s");
+    CHECK(said.made.reason() == "no decision came within 0.02 s");
     CHECK(said.refusal() == ipybox::errc::approval_timed_out);
     CHECK(said.waited >= 20ms);
     CHECK(std::chrono::steady_clock::now() - began < 5s);

@@ -93,7 +93,7 @@ TEST_CASE("approval_request: dropped unanswered is rejected, with the last copy"
     answer->on_decided([&](decision made) {
         ++calls;
         CHECK_FALSE(made.accepted());
-        CHECK(made.reason() == "nobody answered the approval request");
+        CHECK(made.reason() == "the approval request was dropped without an answer");
     });
     request.reset();
     CHECK(calls == 0);

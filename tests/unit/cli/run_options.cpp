@@ -41,7 +41,7 @@ TEST_CASE("Who decides is read, and its short forms") {
     CHECK(run_of({"run", "-c", "1", "--approve", "deny"}).approval == approval_choice::deny);
     CHECK(run_of({"run", "-c", "1", "--deny"}).approval == approval_choice::deny);
     CHECK(run_of({"run", "-c", "1", "--json", "--approve", "stdin"}).approval == approval_choice::lines);
-    CHECK(run_of({"run", "-"}).approval == approval_choice::nobody);
+    CHECK(run_of({"run", "-"}).approval == approval_choice::no_terminal);
 }
 
 TEST_CASE("Options about actions are read") {

@@ -200,14 +200,14 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> 
     place const waits(self, asked);
 
     if (subject->deadline) {
-        auto reason = std::string("nobody decided in time");
-        if (self->timeout) reason = "nobody decided within " + detail::seconds_text(*self->timeout);
+        auto reason = std::string("no decision came in time");
+        if (self->timeout) reason = "no decision came within " + detail::seconds_text(*self->timeout);
         asked->timer.expires_at(*subject->deadline);
         asked->timer.async_wait([asked, reason](asio::error_code cancelled) {
             if (!cancelled) asked->end(decided_by::timeout, reason);
         });
     }
-    // Beside this coroutine, so that a policy that never comes back holds up nobody.
+    // Beside this coroutine, so that a policy that never comes back holds up nothing.
     auto asking = put(std::move(policy), std::move(wanted), std::move(before_asking));
     auto const keep = [asked](std::exception_ptr) {};
     asio::co_spawn(executor, std::move(asking), asio::bind_cancellation_slot(asked->policy.slot(), keep));

@@ -18,7 +18,7 @@ class approval_handle {
     approval_handle() : answer_(std::make_shared<approval_answer>()) {}
     approval_handle(approval_handle const&) = delete;
     approval_handle& operator=(approval_handle const&) = delete;
-    ~approval_handle() { answer_->decide(decision::reject("nobody answered the approval request")); }
+    ~approval_handle() { answer_->decide(decision::reject("the approval request was dropped without an answer")); }
 
     std::shared_ptr<approval_answer> const& answer() const noexcept { return answer_; }
 

@@ -44,7 +44,7 @@ class error_category_type final : public std::error_category {
         case errc::mcp_unresponsive: return "the MCP server did not answer within its bound";
         case errc::mcp_server_died: return "the MCP server ended";
         case errc::mcp_refused: return "the MCP server answered with an error";
-        case errc::mcp_input_required: return "the MCP server asks for input that nobody gives";
+        case errc::mcp_input_required: return "the MCP server asks for input, which the client does not give";
         case errc::variable_not_set: return "a variable that a configuration names is not set";
         }
         return "unknown ipybox error";

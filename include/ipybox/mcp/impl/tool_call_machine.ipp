@@ -65,7 +65,7 @@ IPYBOX_DECL std::optional<error> tool_call_machine::go_on(std::string_view json)
         auto const& first = asked->is_object() ? *asked->begin() : *asked;
         auto const named = first.is_object() ? first.find("method") : first.end();
         auto const kind = named != first.end() && named->is_string() ? named->get<std::string>() : "unknown";
-        return error(errc::mcp_input_required, "asks for input (" + kind + "), which nobody gives");
+        return error(errc::mcp_input_required, "asks for input (" + kind + "), which the client does not give");
     }
     if (++rounds_ > most_rounds)
         return error(errc::mcp_input_required,
