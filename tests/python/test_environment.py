@@ -96,7 +96,9 @@ def test_directory_is_restored(request: pytest.FixtureRequest, level: str, tmp_p
     assert kernel.run("print('a', end=''); os.chdir('/')").text() == "a\n" + message, "on a line of its own"
     below = kernel.run("import sys; os.write(2, b'b'); os.chdir('/')")
     assert below.text("stderr") + below.text() == "b\n" + message, "also behind what was written below Python"
-    assert kernel.run("print('c', end=''); os.chdir('/'); 7").text() == "c" + message, "behind a display no line is open"
+    assert kernel.run("print('c', end=''); os.chdir('/'); 7").text() == "c" + message, (
+        "behind a display no line is open"
+    )
     kernel.run(f"import shutil; shutil.rmtree({str(tmp_path)!r})")
     lost = kernel.run("print('x')")
     assert lost.reply["status"] == "ok"

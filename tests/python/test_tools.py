@@ -161,7 +161,9 @@ class TestErrors:
                 (folder / f"{module}.py").write_text("raise RuntimeError('the original')")
             (folder / "other.py").write_text("original = True")
         acting.run(f"import sys; sys.path.insert(0, '{tmp_path}')")
-        others = "import mcpygen.other, mcpygen.tool_exec.other; mcpygen.other.original, mcpygen.tool_exec.other.original"
+        others = (
+            "import mcpygen.other, mcpygen.tool_exec.other; mcpygen.other.original, mcpygen.tool_exec.other.original"
+        )
         assert acting.run(others).value == "(True, True)"
         code = "from mcpygen.tool_exec.client import ToolRunner\nToolRunner.__module__"
         assert acting.run(code).value == "'ipybox_kernel.tools'"

@@ -16,7 +16,8 @@
 #error "ipybox needs run-time type information: compile without -fno-rtti"
 #endif
 #ifndef __cpp_lib_jthread
-#error "this standard library has no std::stop_token: with libc++ before version 20 compile with -fexperimental-library, or use libstdc++"
+#error                                                                                                                 \
+    "this standard library has no std::stop_token: with libc++ 18 or 19 compile with -fexperimental-library, or use libstdc++"
 #endif
 
 // Asio asks the standard library what it can do. Without one of its headers before, the answer (whether there is aligned_alloc) would depend on the

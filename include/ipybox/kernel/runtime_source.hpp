@@ -1884,18 +1884,17 @@ class HandlersKernel(IPythonKernel):
         return value
 
     def next_input(self) -> list[memoryview] | None:
-        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
+)py"
+R"py(        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
         assert self.link
         with interrupts:
             while message := self.link.receive():
                 if message[0] == STDIN:
                     return message[1]
                 self.keep(*message)
-)py"
-R"py(        return None
+        return None
 
-)py"
-R"py(    def keep(self, channel: int, frames: list[memoryview]) -> None:
+    def keep(self, channel: int, frames: list[memoryview]) -> None:
         """Puts a request aside that came too early. What came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))

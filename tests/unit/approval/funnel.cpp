@@ -215,7 +215,8 @@ TEST_CASE("funnel: exceptions, dropped requests and edited arguments of what has
     CHECK(d.decide(some_call("a"), [](approval_request) -> decision {
                throw std::runtime_error("no dialog");
            }).made.reason() == "the approval policy failed: no dialog");
-    CHECK(d.decide(some_call("b"), [](approval_request) {}).made.reason() == "the approval request was dropped without an answer");
+    CHECK(d.decide(some_call("b"), [](approval_request) {}).made.reason() ==
+          "the approval request was dropped without an answer");
     CHECK(contains(d.decide(shell_subject("ls"), [](approval_request r) { r.accept(json::object()); }).made.reason(),
                    "a shell command has none"));
     // A stream that is left drops what it has not read.
