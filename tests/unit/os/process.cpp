@@ -1,6 +1,7 @@
 #include <ipybox/os/process.hpp>
 
 #include <support/catch.hpp>
+#include <support/child.hpp>
 #include <support/contains.hpp>
 #include <support/denied_call.hpp>
 #include <support/scratch_dir.hpp>
@@ -274,6 +275,27 @@ TEST_CASE("process: leads a session of its own") {
     REQUIRE(child);
     auto const pid = std::to_string(child->pid());
     CHECK(out.all() == pid + " " + pid + "\n");
+}
+
+TEST_CASE("process: Ctrl-C that comes while it is started is the application's alone") {
+    pid_t const application = ::fork();
+    if (application == 0) {
+        ::setpgid(0, 0);
+        std::signal(SIGINT, [](int) {});
+        std::atomic<bool> done = false;
+        std::thread presses([&done] {
+            while (!done) ::kill(0, SIGINT);
+        });
+        int ended = 0;
+        for (int turn = 0; turn < 300; ++turn) {
+            auto child = start_process(shell("exit 0"), {});
+            if (child && child->wait(generous)->code == 0) ++ended;
+        }
+        done = true;
+        presses.join();
+        std::_Exit(ended == 300 ? 0 : 1);
+    }
+    CHECK(test::end_of(application) == "0");
 }
 
 TEST_CASE("process: signals are as new") {

@@ -84,12 +84,16 @@ IPYBOX_UNSANITIZED inline int run_child(void* argument) {
         plan.failure = errno;
         ::_exit(127);
     };
-    // Ignored signals would stay ignored through exec, and handlers are not ours to run.
-    struct sigaction standard{};
-    standard.sa_handler = SIG_DFL;
-    for (int number = 1; number < NSIG; ++number) (void)::sigaction(number, &standard, nullptr);
-
     if (::setsid() < 0) give_up("setsid");
+    // Ignored signals would stay ignored through exec, and handlers are not ours to run. A signal that waits here was for the application's whole group,
+    // as Ctrl-C is: what it means for this process is the application's decision. To ignore it takes it away.
+    struct sigaction standard{};
+    for (int number = 1; number < NSIG; ++number) {
+        standard.sa_handler = SIG_IGN;
+        (void)::sigaction(number, &standard, nullptr);
+        standard.sa_handler = SIG_DFL;
+        (void)::sigaction(number, &standard, nullptr);
+    }
     if (::chdir(plan.working_dir) != 0) give_up("chdir");
 
     // First out of the way of all target numbers, then to their places.
