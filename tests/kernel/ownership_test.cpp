@@ -2,6 +2,7 @@
 
 #include <support/catch.hpp>
 #include <support/eventually.hpp>
+#include <support/holdings.hpp>
 #include <support/kernel_box.hpp>
 
 #include <asio/io_context.hpp>
@@ -12,7 +13,6 @@
 #include <chrono>
 #include <filesystem>
 #include <future>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,10 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
-
-std::ptrdiff_t entries_of(char const* directory) {
-    return std::distance(std::filesystem::directory_iterator(directory), std::filesystem::directory_iterator());
-}
 
 /// Runs a context until a future is there.
 template <class T>

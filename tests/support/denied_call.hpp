@@ -16,6 +16,36 @@
 
 namespace ipybox::test {
 
+/// One argument of a system call: which, and the value of its lower half.
+struct argument {
+    unsigned index;
+    unsigned value;
+};
+
+/// Sets a filter for the calling thread and for what it starts; it stays.
+inline void set_filter(std::vector<sock_filter> rules) {
+    sock_fprog const filter{static_cast<unsigned short>(rules.size()), rules.data()};
+    bool const filtered =
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+    if (!filtered) throw std::runtime_error("no seccomp filter can be set");
+}
+
+/// Denies a system call where its arguments are these.
+inline void deny_call_with(unsigned number, std::initializer_list<argument> arguments, unsigned why) {
+    auto left = static_cast<unsigned char>(2 * arguments.size() + 1); // to the end
+    std::vector<sock_filter> rules{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                                   BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, left)};
+    for (auto const& each : arguments) {
+        auto const at = static_cast<unsigned>(offsetof(seccomp_data, args) + 8 * each.index);
+        left = static_cast<unsigned char>(left - 2);
+        rules.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, at));
+        rules.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, each.value, 0, left));
+    }
+    rules.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | why));
+    rules.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    set_filter(std::move(rules));
+}
+
 /// Denies system calls to the calling thread and to what it starts, as the filter of a container does.
 inline void deny_calls(std::initializer_list<unsigned> numbers, unsigned why = EPERM) {
     std::vector<sock_filter> rules{BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
@@ -24,10 +54,7 @@ inline void deny_calls(std::initializer_list<unsigned> numbers, unsigned why = E
         rules.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | why));
     }
     rules.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    sock_fprog const filter{static_cast<unsigned short>(rules.size()), rules.data()};
-    bool const filtered =
-        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-    if (!filtered) throw std::runtime_error("no seccomp filter can be set");
+    set_filter(std::move(rules));
 }
 
 /// Runs something where system calls are denied: on a thread of its own, as a filter stays.

@@ -9,7 +9,8 @@ namespace ipybox::test {
 template <class Condition>
 bool eventually(Condition condition) {
     auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!condition() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    while (!condition() && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return condition();
 }
 

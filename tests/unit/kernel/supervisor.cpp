@@ -3,13 +3,29 @@
 
 #include <support/catch.hpp>
 #include <support/coroutines.hpp>
+#include <support/denied_call.hpp>
 #include <support/python.hpp>
+#include <support/scratch_dir.hpp>
 
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
 
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cerrno>
 #include <chrono>
+#include <exception>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 using namespace ipybox;
@@ -30,25 +46,86 @@ while asked := control.recv(1 << 17):
     control.send(json.dumps({"id": json.loads(asked)["id"], "error": why}).encode())
 )";
 
-/// What becomes of a kernel that is refused so.
-error refused(std::string const& kind, std::string const& number) {
-    asio::io_context context;
+/// Says that it is ready, and goes on talking without being asked.
+constexpr char const* flooding = R"(
+import json, socket, sys
+control = socket.socket(fileno=int(sys.argv[1]))
+control.recv(1 << 17)
+ready = {"event": "ready", "executable": "x", "python": "3", "ipykernel": "7", "ipython": "9", "level": "lean"}
+control.send(json.dumps(ready).encode())
+while True:
+    control.send(b'{"event": "noise"}')
+)";
+
+/// Says that it is ready, and answers with JSON as deep as a datagram takes.
+constexpr char const* deep = R"(
+import json, socket, sys
+control = socket.socket(fileno=int(sys.argv[1]))
+control.recv(1 << 17)
+ready = {"event": "ready", "executable": "x", "python": "3", "ipykernel": "7", "ipython": "9", "level": "lean"}
+control.send(json.dumps(ready).encode())
+number = json.loads(control.recv(1 << 17))["id"]
+control.send(b'{"id": %d, "pid": ' % number + b"[" * 60000 + b"]" * 60000 + b"}")
+control.recv(1)
+)";
+
+/// A supervisor whose part a script plays; it gets the number of its socket and the arguments.
+supervisor_options scripted_by(char const* script, std::vector<std::string> const& arguments = {}) {
     supervisor_options options;
     options.python = test::python();
     options.working_dir = std::filesystem::temp_directory_path();
-    options.wrap = [&](launch_spec spec) -> result<launch_spec> {
-        spec.argv = {test::python().string(), "-c", refusing, std::to_string(spec.control_fd), kind, number};
+    options.wrap = [script, arguments](launch_spec spec) -> result<launch_spec> {
+        spec.argv = {test::python().string(), "-c", script, std::to_string(spec.control_fd)};
+        spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
         return spec;
     };
-    supervisor scripted(context.get_executor(), std::move(options));
-    auto pair = os::make_stream_pair(1 << 16);
-    REQUIRE(pair);
+    return options;
+}
+
+kernel_launch launch_in_tmp() {
     kernel_launch launch;
     launch.working_dir = std::filesystem::temp_directory_path();
-    launch.guard = kernel_guard::no_exec;
+    return launch;
+}
+
+/// Why a supervisor does not fork.
+error not_forked(asio::io_context& context, supervisor& scripted, kernel_launch launch = launch_in_tmp()) {
+    auto pair = os::make_stream_pair(1 << 16);
+    REQUIRE(pair);
     auto const forked = test::run(context, scripted.fork(std::move(launch), std::move(pair->theirs)));
     REQUIRE_FALSE(forked);
     return forked.error();
+}
+
+/// What becomes of a kernel that is refused so.
+error refused(std::string const& kind, std::string const& number) {
+    asio::io_context context;
+    supervisor scripted(context.get_executor(), scripted_by(refusing, {kind, number}));
+    auto launch = launch_in_tmp();
+    launch.guard = kernel_guard::no_exec;
+    return not_forked(context, scripted, std::move(launch));
+}
+
+/// Handlers of the application that run one after the other.
+asio::awaitable<bool> some_handlers(int count) {
+    auto const executor = co_await asio::this_coro::executor;
+    for (int i = 0; i < count; ++i) {
+        asio::steady_timer timer(executor, 1ms);
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+    co_return true;
+}
+
+/// Runs something on a thread that can be denied system calls, for a filter stays.
+template <class Function>
+void on_a_thread(Function run) {
+    std::exception_ptr thrown;
+    std::thread([&] {
+        try {
+            run();
+        } catch (...) { thrown = std::current_exception(); }
+    }).join();
+    if (thrown) std::rethrow_exception(thrown);
 }
 
 /// Why a supervisor that is started so does not become ready.
@@ -84,4 +161,84 @@ TEST_CASE("supervisor: why it refuses a kernel") {
     CHECK(guard.text().starts_with("seccomp is missing here"));
     CHECK(refused("cwd", "2") == errc::invalid_argument);
     CHECK(refused("fork", "11") == errc::kernel_start_failed);
+}
+
+TEST_CASE("supervisor: one that talks without end keeps no executor from its other handlers") {
+    asio::io_context context;
+    supervisor scripted(context.get_executor(), scripted_by(flooding));
+    REQUIRE(test::run(context, scripted.ready(20s)));
+    CHECK(test::run(context, some_handlers(50)));
+}
+
+TEST_CASE("supervisor: an answer that nests without end breaks the protocol, and nothing else") {
+    asio::io_context context;
+    supervisor scripted(context.get_executor(), scripted_by(deep));
+    REQUIRE(test::run(context, scripted.ready(20s)));
+    auto const why = not_forked(context, scripted);
+    CHECK(why == errc::protocol_error);
+    CHECK(why.text().find("nests too deeply") != std::string::npos);
+}
+
+TEST_CASE("supervisor: a request that the system does not send fails at once, and alone") {
+    error unsent(errc::io_error, "");
+    error undoubled(errc::io_error, "");
+    error answered(errc::io_error, "");
+    on_a_thread([&] {
+        asio::io_context context;
+        supervisor scripted(context.get_executor(), scripted_by(refusing, {"fork", "11"}));
+        REQUIRE(test::run(context, scripted.ready(20s)));
+        answered = not_forked(context, scripted);
+        {
+            // No descriptor for a second socket, as where too many are open.
+            test::deny_call_with(SYS_fcntl, {{1, F_DUPFD_CLOEXEC}, {2, 0}}, EMFILE);
+            auto launch = launch_in_tmp();
+            auto pair = os::make_stream_pair(1 << 16);
+            REQUIRE(pair);
+            launch.action_socket = std::make_shared<os::unique_fd const>(std::move(pair->theirs));
+            undoubled = not_forked(context, scripted, std::move(launch));
+        }
+        test::deny_call_with(SYS_sendmsg, {}, ENOBUFS);
+        auto const began = std::chrono::steady_clock::now();
+        unsent = not_forked(context, scripted);
+        CHECK(std::chrono::steady_clock::now() - began < 20s); // the bound of a start is 30 s
+    });
+    CHECK(answered == errc::kernel_start_failed);
+    CHECK(undoubled.text() == "a descriptor for the kernel: Too many open files");
+    CHECK(unsent.text() == "sending to the supervisor: No buffer space available");
+}
+
+TEST_CASE("supervisor: without a descriptor for its end it is not started, and no process is left") {
+    on_a_thread([] {
+        asio::io_context context;
+        supervisor scripted(context.get_executor(), scripted_by(refusing, {"fork", "11"}));
+        test::deny_call_with(SYS_fcntl, {{1, F_DUPFD_CLOEXEC}, {2, 0}}, EMFILE);
+        auto const ready = test::run(context, scripted.ready(20s));
+        REQUIRE_FALSE(ready);
+        CHECK(ready.error().text() == "a descriptor for the supervisor: Too many open files");
+        CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
+    });
+}
+
+TEST_CASE("supervisor: how one ended is waited for without holding up other handlers") {
+    // Closes its socket, says so, and stays a while.
+    constexpr char const* leaving =
+        "import os, sys, time\nos.close(int(sys.argv[1]))\nopen(sys.argv[2], 'w')\ntime.sleep(60)";
+    test::scratch_dir const dir;
+    auto const closed = dir.path() / "closed";
+    asio::io_context context;
+    supervisor scripted(context.get_executor(), scripted_by(leaving, {closed.string()}));
+    int ticks = 0; // since it has closed its socket
+    bool over = false;
+    auto const count = [&]() -> asio::awaitable<void> {
+        while (!over) {
+            (void)co_await some_handlers(1);
+            if (std::filesystem::exists(closed)) ++ticks;
+        }
+    };
+    asio::co_spawn(context, count(), asio::detached);
+    auto const ready = test::run(context, scripted.ready(20s));
+    over = true;
+    REQUIRE_FALSE(ready);
+    CHECK(ready.error() == errc::kernel_start_failed);
+    CHECK(ticks > 10);
 }

@@ -111,7 +111,9 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     void on_event(json const& event);
     void on_exit(int pid, exit_status status);
     void fail(error why);
+    void on_end_of_control();
     [[nodiscard]] error end_of_control();
+    asio::awaitable<void> process_ends(std::chrono::milliseconds bound);
     [[nodiscard]] error failed_event(json const& event) const;
 
     std::unique_ptr<io_thread> const

@@ -9,6 +9,7 @@
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
 
+#include <asio/co_spawn.hpp>
 #include <asio/dispatch.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
@@ -167,34 +168,41 @@ IPYBOX_DECL void supervisor_core::end(std::chrono::milliseconds patience) {
     control_switch_.reset();
 }
 
-/// As `end`, but its patience holds up no thread.
-IPYBOX_DECL asio::awaitable<void> supervisor_core::ended() {
+/// Waits for the end of the process within a bound, and holds up no thread.
+IPYBOX_DECL asio::awaitable<void> supervisor_core::process_ends(std::chrono::milliseconds bound) {
     struct waiting {
-        waiting(asio::any_io_executor const& executor, int descriptor)
-            : end(executor, descriptor), limit(executor, std::chrono::seconds(1)) {}
+        waiting(asio::any_io_executor const& executor, int descriptor, std::chrono::milliseconds patience)
+            : end(executor, descriptor), limit(executor, patience) {}
         asio::posix::stream_descriptor end;
         asio::steady_timer limit;
     };
-    auto const self = shared_from_this();
     auto const executor = co_await asio::this_coro::executor;
     std::shared_ptr<waiting> wait;
     {
         std::scoped_lock const lock(mutex_);
+        os::unique_fd copy(process_.descriptor() < 0 ? -1 : ::fcntl(process_.descriptor(), F_DUPFD_CLOEXEC, 0));
+        if (copy) wait = std::make_shared<waiting>(executor, copy.release(), bound);
+    }
+    if (!wait) co_return;
+    wait->limit.async_wait([weak = std::weak_ptr(wait)](asio::error_code cancelled) {
+        asio::error_code ignored;
+        if (auto const late = weak.lock(); late && !cancelled) late->end.cancel(ignored);
+    });
+    asio::error_code late;
+    co_await wait->end.async_wait(asio::posix::stream_descriptor::wait_read,
+                                  asio::redirect_error(asio::use_awaitable, late));
+    wait->limit.cancel();
+}
+
+/// As `end`, but its patience holds up no thread.
+IPYBOX_DECL asio::awaitable<void> supervisor_core::ended() {
+    auto const self = shared_from_this();
+    {
+        std::scoped_lock const lock(mutex_);
         ended_ = true;
         if (control_switch_) (void)::shutdown(control_switch_.get(), SHUT_RDWR);
-        os::unique_fd copy(process_.descriptor() < 0 ? -1 : ::fcntl(process_.descriptor(), F_DUPFD_CLOEXEC, 0));
-        if (copy) wait = std::make_shared<waiting>(executor, copy.release());
     }
-    if (wait) {
-        wait->limit.async_wait([weak = std::weak_ptr(wait)](asio::error_code cancelled) {
-            asio::error_code ignored;
-            if (auto const late = weak.lock(); late && !cancelled) late->end.cancel(ignored);
-        });
-        asio::error_code late;
-        co_await wait->end.async_wait(asio::posix::stream_descriptor::wait_read,
-                                      asio::redirect_error(asio::use_awaitable, late));
-        wait->limit.cancel();
-    }
+    co_await process_ends(std::chrono::seconds(1));
     end(std::chrono::milliseconds(0));
 }
 
@@ -367,7 +375,7 @@ IPYBOX_DECL bool supervisor_core::read_control() {
         case os::transfer::done: dispatch(datagram); break;
         case os::transfer::would_block: return !failure_;
         case os::transfer::closed:
-        case os::transfer::failed: fail(end_of_control()); return false;
+        case os::transfer::failed: on_end_of_control(); return false;
         }
         if (failure_) return false;
     }
@@ -467,13 +475,20 @@ IPYBOX_DECL void supervisor_core::fail(error why) {
     }
 }
 
+/// End of file comes from the end of the process, which is a matter of microseconds.
+IPYBOX_DECL void supervisor_core::on_end_of_control() {
+    auto const say_why = [self = shared_from_this()](std::exception_ptr bug) {
+        self->fail(bug ? error_of(bug) : self->end_of_control());
+    };
+    asio::co_spawn(executor_, process_ends(std::chrono::milliseconds(200)), say_why);
+}
+
 IPYBOX_DECL error supervisor_core::end_of_control() {
     exit_status status;
     {
         std::scoped_lock const lock(mutex_);
         if (ended_) return error(errc::not_running, "the supervisor was ended");
-        // End of file comes from the end of the process, which is a matter of microseconds.
-        status = process_.wait(std::chrono::milliseconds(200)).value_or(exit_status());
+        status = process_.wait(std::chrono::milliseconds(0)).value_or(exit_status());
     }
     (void)read_standard_error();
     auto text = (info_ ? "the supervisor ended: " : "the supervisor ended before it was ready: ") + to_string(status);
