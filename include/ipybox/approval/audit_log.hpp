@@ -73,11 +73,11 @@ class audit_log {
   private:
     audit_log(audit_options options, os::unique_fd file);
 
-    [[nodiscard]] nlohmann::json record(std::string_view what, std::uint64_t id) const;
-    void bound(nlohmann::json& record, char const* name) const;
+    [[nodiscard]] nlohmann::ordered_json record(std::string_view what, std::uint64_t id) const;
+    void bound(nlohmann::ordered_json& record, char const* name) const;
     [[nodiscard]] bool knows_code(std::string const& digest);
     void learn_code(std::string const& digest);
-    [[nodiscard]] result<void> write(nlohmann::json const& record);
+    [[nodiscard]] result<void> write(nlohmann::ordered_json const& record);
     [[nodiscard]] std::optional<error> append(std::string line);
 
     audit_options const options_;

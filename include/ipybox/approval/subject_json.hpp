@@ -11,13 +11,13 @@
 namespace ipybox::detail {
 
 /// Text of the kernel as JSON: itself, or `{"base64": …}` where it is no UTF-8, so that nothing of it is lost.
-[[nodiscard]] nlohmann::json text_to_json(std::string_view text);
+[[nodiscard]] nlohmann::ordered_json text_to_json(std::string_view text);
 
 /**
- * \brief What is to be done, without who asks: kind and, where there are any, server, tool, arguments, argv, cwd, env, input.
+ * \brief What is to be done, without who asks: kind and, where there are any, server, tool, arguments in their order, argv, cwd, env, input.
  * \details `subject_from_json` is the inverse. A variable that is removed has the value null; a name that is no UTF-8 is `base64:…`.
  */
-[[nodiscard]] nlohmann::json subject_to_json(approval_subject const& subject);
+[[nodiscard]] nlohmann::ordered_json subject_to_json(approval_subject const& subject);
 
 /// `where` is the object's place in its document, for the text of errc::invalid_argument.
 [[nodiscard]] result<approval_subject> subject_from_json(nlohmann::json const& value, std::string const& where);

@@ -273,3 +273,18 @@ TEST_CASE("audit_log: several threads and logs share a file, line by line", "[ts
     auto const all = json_lines(file); // each line is whole
     CHECK(all.size() == 4 * 2 * each);
 }
+
+TEST_CASE("audit_log: members of arguments have the order in which they are sent") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.path() / "audit.jsonl";
+    auto const log = opened({.file = file});
+    auto call = search_call();
+    auto const sorting = nlohmann::ordered_json::parse(R"({"sort": {"score": -1, "name": 1}, "find": {"b": 1, "a": 2}})");
+    call.arguments = std::make_shared<nlohmann::ordered_json const>(sorting);
+    CHECK(log->request(call));
+    CHECK(log->decision(7, {decision::accept(sorting), decided_by::policy}));
+
+    std::ifstream lines(file);
+    for (std::string line; std::getline(lines, line);)
+        CHECK(contains(line, R"("arguments":{"sort":{"score":-1,"name":1},"find":{"b":1,"a":2}})"));
+}

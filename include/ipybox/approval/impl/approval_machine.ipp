@@ -10,8 +10,9 @@
 
 namespace ipybox::detail {
 
+/// The same for arguments in another order.
 IPYBOX_DECL std::string digest_of(approval_subject const& subject) {
-    return sha256_hex(json_text(subject_to_json(subject)));
+    return sha256_hex(json_text(nlohmann::json(subject_to_json(subject))));
 }
 
 IPYBOX_DECL approval_machine::approval_machine(approval_settings const& settings, clock::time_point now)

@@ -52,20 +52,20 @@ IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_options opt
 IPYBOX_DECL audit_log::audit_log(audit_options options, os::unique_fd file)
     : options_(std::move(options)), run_(random_hex(8)), file_(std::move(file)) {}
 
-IPYBOX_DECL nlohmann::json audit_log::record(std::string_view what, std::uint64_t id) const {
+IPYBOX_DECL nlohmann::ordered_json audit_log::record(std::string_view what, std::uint64_t id) const {
     auto const now = options_.clock ? options_.clock() : std::chrono::system_clock::now();
     return {{"record", what}, {"run", run_}, {"id", id}, {"time", detail::utc_text(now)}};
 }
 
 /// Replaces a member that is too long by two that say what it is.
-IPYBOX_DECL void audit_log::bound(nlohmann::json& record, char const* name) const {
+IPYBOX_DECL void audit_log::bound(nlohmann::ordered_json& record, char const* name) const {
     auto const member = record.find(name);
     if (member == record.end()) return;
     std::string dumped;
     if (!member->is_string()) dumped = json_text(*member);
     auto const& text = member->is_string() ? member->get_ref<std::string const&>() : dumped;
     if (text.size() <= options_.longest_value) return;
-    nlohmann::json const digest = {{"sha256", sha256_hex(text)}, {"bytes", text.size()}};
+    nlohmann::ordered_json const digest = {{"sha256", sha256_hex(text)}, {"bytes", text.size()}};
     record[std::string(name) + "_digest"] = digest;
     record.erase(name);
 }
@@ -128,7 +128,7 @@ IPYBOX_DECL result<void> audit_log::outcome(std::uint64_t id, action_outcome con
     return write(line);
 }
 
-IPYBOX_DECL result<void> audit_log::write(nlohmann::json const& record) {
+IPYBOX_DECL result<void> audit_log::write(nlohmann::ordered_json const& record) {
     auto const failed = append(json_text(record) + '\n');
     if (!failed) return {};
     if (!options_.on_failure) return failure(*failed);

@@ -11,7 +11,7 @@
 
 namespace ipybox::detail {
 
-IPYBOX_DECL nlohmann::json text_to_json(std::string_view text) {
+IPYBOX_DECL nlohmann::ordered_json text_to_json(std::string_view text) {
     if (is_utf8(text)) return text;
     return {{"base64", base64_encode(text)}};
 }
@@ -36,8 +36,8 @@ IPYBOX_DECL std::optional<std::string> name_of_key(std::string_view key) {
     return base64_decode(key.substr(base64_key.size()));
 }
 
-IPYBOX_DECL nlohmann::json subject_to_json(approval_subject const& subject) {
-    nlohmann::json value{{"kind", name_of(subject.kind)}};
+IPYBOX_DECL nlohmann::ordered_json subject_to_json(approval_subject const& subject) {
+    nlohmann::ordered_json value{{"kind", name_of(subject.kind)}};
     auto const text = [&value](char const* name, std::string const& member) {
         if (!member.empty()) value[name] = text_to_json(member);
     };
@@ -48,7 +48,7 @@ IPYBOX_DECL nlohmann::json subject_to_json(approval_subject const& subject) {
     for (auto const& word : subject.argv) value["argv"].push_back(text_to_json(word));
     text("cwd", subject.cwd.native());
     for (auto const& [name, set] : subject.env)
-        value["env"][key_of(name)] = set ? text_to_json(*set) : nlohmann::json();
+        value["env"][key_of(name)] = set ? text_to_json(*set) : nlohmann::ordered_json();
     text("input", subject.input);
     return value;
 }
