@@ -1,15 +1,11 @@
-#include <ipybox/codegen/generate.hpp>
-#include <ipybox/codegen/write_package.hpp>
-#include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/codegen/generate_sources.hpp>
+#include <ipybox/mcp/server_file.hpp>
 
-#include <asio/co_spawn.hpp>
-#include <asio/io_context.hpp>
 #include <cli/apigen.hpp>
 #include <cli/tools.hpp>
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
-#include <exception>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,25 +44,6 @@ result<mcp::named_server> server_of(apigen_options const& options) {
     return mcp::named_server{options.server_name, std::move(*params)};
 }
 
-/// Asks the server for its tools, and ends it.
-result<std::vector<mcp::tool>> list_tools(mcp::named_server const& server) {
-    asio::io_context context;
-    mcp::server_registry servers(context.get_executor());
-    if (auto const added = servers.add(server.name, server.params); !added) return failure(added.error());
-    result<std::vector<mcp::tool>> tools;
-    auto const on_ended = [](std::exception_ptr bug) {
-        if (bug) std::rethrow_exception(bug);
-    };
-    auto const on_tools = [&](std::exception_ptr bug, result<std::vector<mcp::tool>> found) {
-        on_ended(bug);
-        tools = std::move(found);
-        asio::co_spawn(context, servers.stop(), on_ended);
-    };
-    asio::co_spawn(context, servers.list_tools(server.name), on_tools);
-    context.run();
-    return tools;
-}
-
 exit_code complain(output_file& err, error const& why) {
     err.write_lines("ipybox: " + why.text());
     return exit_code_without_tools(why);
@@ -89,7 +66,7 @@ exit_code generate_api(apigen_options const& options, output_file& out, output_f
     if (!server) return complain(err, server.error());
     auto const& name = server->name;
     if (name != options.server_name) err.write_lines("ipybox: the package is called " + name);
-    auto const tools = list_tools(*server);
+    auto const tools = codegen::list_tools_of(name, server->params);
     if (!tools) return complain(err, tools.error());
     codegen::generate_options how;
     if (options.async) how.style = codegen::call_style::awaitable;
@@ -97,9 +74,7 @@ exit_code generate_api(apigen_options const& options, output_file& out, output_f
         auto const changes = codegen::compare_package(options.root_dir, name, *tools, how);
         return changes ? report(out, *changes) : complain(err, changes.error());
     }
-    auto package = codegen::generate_package(name, *tools, how);
-    if (!package) return complain(err, package.error());
-    auto const written = codegen::write_package(options.root_dir, *package);
+    auto const written = codegen::generate(name, *tools, options.root_dir, how);
     if (!written) return complain(err, written.error());
     for (auto const& module : written->modules) out.write_lines(module);
     for (auto const& notice : written->notices)

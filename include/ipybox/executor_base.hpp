@@ -13,11 +13,14 @@
 #include <asio/use_awaitable.hpp>
 
 #include <chrono>
+#include <concepts>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace ipybox {
 namespace detail {
@@ -176,6 +179,15 @@ class executor_base {
     [[nodiscard]] result<mcp::registered_servers>
     register_mcp_servers(std::filesystem::path const& file, std::optional<std::chrono::milliseconds> tool_timeout = {});
 
+    /// Gives a name other parameters, whether it is registered or not: what runs under it is stopped. \par Errors errc::invalid_argument, as above
+    [[nodiscard]] result<void> replace_mcp_server(std::string name, mcp::server_params params);
+
+    /// Forgets a server and stops it. \return whether there was one
+    bool remove_mcp_server(std::string const& name);
+
+    /// The names of the registered servers.
+    [[nodiscard]] std::vector<std::string> mcp_servers() const;
+
     /**
      * \brief Generates the Python API of a registered server's tools: the package `root_dir/server`.
      * \details Code calls them as `from mcptools.server import tool; tool.run(tool.Params(…))` where `root_dir` is `mcptools` in the working directory. A package that is
@@ -186,6 +198,26 @@ class executor_base {
     generate_mcp_sources(std::string server, std::filesystem::path root_dir, codegen::generate_options const& options);
     [[nodiscard]] result<codegen::generated_sources> generate_mcp_sources(std::string server,
                                                                           std::filesystem::path root_dir);
+
+    /**
+     * \copydoc generate_mcp_sources
+     * \details Files are written on a thread of the library; a filter is called there. Include `ipybox/codegen/write_package.hpp`.
+     * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the package may be written all the same
+     */
+    template <class Token = asio::use_awaitable_t<>>
+        requires(!std::same_as<std::remove_cvref_t<Token>, codegen::generate_options>)
+    auto async_generate_mcp_sources(std::string server, std::filesystem::path root_dir, Token&& token = Token{}) {
+        return initiate_generation(std::move(server), std::move(root_dir), nullptr, token);
+    }
+
+    /// \copydoc async_generate_mcp_sources
+    template <class Options, class Token = asio::use_awaitable_t<>>
+        requires std::same_as<Options, codegen::generate_options>
+    auto async_generate_mcp_sources(std::string server, std::filesystem::path root_dir, Options options,
+                                    Token&& token = Token{}) {
+        auto const how = std::make_shared<Options const>(std::move(options));
+        return initiate_generation(std::move(server), std::move(root_dir), how, token);
+    }
 
     /// Accepts something without asking, from now on.
     void give(grant what);
@@ -212,6 +244,20 @@ class executor_base {
             token);
     }
 
+    using generate_how = std::shared_ptr<codegen::generate_options const>;
+
+    template <class Token>
+    auto initiate_generation(std::string server, std::filesystem::path root_dir, generate_how how, Token& token) {
+        return asio::async_initiate<Token, void(result<codegen::generated_sources>)>(
+            [session = session_](auto handler, std::string name, std::filesystem::path root, generate_how options) {
+                submit_generation(session, std::move(name), std::move(root), std::move(options),
+                                  {std::move(handler), executor_of(*session)});
+            },
+            token, std::move(server), std::move(root_dir), std::move(how));
+    }
+
+    static void submit_generation(session_ptr const&, std::string server, std::filesystem::path root_dir, generate_how,
+                                  detail::completion<result<codegen::generated_sources>>);
     static void submit_start(session_ptr const&, detail::completion<result<void>>);
     static void submit_interrupt(session_ptr const&, detail::completion<result<void>>);
     static void submit_reset(session_ptr const&, detail::completion<result<void>>);

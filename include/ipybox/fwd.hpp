@@ -23,6 +23,7 @@ class basic_executor;
 
 namespace mcp {
 struct registry_options;
+class server_registry;
 struct server_params;
 } // namespace mcp
 

@@ -17,6 +17,8 @@
 #include <ipybox/approval/grant.hpp>
 #include <ipybox/approval/safe_text.hpp>
 #include <ipybox/basic_executor.hpp>
+#include <ipybox/codegen/generate_sources.hpp>
+#include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/execution.hpp>
 #include <ipybox/executor.hpp>

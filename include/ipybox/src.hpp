@@ -44,6 +44,7 @@
 #include <ipybox/codegen/impl/directory.ipp>
 #include <ipybox/codegen/impl/field_doc.ipp>
 #include <ipybox/codegen/impl/generate.ipp>
+#include <ipybox/codegen/impl/generate_sources.ipp>
 #include <ipybox/codegen/impl/inline_schema.ipp>
 #include <ipybox/codegen/impl/object_members.ipp>
 #include <ipybox/codegen/impl/package_index.ipp>

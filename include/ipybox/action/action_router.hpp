@@ -28,6 +28,9 @@ class action_router : public std::enable_shared_from_this<action_router> {
     /// Serves the kernel until it closes its end or `close` is called.
     void start();
 
+    /// Cancels the calls of tools that are under way: the cell has ended, and whatever still waits for them outlives it.
+    void end_calls();
+
     /// Cancels all that is under way. Programs end with the kernel.
     void close();
 
@@ -37,7 +40,9 @@ class action_router : public std::enable_shared_from_this<action_router> {
         asio::cancellation_signal cancel;
         std::shared_ptr<running_program> program; ///< once it runs
         std::size_t size = 0;                     ///< of the request
+        bool is_call = false; ///< of a tool
         bool cancelled = false;
+        bool outlived_cell = false;
     };
 
     /// While it lives, a program is being started; then another may be, however that went.

@@ -125,7 +125,10 @@ class Model(BaseModel):
         __tracebackhide__ = True
         if unnamed:
             raise TypeError(f"{type(self).__name__} takes its fields by name: {_usage(type(self))}")
-        given = {name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()}
+        try:
+            given = {name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()}
+        except RecursionError:
+            raise ValueError(f"the arguments of {type(self).__name__} are nested too deeply to be sent") from None
         try:
             self.__pydantic_validator__.validate_python(given, self_instance=self)
             return
@@ -414,11 +417,11 @@ def _json_name(name: str, field: Any) -> str:
 def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments without those that say "leave it out"."""
     fields = cls.model_fields
-    names = {_json_name(name, field): name for name, field in fields.items()}
+)py"
+R"py(    names = {_json_name(name, field): name for name, field in fields.items()}
     given: dict[str, Any] = {}
     for word, value in values.items():
-)py"
-R"py(        json_name = word if word in names or word not in fields else _json_name(word, fields[word])
+        json_name = word if word in names or word not in fields else _json_name(word, fields[word])
         if json_name in given:
             raise TypeError(f"{cls.__name__}: {names[json_name]} and {json_name} are the same field")
         name = names.get(json_name)
@@ -503,6 +506,9 @@ def _checked(result: Any, answer: Any) -> Any:
         return validate(answer)
     except ValidationError as error:
         refused = error
+    except RecursionError:
+        warnings.warn("the result is nested too deeply to be checked, and returned as it came", stacklevel=5)
+        return answer
     parsed = _parsed(answer)
     if parsed is not answer:
         try:

@@ -133,6 +133,10 @@ struct executor_options {
     /// `sys.argv` of the code. A first one that names a file of Python code is also `__file__`, and its folder the first one that modules are imported from.
     /// Needs `socketpair_transport`. Empty: `-c`.
     std::vector<std::string> argv = {};
+
+    /// The MCP servers, where several executors share them: each is started once, and ends with the registry. Its own executor has to run while code calls tools.
+    /// None: servers of its own, as `servers` says.
+    std::shared_ptr<mcp::server_registry> registry = nullptr;
 };
 
 } // namespace ipybox

@@ -3,6 +3,7 @@
 #include <ipybox/approval/grant.hpp>
 #include <ipybox/async/rendezvous.hpp>
 #include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/generate_sources.hpp>
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -103,15 +104,39 @@ executor_base::register_mcp_servers(std::filesystem::path const& file,
     return added;
 }
 
+IPYBOX_DECL result<void> executor_base::replace_mcp_server(std::string name, mcp::server_params params) {
+    result<void> replaced = failure(errc::not_running);
+    session_->with_servers([&](auto& servers) { replaced = servers.replace(std::move(name), std::move(params)); });
+    return replaced;
+}
+
+IPYBOX_DECL bool executor_base::remove_mcp_server(std::string const& name) {
+    bool removed = false;
+    session_->with_servers([&](auto& servers) { removed = servers.remove(name); });
+    return removed;
+}
+
+IPYBOX_DECL std::vector<std::string> executor_base::mcp_servers() const {
+    std::vector<std::string> names;
+    session_->with_servers([&](auto& servers) { names = servers.names(); });
+    return names;
+}
+
 IPYBOX_DECL result<codegen::generated_sources>
 executor_base::generate_mcp_sources(std::string server, std::filesystem::path root_dir,
                                     codegen::generate_options const& options) {
     auto tools = detail::wait_for<std::vector<mcp::tool>>(
         *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
-    if (!tools) return failure(tools);
-    auto package = codegen::generate_package(server, *tools, options);
-    if (!package) return failure(package);
-    return codegen::write_package(root_dir, *package);
+    return tools ? codegen::generate(server, *tools, root_dir, options) : failure(tools.error());
+}
+
+IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,
+                                                  std::filesystem::path root_dir, generate_how how,
+                                                  detail::completion<result<codegen::generated_sources>> done) {
+    auto const make = [server, root_dir = std::move(root_dir), how](std::vector<mcp::tool> const& tools) {
+        return codegen::generate(server, tools, root_dir, how ? *how : codegen::generate_options());
+    };
+    s->make_of_tools<codegen::generated_sources>(server, make, std::move(done));
 }
 
 IPYBOX_DECL result<codegen::generated_sources> executor_base::generate_mcp_sources(std::string server,

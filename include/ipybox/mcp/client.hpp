@@ -15,10 +15,12 @@
 #include <asio/awaitable.hpp>
 #include <nlohmann/json_fwd.hpp>
 
+#include <concepts>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ipybox::mcp {
@@ -73,6 +75,13 @@ class client {
                                               call_options options = {});
     asio::awaitable<result<call_result>> call(std::string const& tool, raw_json arguments, call_options options = {});
 
+    /// The same for arguments whose members are sorted by name. Deep ones are refused, not converted.
+    template <std::same_as<nlohmann::json> Json>
+    asio::awaitable<result<call_result>> call(std::string const& tool, Json const& arguments,
+                                              call_options options = {}) {
+        return call_sorted(tool, arguments, std::move(options));
+    }
+
     /**
      * \brief Ends the server, if it runs, within a bound: end of its input, SIGTERM, SIGKILL. Outstanding requests complete with errc::not_running.
      * \details The client stays usable: the next request starts the server anew, once the old one is gone.
@@ -89,6 +98,9 @@ class client {
     asio::awaitable<std::optional<session>> current_session();
 
   private:
+    asio::awaitable<result<call_result>> call_sorted(std::string const& tool, nlohmann::json const& arguments,
+                                                     call_options options);
+
     std::shared_ptr<detail::client_core> core_;
 };
 

@@ -14,6 +14,7 @@ namespace ipybox::mcp {
  * \par Errors errc::invalid_argument — it nests deeper than `json_cursor::deepest` or holds text that is not UTF-8
  */
 [[nodiscard]] result<std::string> write_json(nlohmann::ordered_json const& value);
+[[nodiscard]] result<std::string> write_sorted_json(nlohmann::json const& value); ///< members are sorted by name
 
 namespace detail {
 

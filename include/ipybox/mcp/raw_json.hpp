@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,12 @@ class raw_json {
     /// \par Errors errc::invalid_argument — as for `write_json`
     [[nodiscard]] static result<raw_json> of(nlohmann::ordered_json const& value);
 
+    /// The same with members that are sorted by name. A template, so that braces mean an `ordered_json`: converting one into the other has no bound.
+    template <std::same_as<nlohmann::json> Json>
+    [[nodiscard]] static result<raw_json> of(Json const& value) {
+        return of_sorted(value);
+    }
+
     [[nodiscard]] std::string const& text() const noexcept { return text_; }
     [[nodiscard]] std::string take() && { return std::move(text_); }
 
@@ -45,6 +52,8 @@ class raw_json {
     [[nodiscard]] bool is_object() const noexcept { return text_.starts_with('{'); }
 
   private:
+    [[nodiscard]] static result<raw_json> of_sorted(nlohmann::json const& value);
+
     raw_json(std::string text, bool has_large_integers)
         : text_(std::move(text)), has_large_integers_(has_large_integers) {}
 

@@ -5,6 +5,7 @@
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_files.hpp>
 
+#include <concepts>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -12,6 +13,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ipybox::mcp {
@@ -75,6 +77,11 @@ class server_registry {
                                               nlohmann::ordered_json const& arguments, call_options options = {});
     asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool, raw_json arguments,
                                               call_options options = {});
+    template <std::same_as<nlohmann::json> Json>
+    asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool, Json const& arguments,
+                                              call_options options = {}) {
+        return call_sorted(server, tool, arguments, std::move(options));
+    }
 
     /// Ends all servers that run, all at the same time, as `client::stop` does. The registry stays usable.
     asio::awaitable<void> stop();
@@ -83,6 +90,8 @@ class server_registry {
     void kill();
 
   private:
+    asio::awaitable<result<call_result>> call_sorted(std::string const& server, std::string const& tool,
+                                                     nlohmann::json const& arguments, call_options options);
     [[nodiscard]] std::shared_ptr<client> make_client(std::string const& name, server_params params) const;
     [[nodiscard]] result<std::shared_ptr<client>> find(std::string const& name) const;
 

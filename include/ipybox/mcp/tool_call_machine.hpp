@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,10 @@ class tool_call_machine {
     /// \par Errors errc::invalid_argument — the arguments are no object, hold text that is not UTF-8, or are nested too deeply
     [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, nlohmann::ordered_json const& arguments);
     [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, raw_json arguments);
+    template <std::same_as<nlohmann::json> Json>
+    [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, Json const& arguments) {
+        return make_of(tool, raw_json::of(arguments));
+    }
 
     /// `params` of the next request, without `_meta`.
     [[nodiscard]] std::vector<rpc_member> params() const {
@@ -43,6 +48,7 @@ class tool_call_machine {
     tool_call_machine(std::string tool, std::string arguments)
         : tool_(std::move(tool)), arguments_(std::move(arguments)) {}
 
+    [[nodiscard]] static result<tool_call_machine> make_of(std::string_view tool, result<raw_json> arguments);
     [[nodiscard]] std::optional<error> go_on(std::string_view json);
 
     std::string tool_;      ///< JSON

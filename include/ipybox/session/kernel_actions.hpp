@@ -46,9 +46,10 @@ struct acting_cell {
  */
 class kernel_actions final : public action_host, public std::enable_shared_from_this<kernel_actions> {
   public:
-    /// `servers` may be none. `seen` tells how much of what the kernel printed was shown.
+    /// Works with the `shared` servers, or with servers of its own, whose options may be none. `seen` tells how much of what the kernel printed was shown.
     kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings,
-                   std::shared_ptr<seen_messages> seen, std::shared_ptr<mcp::registry_options const> const& servers);
+                   std::shared_ptr<seen_messages> seen, std::shared_ptr<mcp::server_registry> shared,
+                   std::shared_ptr<mcp::registry_options const> const& servers);
 
     ~kernel_actions() override;
 
@@ -66,10 +67,10 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     void begin_cell(acting_cell cell);
     void end_cell();
 
-    /// Rejects what is undecided and kills the MCP servers, for ever. From any thread, whether or not the executor runs.
+    /// Rejects what is undecided and kills its own MCP servers, for ever. From any thread, whether or not the executor runs.
     void abandon();
 
-    /// Ends all MCP servers, each within its own grace.
+    /// Ends its own MCP servers, each within its own grace; shared ones go on.
     [[nodiscard]] asio::awaitable<void> stop_servers();
 
     /// The same at the end of the executor, for ever: those that have not ended within a second are killed.
@@ -89,7 +90,8 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     any_approval policy_;
     std::shared_ptr<seen_messages> seen_;
     approval_funnel funnel_;
-    std::unique_ptr<mcp::server_registry> servers_;
+    bool const shares_servers_;
+    std::shared_ptr<mcp::server_registry> const servers_;
     acting_cell cell_;
     os::unique_fd channel_; ///< our end, until the kernel runs
     std::shared_ptr<action_router> router_;

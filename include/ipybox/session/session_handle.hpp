@@ -5,6 +5,8 @@
 #include <ipybox/session/pending_call.hpp>
 #include <ipybox/session/session.hpp>
 
+#include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -40,6 +42,23 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
 
     /// Asks a server for its tools.
     void list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done);
+
+    /// Asks a server for its tools, and makes something of them on a thread of its own: that waits for the disk and for other programs.
+    template <class T>
+    void make_of_tools(std::string server, std::function<result<T>(std::vector<mcp::tool> const&)> make,
+                       completion<result<T>> done) {
+        auto const call = std::make_shared<pending_result<T>>(std::move(done));
+        forget_on_signal(call);
+        auto const on_tools = [weak = weak_from_this(), call, make](result<std::vector<mcp::tool>> tools) {
+            auto const self = weak.lock();
+            if (!self || !tools) return call->fail(self ? tools.error() : error(errc::not_running, ""));
+            auto const listed = std::make_shared<std::vector<mcp::tool>>(std::move(*tools));
+            self->aside(call, [call, make, listed] { call->settle(make(*listed)); });
+        };
+        auto const listing = std::make_shared<pending_result<std::vector<mcp::tool>>>(
+            completion<result<std::vector<mcp::tool>>>(called_in_place{on_tools}));
+        begin(call, [listing, server = std::move(server)](session& s) { s.list_tools(server, listing); });
+    }
 
     /// Grants something for as long as the session lives, or as the grant says.
     void give(grant what);
@@ -79,6 +98,12 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     class context_end;
 
     void order(kernel_order::kind what, completion<result<void>> done);
+    void forget_on_signal(std::shared_ptr<pending_call> const& call, asio::cancellation_slot slot);
+    template <class T>
+    void forget_on_signal(std::shared_ptr<pending_result<T>> const& call) {
+        forget_on_signal(call, call->slot());
+    }
+    void aside(std::shared_ptr<pending_call> const& call, std::function<void()> work);
     void begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work);
     template <class T>
     std::function<void()> forgetting(std::shared_ptr<T> const& asked);
@@ -93,6 +118,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     std::unique_ptr<io_thread> thread_;
     std::shared_ptr<context_waiters> context_; ///< of an application
     std::shared_ptr<context_waiters::waiter> context_end_;
+    std::vector<std::future<void>> aside_; ///< each waits for its end
 };
 
 } // namespace ipybox::detail

@@ -230,6 +230,23 @@ TEST_CASE("Q11 action router: a slow call holds up no other, and can be cancelle
     CHECK(on.answer()["id"] == 3);
 }
 
+TEST_CASE("action router: calls of tools end with their cell, programs go on") {
+    stage on;
+    on.call(1, "slow");
+    on.start(2, "sleep");
+    CHECK(on.answer()["op"] == "started");
+    on.router->end_calls();
+    auto const ended = on.answer();
+    CHECK(ended["id"] == 1);
+    CHECK(ended["kind"] == "cancelled");
+    CHECK(ended["text"] == "the call ended with its cell: wait for it there");
+    CHECK(on.host->outcomes.at(1).failure == errc::cancelled);
+    on.router->end_calls();
+    on.call(3, "echo"); // of the next cell
+    CHECK(on.answer()["id"] == 3);
+    CHECK(on.host->outcomes.count(2) == 0);
+}
+
 TEST_CASE("W6 action router: what is malformed is answered, and does no harm") {
     stage on;
     on.send({{"op", "approve"}, {"id", 1}});

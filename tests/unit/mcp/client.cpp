@@ -1,4 +1,5 @@
 #include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/tool_call_machine.hpp>
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
@@ -569,4 +570,22 @@ TEST_CASE_METHOD(one_server, "client: what is no object cannot be an argument") 
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::invalid_argument);
     CHECK(server->lives == 0);
+}
+
+TEST_CASE_METHOD(one_server, "client: arguments of any depth, in both kinds of JSON, are sent or refused") {
+    auto const nested = [](std::size_t levels) {
+        return R"({"z":1,"a":)" + std::string(levels, '[') + std::string(levels, ']') + "}";
+    };
+    for (std::size_t const levels : {1000U, 1'000'000U}) {
+        auto const sorted = run(context, client().call("echo", nlohmann::json::parse(nested(levels))));
+        auto const ordered = run(context, client().call("echo", nlohmann::ordered_json::parse(nested(levels))));
+        for (auto const* const refused : {&sorted, &ordered}) {
+            REQUIRE_FALSE(*refused);
+            CHECK(refused->error() == errc::invalid_argument);
+            CHECK(refused->error().text().find("an argument of a tool is nested too deeply") != std::string::npos);
+        }
+    }
+    auto const sent = [](result<ipybox::mcp::tool_call_machine> const& call) { return std::string(call->params()[1].value); };
+    CHECK(sent(ipybox::mcp::tool_call_machine::make("t", nlohmann::json::parse(nested(3)))) == R"({"a":[[[]]],"z":1})");
+    CHECK(sent(ipybox::mcp::tool_call_machine::make("t", nlohmann::ordered_json::parse(nested(3)))) == nested(3));
 }

@@ -18,6 +18,7 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -101,6 +102,14 @@ IPYBOX_DECL void action_router::start() {
                    [self = shared_from_this()](std::exception_ptr) { self->close(); });
 }
 
+IPYBOX_DECL void action_router::end_calls() {
+    auto const under_way = pending_;
+    for (auto const& [id, waiting] : under_way) {
+        if (!waiting->is_call || std::exchange(waiting->outlived_cell, true)) continue;
+        waiting->cancel.emit(asio::cancellation_type::terminal);
+    }
+}
+
 IPYBOX_DECL void action_router::close() {
     channel_.close();
     for (auto const& [id, waiting] : std::exchange(pending_, {}))
@@ -131,6 +140,7 @@ action_router::refusal action_router::begin(Wanted wanted) {
         return malformed_action{id, "the actions that wait for their answers are too large together"};
     auto const waiting = std::make_shared<pending>();
     waiting->size = wanted.size;
+    waiting->is_call = std::is_same_v<Wanted, tool_call>;
     pending_[id] = waiting;
     held_ += waiting->size;
     auto const finish = [self = shared_from_this(), waiting, id](std::exception_ptr bug, action_frame frame) {
@@ -197,6 +207,9 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
     auto const returned = co_await host.call(subject, std::move(*sent));
     if (!returned) {
         how.failure = returned.error().code();
+        auto const waiting = pending_.find(wanted.id);
+        if (waiting != pending_.end() && waiting->second->outlived_cell)
+            co_return error_answer(wanted.id, error(errc::cancelled, "the call ended with its cell: wait for it there"));
         co_return error_answer(wanted.id, returned.error());
     }
     auto frame = result_answer(wanted.id, *returned);

@@ -71,6 +71,11 @@ IPYBOX_DECL asio::awaitable<result<call_result>> client::call(std::string const&
     return detail::run(core_, tool_call_machine::make(tool, std::move(arguments)), std::move(options));
 }
 
+IPYBOX_DECL asio::awaitable<result<call_result>>
+client::call_sorted(std::string const& tool, nlohmann::json const& arguments, call_options options) {
+    return detail::run(core_, tool_call_machine::make(tool, arguments), std::move(options));
+}
+
 IPYBOX_DECL asio::awaitable<void> client::stop() { return detail::stop(core_); }
 
 IPYBOX_DECL void client::kill() { core_->kill(); }

@@ -54,16 +54,19 @@ IPYBOX_DECL bool append_json_string(std::string& to, std::string_view string) {
     return true;
 }
 
+template <class Json>
 class json_writer {
   public:
-    using json = nlohmann::ordered_json;
+    using json = Json;
+    using object_type = typename json::object_t;
+    using array_type = typename json::array_t;
 
     /// False where it cannot be written; what there is so far is of no use then.
     bool write(json const& value) {
         switch (value.type()) {
-        case json::value_t::object: return write_object(value.get_ref<json::object_t const&>());
-        case json::value_t::array: return write_array(value.get_ref<json::array_t const&>());
-        case json::value_t::string: return append_json_string(text_, value.get_ref<std::string const&>());
+        case json::value_t::object: return write_object(value.template get_ref<object_type const&>());
+        case json::value_t::array: return write_array(value.template get_ref<array_type const&>());
+        case json::value_t::string: return append_json_string(text_, value.template get_ref<std::string const&>());
         default: text_.append(value.dump()); return true;
         }
     }
@@ -72,7 +75,7 @@ class json_writer {
     [[nodiscard]] bool too_deep() const noexcept { return depth_ > json_cursor::deepest; }
 
   private:
-    bool write_object(json::object_t const& members) {
+    bool write_object(object_type const& members) {
         if (++depth_ > json_cursor::deepest) return false;
         char separator = '{';
         for (auto const& [name, value] : members) {
@@ -86,7 +89,7 @@ class json_writer {
         return true;
     }
 
-    bool write_array(json::array_t const& elements) {
+    bool write_array(array_type const& elements) {
         if (++depth_ > json_cursor::deepest) return false;
         char separator = '[';
         for (auto const& value : elements) {
@@ -102,12 +105,17 @@ class json_writer {
     int depth_ = 0;
 };
 
-} // namespace detail
-
-IPYBOX_DECL result<std::string> write_json(nlohmann::ordered_json const& value) {
-    detail::json_writer writer;
+template <class Json>
+result<std::string> written(Json const& value) {
+    json_writer<Json> writer;
     if (writer.write(value)) return writer.take();
     return failure(errc::invalid_argument, writer.too_deep() ? "is nested too deeply" : "holds text that is not UTF-8");
 }
+
+} // namespace detail
+
+IPYBOX_DECL result<std::string> write_json(nlohmann::ordered_json const& value) { return detail::written(value); }
+
+IPYBOX_DECL result<std::string> write_sorted_json(nlohmann::json const& value) { return detail::written(value); }
 
 } // namespace ipybox::mcp

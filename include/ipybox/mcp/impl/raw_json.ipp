@@ -134,6 +134,12 @@ IPYBOX_DECL result<raw_json> raw_json::of(nlohmann::ordered_json const& value) {
     return raw_json(std::move(*text), false);
 }
 
+IPYBOX_DECL result<raw_json> raw_json::of_sorted(nlohmann::json const& value) {
+    auto text = write_sorted_json(value);
+    if (!text) return failure(text);
+    return raw_json(std::move(*text), false);
+}
+
 IPYBOX_DECL nlohmann::ordered_json raw_json::value() const {
     return read_json<nlohmann::ordered_json>(text_).value_or(nullptr);
 }

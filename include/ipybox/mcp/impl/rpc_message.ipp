@@ -75,6 +75,7 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
 IPYBOX_DECL rpc_error read_rpc_error(std::string_view error) {
     rpc_error e;
     json_cursor cursor(error);
+    if (cursor.peek() == '"') e.message = cursor.string().value_or(""); // no object, and a reason all the same
     cursor.object([&](std::string const& name) {
         auto const value = cursor.skip(json_cursor::any_depth);
         if (!value) return false;

@@ -166,6 +166,14 @@ server_registry::call(std::string const& server, std::string const& tool, raw_js
                   : detail::failed<call_result>(client.error());
 }
 
+IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call_sorted(std::string const& server,
+                                                                              std::string const& tool,
+                                                                              nlohmann::json const& arguments,
+                                                                              call_options options) {
+    auto const client = find(server);
+    return client ? (*client)->call(tool, arguments, std::move(options)) : detail::failed<call_result>(client.error());
+}
+
 IPYBOX_DECL void server_registry::kill() {
     std::scoped_lock const lock(mutex_);
     for (auto const& [name, client] : clients_) client->kill();

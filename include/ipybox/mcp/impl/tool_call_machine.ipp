@@ -26,9 +26,12 @@ inline std::string result_type(std::string_view text) {
 
 IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool,
                                                               nlohmann::ordered_json const& arguments) {
-    auto text = raw_json::of(arguments);
-    if (!text) return failure(errc::invalid_argument, "an argument of a tool " + text.error().text());
-    return make(tool, std::move(*text));
+    return make_of(tool, raw_json::of(arguments));
+}
+
+IPYBOX_DECL result<tool_call_machine> tool_call_machine::make_of(std::string_view tool, result<raw_json> arguments) {
+    if (!arguments) return failure(errc::invalid_argument, "an argument of a tool " + arguments.error().text());
+    return make(tool, std::move(*arguments));
 }
 
 IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool, raw_json arguments) {

@@ -28,22 +28,28 @@ class supervised_program final : public running_program {
 
 IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_approval policy,
                                            approval_settings settings, std::shared_ptr<seen_messages> seen,
+                                           std::shared_ptr<mcp::server_registry> shared,
                                            std::shared_ptr<mcp::registry_options const> const& servers)
     : executor_(executor), policy_(std::move(policy)), seen_(std::move(seen)), funnel_(std::move(settings),
                                                                                        [this](std::size_t count) {
                                                                                            if (cell_.waiting)
                                                                                                cell_.waiting(count);
                                                                                        }),
-      servers_(std::make_unique<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())) {}
+      shares_servers_(shared != nullptr),
+      servers_(shared ? std::move(shared)
+                      : std::make_shared<mcp::server_registry>(executor,
+                                                               servers ? *servers : mcp::registry_options())) {}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
 IPYBOX_DECL void kernel_actions::abandon() {
     funnel_.abandon();
-    servers_->kill();
+    if (!shares_servers_) servers_->kill();
 }
 
-IPYBOX_DECL asio::awaitable<void> kernel_actions::stop_servers() { return servers_->stop(); }
+IPYBOX_DECL asio::awaitable<void> kernel_actions::stop_servers() {
+    if (!shares_servers_) co_await servers_->stop();
+}
 
 inline asio::awaitable<bool> done_behind(asio::awaitable<void> work) {
     co_await std::move(work);
@@ -51,6 +57,7 @@ inline asio::awaitable<bool> done_behind(asio::awaitable<void> work) {
 }
 
 IPYBOX_DECL asio::awaitable<void> kernel_actions::end_servers() {
+    if (shares_servers_) co_return;
     // Their own grace is the user's, and may be long.
     (void)co_await within(done_behind(servers_->stop()), std::chrono::seconds(1));
     servers_->kill();
@@ -82,6 +89,7 @@ IPYBOX_DECL void kernel_actions::begin_cell(acting_cell cell) { cell_ = std::mov
 
 IPYBOX_DECL void kernel_actions::end_cell() {
     funnel_.cancel_cell(cell_.id);
+    if (router_) router_->end_calls();
     cell_ = acting_cell();
 }
 

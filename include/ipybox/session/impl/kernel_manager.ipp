@@ -26,7 +26,7 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
           shared),
       link_(std::move(link)), seen_(std::make_shared<seen_messages>(executor_)),
       actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
-                                                settings_->options().servers)) {}
+                                                settings_->options().registry, settings_->options().servers)) {}
 
 // --- the start -----------------------------------------------------------------------------------------------------------
 

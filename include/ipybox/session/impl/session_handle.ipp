@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ipybox/async/blocked_signals.hpp>
+#include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/forked_away.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/session_handle.hpp>
@@ -7,6 +9,8 @@
 #include <asio/post.hpp>
 #include <asio/system_executor.hpp>
 
+#include <chrono>
+#include <exception>
 #include <utility>
 
 namespace ipybox::detail {
@@ -97,10 +101,30 @@ IPYBOX_DECL void session_handle::cancel() {
 
 IPYBOX_DECL void session_handle::interrupt(completion<result<void>> done) {
     auto const call = std::make_shared<pending_result<void>>(std::move(done));
-    on_signal(call->slot(), [weak = std::weak_ptr(call)] {
+    forget_on_signal(call);
+    begin(call, [call](session& s) { s.interrupt(call); });
+}
+
+/// A call that is only waited for: its signal ends the waiting.
+IPYBOX_DECL void session_handle::forget_on_signal(std::shared_ptr<pending_call> const& call,
+                                                  asio::cancellation_slot slot) {
+    on_signal(slot, [weak = std::weak_ptr(call)] {
         if (auto const waiting = weak.lock()) waiting->fail(error(errc::cancelled, ""));
     });
-    begin(call, [call](session& s) { s.interrupt(call); });
+}
+
+/// Does the work of a call on a thread of its own, for whose end the handle waits.
+IPYBOX_DECL void session_handle::aside(std::shared_ptr<pending_call> const& call, std::function<void()> work) {
+    auto const has_ended = [](std::future<void> const& one) {
+        return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    try {
+        blocked_signals const blocked;
+        auto begun = std::async(std::launch::async, std::move(work));
+        std::scoped_lock const lock(mutex_);
+        std::erase_if(aside_, has_ended);
+        aside_.push_back(std::move(begun));
+    } catch (...) { call->fail(error_of(std::current_exception())); }
 }
 
 IPYBOX_DECL void session_handle::list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done) {
