@@ -48,7 +48,12 @@ class Model(BaseModel):
         __tracebackhide__ = True
         if unnamed:
             raise TypeError(f"{type(self).__name__} takes its fields by name: {_usage(type(self))}")
-        given = {name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()}
+        try:
+            given = {
+                name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()
+            }
+        except RecursionError:
+            raise ValueError(f"the arguments of {type(self).__name__} are nested too deeply to be sent") from None
         try:
             self.__pydantic_validator__.validate_python(given, self_instance=self)
             return
@@ -425,6 +430,9 @@ def _checked(result: Any, answer: Any) -> Any:
         return validate(answer)
     except ValidationError as error:
         refused = error
+    except RecursionError:
+        warnings.warn("the result is nested too deeply to be checked, and returned as it came", stacklevel=5)
+        return answer
     parsed = _parsed(answer)
     if parsed is not answer:
         try:

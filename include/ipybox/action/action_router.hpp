@@ -40,7 +40,7 @@ class action_router : public std::enable_shared_from_this<action_router> {
         asio::cancellation_signal cancel;
         std::shared_ptr<running_program> program; ///< once it runs
         std::size_t size = 0;                     ///< of the request
-        bool is_call = false; ///< of a tool
+        bool is_call = false;                     ///< of a tool
         bool cancelled = false;
         bool outlived_cell = false;
     };

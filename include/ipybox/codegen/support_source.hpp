@@ -126,7 +126,9 @@ class Model(BaseModel):
         if unnamed:
             raise TypeError(f"{type(self).__name__} takes its fields by name: {_usage(type(self))}")
         try:
-            given = {name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()}
+            given = {
+                name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()
+            }
         except RecursionError:
             raise ValueError(f"the arguments of {type(self).__name__} are nested too deeply to be sent") from None
         try:
@@ -416,9 +418,9 @@ def _json_name(name: str, field: Any) -> str:
 
 def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments without those that say "leave it out"."""
-    fields = cls.model_fields
 )py"
-R"py(    names = {_json_name(name, field): name for name, field in fields.items()}
+R"py(    fields = cls.model_fields
+    names = {_json_name(name, field): name for name, field in fields.items()}
     given: dict[str, Any] = {}
     for word, value in values.items():
         json_name = word if word in names or word not in fields else _json_name(word, fields[word])

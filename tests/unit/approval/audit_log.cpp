@@ -279,7 +279,8 @@ TEST_CASE("audit_log: members of arguments have the order in which they are sent
     auto const file = scratch.path() / "audit.jsonl";
     auto const log = opened({.file = file});
     auto call = search_call();
-    auto const sorting = nlohmann::ordered_json::parse(R"({"sort": {"score": -1, "name": 1}, "find": {"b": 1, "a": 2}})");
+    auto const sorting =
+        nlohmann::ordered_json::parse(R"({"sort": {"score": -1, "name": 1}, "find": {"b": 1, "a": 2}})");
     call.arguments = std::make_shared<nlohmann::ordered_json const>(sorting);
     CHECK(log->request(call));
     CHECK(log->decision(7, {decision::accept(sorting), decided_by::policy}));

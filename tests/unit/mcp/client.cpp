@@ -585,7 +585,9 @@ TEST_CASE_METHOD(one_server, "client: arguments of any depth, in both kinds of J
             CHECK(refused->error().text().find("an argument of a tool is nested too deeply") != std::string::npos);
         }
     }
-    auto const sent = [](result<ipybox::mcp::tool_call_machine> const& call) { return std::string(call->params()[1].value); };
+    auto const sent = [](result<ipybox::mcp::tool_call_machine> const& call) {
+        return std::string(call->params()[1].value);
+    };
     CHECK(sent(ipybox::mcp::tool_call_machine::make("t", nlohmann::json::parse(nested(3)))) == R"({"a":[[[]]],"z":1})");
     CHECK(sent(ipybox::mcp::tool_call_machine::make("t", nlohmann::ordered_json::parse(nested(3)))) == nested(3));
 }

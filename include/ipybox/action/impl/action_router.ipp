@@ -209,7 +209,8 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         how.failure = returned.error().code();
         auto const waiting = pending_.find(wanted.id);
         if (waiting != pending_.end() && waiting->second->outlived_cell)
-            co_return error_answer(wanted.id, error(errc::cancelled, "the call ended with its cell: wait for it there"));
+            co_return error_answer(wanted.id,
+                                   error(errc::cancelled, "the call ended with its cell: wait for it there"));
         co_return error_answer(wanted.id, returned.error());
     }
     auto frame = result_answer(wanted.id, *returned);

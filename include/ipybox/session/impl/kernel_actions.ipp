@@ -36,9 +36,9 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
                                                                                                cell_.waiting(count);
                                                                                        }),
       shares_servers_(shared != nullptr),
-      servers_(shared ? std::move(shared)
-                      : std::make_shared<mcp::server_registry>(executor,
-                                                               servers ? *servers : mcp::registry_options())) {}
+      servers_(shared
+                   ? std::move(shared)
+                   : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())) {}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
