@@ -185,3 +185,50 @@ def test_nothing_outlives_the_program(any_sandbox: Program, signals: list[int], 
 def test_the_supervisor_knows_no_site_of_the_user(boxed: Program) -> None:
     boxed.env["HOME"] = str(boxed.directory)
     assert boxed.run("-c", "import sys; sys.flags.no_user_site").out.strip() == "1"
+
+
+IN_USE = {
+    "numpy": "import numpy as np\nprint(np.random.default_rng(0).random((200, 200)).dot(np.ones(200)).shape)",
+    "matplotlib": (
+        "import io, matplotlib.pyplot as plt\nplt.plot([1, 2])\n"
+        "file = io.BytesIO(); plt.savefig(file); plt.close(); print(file.getvalue()[1:4])"
+    ),
+    "subprocess": "import subprocess\nprint(subprocess.run(['echo', 'x'], capture_output=True, text=True).stdout)",
+    "a pipeline": "!echo x | tr x y | cat",
+    "%%bash": "%%bash\nfor name in a b; do (echo $name) & wait; done; cat <(echo c)",
+    "pip": "import subprocess, sys\nprint(subprocess.run([sys.executable, '-m', 'pip', '--version']).returncode)",
+    "!pip": "!pip --version",
+    "fork": (
+        "import multiprocessing\ncontext = multiprocessing.get_context('fork')\n"
+        "with context.Pool(2) as pool: print(pool.map(abs, [-1, -2]))"
+    ),
+    "spawn": (
+        "import multiprocessing\ncontext = multiprocessing.get_context('spawn')\n"
+        "with context.Pool(2) as pool: print(pool.map(abs, [-1, -2]))"
+    ),
+    "threads": "import threading\nfor _ in range(50): threading.Thread(target=print, args=['x']).start()",
+    "asyncio": (
+        "import asyncio\nprocess = await asyncio.create_subprocess_exec('echo', 'x', stdout=-1)\n"
+        "print((await process.communicate())[0])"
+    ),
+}
+SHOWS = {
+    "numpy": "(200,)",
+    "matplotlib": "b'PNG'",
+    "subprocess": "x",
+    "a pipeline": "y",
+    "%%bash": "a\nb\nc",
+    "pip": "pip",
+    "!pip": "pip",
+    "fork": "[1, 2]",
+    "spawn": "[1, 2]",
+    "threads": "x",
+    "asyncio": "b'x\\n'",
+}
+
+
+@pytest.mark.parametrize("what", IN_USE)
+def test_what_people_use_works(boxed: Program, what: str) -> None:
+    """Under the base filter, in bubblewrap."""
+    ended = boxed.run("--yes", "-c", IN_USE[what])
+    assert (ended.code, ended.out.startswith(SHOWS[what])) == (0, True), ended

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 import subprocess
@@ -14,7 +15,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+
 import closed_system
+from ipybox_kernel import guards
 
 from harness import Host, Kernel
 from test_guards import missing_here
@@ -106,6 +110,40 @@ def test_what_people_use_works(guarded: Kernel) -> None:
     result = guarded.run(code, timeout=60)
     assert not result.error, result.reply
     assert result.text() == "[1, 2]\n[3]\n[4]\n5\n6\n7\n80 True\n"
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "shown"),
+    [
+        ("numpy", "import numpy as np; np.ones((200, 200)).dot(np.ones(200)).sum() == 40_000", "True"),
+        (
+            "matplotlib",
+            "import io, matplotlib.pyplot as plt; plt.plot([1]); file = io.BytesIO(); plt.savefig(file); plt.close()\n"
+            "file.getvalue()[1:4]",
+            "b'PNG'",
+        ),
+    ],
+)
+def test_libraries_work(guarded: Kernel, module: str, code: str, shown: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed")
+    result = guarded.run(code, timeout=120)
+    assert result.value in (shown, f"np.{shown}_"), result.reply
+
+
+STARTS = {
+    "subprocess": "import subprocess; subprocess.run(['echo'])",
+    "pip": "import subprocess, sys; subprocess.run([sys.executable, '-m', 'pip', '--version'])",
+    "spawn": "import multiprocessing; multiprocessing.get_context('spawn').Process(target=print).start()",
+    "asyncio": "import asyncio; await asyncio.create_subprocess_exec('echo')",
+    "os.system": "import os; os.system('echo')",
+}
+
+
+@pytest.mark.parametrize("way", STARTS)
+def test_programs_are_refused_with_a_sentence(guarded: Kernel, way: str) -> None:
+    result = guarded.run(STARTS[way])
+    assert result.error == "PermissionError" and guards.SENTENCE in result.traceback
 
 
 def test_the_host_has_the_same_blocks() -> None:

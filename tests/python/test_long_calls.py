@@ -6,6 +6,7 @@ import importlib.util
 import json
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from harness import STDIN, Host, Kernel, Message, Result
 
+SHARED = ("numpy", "pandas", "matplotlib")  # by several calls: imported once
 CALLS: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "support" / "long_calls.json").read_text())
 REPEAT_AFTER = 0.25  # as in stop_ladder.hpp
 MACHINERY = ("ipybox_kernel", "ipykernel/", "IPython/core", "stack_data", "executing", "never awaited")
@@ -40,14 +42,20 @@ def stopped(kernel: Kernel, request: str) -> Result:
             repeat_at = float("inf")
 
 
+@pytest.fixture(scope="module")
+def library_host() -> Iterator[Host]:
+    with Host(level="handlers", modules=[name for name in SHARED if importlib.util.find_spec(name)]) as host:
+        yield host
+
+
 @pytest.mark.parametrize("call", CALLS, ids=[call["name"] for call in CALLS])
-def test_a_long_call_ends_and_the_state_stays(handlers_host: Host, call: dict[str, Any]) -> None:
+def test_a_long_call_ends_and_the_state_stays(library_host: Host, call: dict[str, Any]) -> None:
     if call["needs"] and importlib.util.find_spec(call["needs"]) is None:
         pytest.skip(f"{call['needs']} is not installed")
-    kernel = handlers_host.fork()
+    kernel = library_host.fork()
     assert not kernel.run(call["setup"] + "\nkept = 7", timeout=60).error
     request = kernel.start(call["call"], allow_stdin=True)
-    time.sleep(0.4)  # nothing depends on it: an interrupt that comes early is as good
+    time.sleep(0.05)  # nothing depends on it: an interrupt that comes early is as good
     result = stopped(kernel, request)
     assert not any(message.channel == STDIN for message in result.messages) or call["name"] == "input"
     text = result.traceback + result.text("stderr")
