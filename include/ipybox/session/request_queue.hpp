@@ -11,7 +11,7 @@
 namespace ipybox::detail {
 
 /// A call that waits its turn: only one is under way at a time.
-using request = std::variant<std::shared_ptr<execution>, std::shared_ptr<kernel_order>>;
+using queued_request = std::variant<std::shared_ptr<execution>, std::shared_ptr<kernel_order>>;
 
 /**
  * \brief The calls of one session in their order: those that wait, and the one under way.
@@ -19,12 +19,12 @@ using request = std::variant<std::shared_ptr<execution>, std::shared_ptr<kernel_
  */
 class request_queue {
   public:
-    void push(request r) { waiting_.push_back(std::move(r)); }
+    void push(queued_request r) { waiting_.push_back(std::move(r)); }
 
     [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
 
     /// Takes the oldest one, which is under way from now on; none where there is none.
-    [[nodiscard]] std::optional<request> take();
+    [[nodiscard]] std::optional<queued_request> take();
 
     /// Nothing is under way any more.
     void leave() noexcept { under_way_.reset(); }
@@ -46,8 +46,8 @@ class request_queue {
     void fail_under_way(error const& why);
 
   private:
-    std::deque<request> waiting_;
-    std::optional<request> under_way_;
+    std::deque<queued_request> waiting_;
+    std::optional<queued_request> under_way_;
 };
 
 } // namespace ipybox::detail

@@ -50,10 +50,10 @@ struct block_members {
 
 inline std::string take(std::optional<std::string>& from) { return std::move(from).value_or(std::string()); }
 
-inline std::optional<content> read_block(std::string_view json) {
+inline std::optional<content> read_block(std::string_view text) {
     block_members m;
-    if (!m.read(json)) { // kept as it came: the blocks beside it are worth having
-        auto other = read_json<nlohmann::ordered_json>(json);
+    if (!m.read(text)) { // kept as it came: the blocks beside it are worth having
+        auto other = read_json<nlohmann::ordered_json>(text);
         if (!other) return std::nullopt;
         return unknown_content{{}, std::move(*other)};
     }
