@@ -74,7 +74,7 @@ inline std::optional<content> read_block(std::string_view text) {
         return embedded_resource{take(inner.uri), std::move(inner.mime_type), std::move(inner.text),
                                  std::move(inner.blob), std::move(said)};
     }
-    auto whole = read_json<nlohmann::ordered_json>(json);
+    auto whole = read_json<nlohmann::ordered_json>(text);
     if (!whole) return std::nullopt;
     return unknown_content{std::move(m.type), std::move(*whole)};
 }
