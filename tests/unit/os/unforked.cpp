@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 
 namespace {
 
+using namespace std::chrono_literals;
 using namespace ipybox::os;
 
 /// The exit code of a forked child that runs a question.
