@@ -144,6 +144,8 @@ TEST_CASE("a forked child of the host ends nothing of its parent's", "[kernel]")
 TEST_CASE("a forked child of the host that ends as a program does disturbs nothing of its parent's", "[kernel]") {
     pid_t const host = ::fork();
     if (host == 0) {
+        // What the stacks of threads refer to looks lost in a fork, which has no such threads.
+        ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
         ::execl("/proc/self/exe", "kernel_tests", "the host whose child ends as a program does", nullptr);
         ::_exit(1);
     }

@@ -1,7 +1,12 @@
+#include <support/eventually.hpp>
+#include <support/files.hpp>
 #include <support/mcp_host.hpp>
 #include <support/scratch_dir.hpp>
 
+#include <signal.h>
+
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -210,4 +215,22 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: noisy, crashing, deaf
         CHECK(took >= 200ms); // it had to be told
         CHECK(took < 3s);
     }
+}
+
+TEST_CASE_METHOD(mcp_host, "a server whose wrapper ends before it is killed, also where the system reaps children") {
+    auto const before = std::signal(SIGCHLD, SIG_IGN);
+    test::scratch_dir const dir;
+    auto const told = dir.path() / "pid";
+    auto params = node("server-filesystem", {dir.path().string()});
+    auto& server = std::get<mcp::stdio_server>(params.server);
+    // As npx and uvx stand in front of a server, but this one does not wait for it.
+    constexpr auto wrapper = R"sh(exec 3<&0; "$@" <&3 & echo $! > "$0"; exit 3)sh";
+    server.args.insert(server.args.begin(), {"-c", wrapper, told.string(), server.command});
+    server.command = "/bin/sh";
+    use(params);
+    CHECK_FALSE(call("list_allowed_directories"));
+    pid_t const pid = std::stoi("0" + test::read_file(told));
+    REQUIRE(pid > 0);
+    CHECK(test::eventually([pid] { return ::kill(pid, 0) != 0; }));
+    std::signal(SIGCHLD, before);
 }

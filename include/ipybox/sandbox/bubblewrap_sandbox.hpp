@@ -43,8 +43,9 @@ class bubblewrap_sandbox {
 
     /**
      * \brief Puts `bwrap` and its options before the program's arguments.
-     * \details The environment and the control descriptor stay what they are. `working_dir` becomes the path without
-     * symbolic links. Blocks for the duration of the check, the first time.
+     * \details The first call in a process tries what bubblewrap can do here, which holds up the calling thread for about 50 ms, 5 s at most.
+     * The environment and the control descriptor stay what they are. `working_dir` becomes the path without
+     * symbolic links.
      * \par Errors errc::sandbox_unavailable — bwrap is missing, or this machine does not permit what it needs; the text
      * says what to do. errc::invalid_argument — nothing to start; a path is not absolute, is not there, or would open
      * what the sandbox closes ("/", "/tmp").

@@ -152,8 +152,8 @@ TEST_CASE("io_thread: two that let go of each other wait for neither", "[tsan]")
 TEST_CASE("io_thread: a fork neither ends the thread nor waits for it") {
     auto own = std::make_unique<io_thread>();
     std::atomic<int> ran = 0;
-    asio::steady_timer later(own->get_executor(), 300ms);
-    later.async_wait([&](asio::error_code) { ++ran; });
+    auto later = std::make_unique<asio::steady_timer>(own->get_executor(), 300ms);
+    later->async_wait([&](asio::error_code) { ++ran; });
     pid_t const forked = ::fork();
     if (forked == 0) {
         own->stop();
@@ -164,6 +164,7 @@ TEST_CASE("io_thread: a fork neither ends the thread nor waits for it") {
     CHECK(ipybox::test::end_of(forked) == "0");
     CHECK(ipybox::test::eventually([&] { return ran == 1; }));
     asio::post(own->get_executor(), [&] { ++ran; });
+    later.reset();
     own.reset();
     CHECK(ran == 2);
 }

@@ -418,3 +418,23 @@ TEST_CASE_METHOD(scripted_box, "session: an executor that is destroyed on its ow
     posted.set_value();
     got(gone.get_future());
 }
+
+TEST_CASE_METHOD(scripted_box, "session: times at their limits overflow nothing, and no call waits for ever") {
+    using std::chrono::milliseconds;
+    for (auto const limit : {milliseconds::max(), milliseconds::min(), milliseconds(0)}) {
+        INFO(limit.count());
+        script().forget();
+        script().expect("a").prints("fine").replies();
+        adapt([limit](executor_options& o) {
+            o.kernel_init_timeout = limit;
+            o.interrupt_grace = limit;
+            o.end_grace = limit;
+            o.approval_timeout = limit;
+        });
+        auto const outcome = got(begin("a", {.timeout = limit}));
+        CHECK((outcome || outcome.error() == condition::timeout));
+        if (limit == milliseconds::max()) CHECK(said(outcome) == "fine");
+        (void)got((*this)->async_reset(asio::use_future));
+        CHECK(said(got((*this)->async_stop(asio::use_future))) == "ok");
+    }
+}
