@@ -74,9 +74,9 @@ class Generator:
             pass
         except Exception as error:
             return f"cannot judge: {type(error).__name__}: {error}"
-        judge = judge_of(document)
         for value in values:
             try:
+                judge = judge_of(document)
                 valid = judge.is_valid(value)
             except Exception:  # references in a circle have no end to the judge, and some names are keywords to it
                 continue
