@@ -41,6 +41,7 @@ class Interrupts:
         self.deaf = 0  # interrupts are dropped
         self.tell: Callable[[str], object] = lambda state: None  # says to the host what is true of the code now
         self.wake: Callable[[], object] = lambda: None  # called when an interrupt comes inside a shield
+        self.remind: Callable[[], object] = lambda: None  # has the main thread nudged soon
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
@@ -53,7 +54,7 @@ class Interrupts:
         # A signal that came just before the main thread began to wait leaves no other trace.
         self.arrived, self.arrival = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self.arrival, warn_on_full_buffer=False)
-        signal.signal(NUDGE, lambda *_: None)
+        signal.signal(NUDGE, self.nudged)
         signal.signal(signal.SIGINT, self.received)
 
     def has_arrived(self) -> bool:
@@ -114,6 +115,12 @@ class Interrupts:
         self.handled += 1
         self.handle(frame)
 
+    def nudged(self, number: int, frame: FrameType | None) -> None:
+        """Python's handler of a nudge. An interrupt that came in the middle of a fork strikes now."""
+        if self.pending and self.armed and not self.depth:
+            self.handled += 1
+            self.handle(frame)
+
     def handle(self, frame: FrameType | None) -> None:
         """Does what an interrupt is to do now."""
         if not self.armed:
@@ -172,15 +179,18 @@ class Interrupts:
                     self.postpone()
 
     def unshield(self) -> None:
-        """Leaves a shield where nothing can be raised; an interrupt that came meanwhile waits for the next one."""
+        """Leaves a shield where nothing can be raised; an interrupt that came meanwhile comes a little later."""
         if threading.get_ident() == self.main:
             self.depth -= 1
+            if self.pending:
+                self.remind()
 
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""
         self.disarm()
         self.depth = self.deaf = 0
         self.tell = lambda state: None
+        self.remind = lambda: None
         signal.set_wakeup_fd(-1)
         signal.signal(NUDGE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)

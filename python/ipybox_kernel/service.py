@@ -85,8 +85,15 @@ class Reminders:
         """A signal has come."""
         handled = interrupts.handled
         if interrupts.has_arrived():
-            self.handled, self.left = handled, list(REMINDERS)
-            self.timer.set(self.left.pop(0))
+            self.expect(handled)
+
+    def again(self) -> None:
+        """An interrupt has been put off."""
+        self.expect(interrupts.handled)
+
+    def expect(self, handled: int) -> None:
+        self.handled, self.left = handled, list(REMINDERS[1:])
+        self.timer.set(REMINDERS[0])
 
     def remind(self) -> None:
         """The main thread has had its time."""

@@ -235,6 +235,7 @@ class Streams:
             out.capture = Capture(out, self)
         self.service = Service(self, link)
         interrupts.tell = self.service.tell
+        interrupts.remind = self.service.reminders.again
         self.install()
         atexit.register(self.lock.acquire)  # threads end with the interpreter, anywhere: not with the lock in hand
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)

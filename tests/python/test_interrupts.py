@@ -153,6 +153,21 @@ def test_an_interrupt_right_before_the_code_waits(any_kernel: Kernel, wait: str)
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
+def test_an_interrupt_in_the_middle_of_a_fork(any_kernel: Kernel) -> None:
+    """Where nothing can be raised."""
+    code = """
+        import os, signal, time
+        streams = get_ipython().kernel.streams  # flushed before a fork
+        def flush(original=streams.flush):
+            original()
+            os.kill(os.getpid(), signal.SIGINT)
+    """
+    any_kernel.run(code)
+    code = "streams.flush = flush\nif not os.fork(): os._exit(0)\ndel streams.flush\ntime.sleep(1000)"
+    assert any_kernel.run(code).error == "KeyboardInterrupt"
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
 def test_tight_print_loop(kernel: Kernel) -> None:
     """At shifting moments: nothing is torn, doubled or lost."""
     for turn in range(30):

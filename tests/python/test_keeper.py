@@ -80,7 +80,7 @@ def test_it_ends_as_the_supervisor_does() -> None:
     host = Host()
     os.kill(host.supervisor, signal.SIGKILL)
     assert host.process.wait(10) == -signal.SIGKILL
-    assert Host(wait=False).close() in (0, 1)
+    assert Host(wait=False).close() in (0, 1, -signal.SIGKILL)  # by the keeper, where importing takes long
 
 
 @pytest.mark.parametrize("guard", [None, "no_exec"])

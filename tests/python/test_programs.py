@@ -27,6 +27,7 @@ class TestRequest:
             "op": "run",
             "id": action["id"],
             "cell": request,
+            "after": action["after"],
             "kind": "shell",
             "argv": ["/bin/sh", "-c", "ls | wc -l"],
             "cwd": str(tmp_path),

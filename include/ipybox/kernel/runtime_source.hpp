@@ -1330,6 +1330,7 @@ class Interrupts:
         self.deaf = 0  # interrupts are dropped
         self.tell: Callable[[str], object] = lambda state: None  # says to the host what is true of the code now
         self.wake: Callable[[], object] = lambda: None  # called when an interrupt comes inside a shield
+        self.remind: Callable[[], object] = lambda: None  # has the main thread nudged soon
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
@@ -1342,7 +1343,7 @@ class Interrupts:
         # A signal that came just before the main thread began to wait leaves no other trace.
         self.arrived, self.arrival = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self.arrival, warn_on_full_buffer=False)
-        signal.signal(NUDGE, lambda *_: None)
+        signal.signal(NUDGE, self.nudged)
         signal.signal(signal.SIGINT, self.received)
 
     def has_arrived(self) -> bool:
@@ -1403,6 +1404,12 @@ class Interrupts:
         self.handled += 1
         self.handle(frame)
 
+    def nudged(self, number: int, frame: FrameType | None) -> None:
+        """Python's handler of a nudge. An interrupt that came in the middle of a fork strikes now."""
+        if self.pending and self.armed and not self.depth:
+            self.handled += 1
+            self.handle(frame)
+
     def handle(self, frame: FrameType | None) -> None:
         """Does what an interrupt is to do now."""
         if not self.armed:
@@ -1461,15 +1468,18 @@ class Interrupts:
                     self.postpone()
 
     def unshield(self) -> None:
-        """Leaves a shield where nothing can be raised; an interrupt that came meanwhile waits for the next one."""
+        """Leaves a shield where nothing can be raised; an interrupt that came meanwhile comes a little later."""
         if threading.get_ident() == self.main:
             self.depth -= 1
+            if self.pending:
+                self.remind()
 
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""
         self.disarm()
         self.depth = self.deaf = 0
         self.tell = lambda state: None
+        self.remind = lambda: None
         signal.set_wakeup_fd(-1)
         signal.signal(NUDGE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -3304,8 +3314,15 @@ class Reminders:
         """A signal has come."""
         handled = interrupts.handled
         if interrupts.has_arrived():
-            self.handled, self.left = handled, list(REMINDERS)
-            self.timer.set(self.left.pop(0))
+            self.expect(handled)
+
+    def again(self) -> None:
+        """An interrupt has been put off."""
+        self.expect(interrupts.handled)
+
+    def expect(self, handled: int) -> None:
+        self.handled, self.left = handled, list(REMINDERS[1:])
+        self.timer.set(REMINDERS[0])
 
     def remind(self) -> None:
         """The main thread has had its time."""
@@ -3961,6 +3978,7 @@ class Streams:
             out.capture = Capture(out, self)
         self.service = Service(self, link)
         interrupts.tell = self.service.tell
+        interrupts.remind = self.service.reminders.again
         self.install()
         atexit.register(self.lock.acquire)  # threads end with the interpreter, anywhere: not with the lock in hand
         os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
