@@ -12,6 +12,7 @@ class error;
 class executor; // NOLINT(bugprone-forward-declaration-namespace): asio::executor is another one
 class execution_stream;
 class grant;
+class kernel_host;
 class runtime;
 struct execute_options;
 struct execution_result;

@@ -22,6 +22,7 @@
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/execution.hpp>
 #include <ipybox/executor.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/runtime.hpp>

@@ -11,7 +11,7 @@
 
 namespace ipybox {
 
-class supervisor;
+class kernel_host;
 
 /// How a runtime works. Members are given in this order.
 struct runtime_options {
@@ -27,7 +27,7 @@ struct runtime_options {
 
 /**
  * \brief One sandbox with one supervisor in it, shared by executors: their kernels start in the time of a fork and share memory.
- * \details A cheap handle; the supervisor ends with the last copy and the last executor. What an executor's options say of the
+ * \details A cheap handle. The first kernel starts the supervisor, and is told where that fails; it ends with the last copy and the last executor. What an executor's options say of the
  * interpreter and preloading does not count then.
  * \par Thread safety Safe.
  */
@@ -35,10 +35,10 @@ class runtime {
   public:
     explicit runtime(runtime_options options = {}, any_sandbox sandbox = bubblewrap_sandbox{});
 
-    [[nodiscard]] std::shared_ptr<ipybox::supervisor> const& supervisor() const noexcept { return supervisor_; }
+    [[nodiscard]] std::shared_ptr<kernel_host> const& host() const noexcept { return host_; }
 
   private:
-    std::shared_ptr<ipybox::supervisor> supervisor_;
+    std::shared_ptr<kernel_host> host_;
 };
 
 } // namespace ipybox

@@ -1,3 +1,5 @@
+#include <ipybox/approval/deny_approval.hpp>
+#include <ipybox/basic_executor.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/transport/impl/tcp_ports.ipp>
 #include <ipybox/transport/zmq_transport.hpp>
@@ -39,6 +41,13 @@ supervisor_options supervised_in(std::filesystem::path const& dir) {
     options.duty = zmq_transport::duty;
     return options;
 }
+
+/// A sandbox that nothing may be started in.
+struct refusing_sandbox {
+    [[nodiscard]] result<launch_spec> wrap(launch_spec const&) const {
+        return failure(errc::sandbox_unavailable, "nothing was to be started");
+    }
+};
 
 /// A transport without a sandbox in a directory of its own.
 struct box {
@@ -376,7 +385,7 @@ TEST_CASE("zmq_transport stops a kernel, its children and its files", "[zmq]") {
     auto const pid = std::stoi(b.driver.execute("import os; os.getpid()").value);
     auto const child =
         std::stoi(b.driver.execute("import subprocess; p = subprocess.Popen(['sleep', '100']); p.pid").value);
-    auto const& dir = b.driver.host().private_dir();
+    auto const dir = b.driver.owner()->private_dir();
     CHECK_FALSE(std::filesystem::is_empty(dir));
     for (auto const& entry : std::filesystem::directory_iterator(dir)) {
         struct stat info{};
@@ -424,7 +433,7 @@ TEST_CASE("zmq_transport: a kernel ends with its transport", "[zmq]") {
         b.driver.context().run_for(20ms);
     }
     CHECK(::kill(pid, 0) != 0);
-    CHECK(std::filesystem::is_empty(b.driver.host().private_dir()));
+    CHECK(std::filesystem::is_empty(b.driver.owner()->private_dir()));
 }
 
 TEST_CASE("zmq_transport can be stopped while it starts", "[zmq]") {
@@ -432,7 +441,7 @@ TEST_CASE("zmq_transport can be stopped while it starts", "[zmq]") {
     box b;
     std::optional<result<kernel_info>> started;
     auto const start = [](box& in, std::optional<result<kernel_info>>& out) -> asio::awaitable<void> {
-        auto info = co_await in.driver.transport().start(in.driver.shared_host(), in.launch());
+        auto info = co_await in.driver.transport().start(in.driver.host(), in.launch());
         out.emplace(std::move(info));
     };
     asio::co_spawn(b.driver.context(), start(b, started), [](std::exception_ptr) {});
@@ -443,7 +452,7 @@ TEST_CASE("zmq_transport can be stopped while it starts", "[zmq]") {
     b.driver.context().run_for(1s);
     REQUIRE(started);
     if (!*started) CHECK(started->error() == errc::not_running);
-    CHECK(std::filesystem::is_empty(b.driver.host().private_dir()));
+    CHECK(std::filesystem::is_empty(b.driver.owner()->private_dir()));
     REQUIRE(b.start());
     CHECK(b.driver.execute("6 * 7").value == "42");
 }
@@ -469,7 +478,7 @@ TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
         CHECK(info.error() == condition::cannot_start);
         CHECK(info.error().status().code == 3);
         CHECK(contains(info.error().text(), "something is wrong"));
-        CHECK(std::filesystem::is_empty(b.driver.host().private_dir()));
+        CHECK(std::filesystem::is_empty(b.driver.owner()->private_dir()));
     }
     SECTION("its program is missing") {
         options.kernelspec = "missing";
@@ -600,6 +609,25 @@ TEST_CASE("zmq_transport attaches to a running kernel and leaves it running", "[
     again.driver.context().restart();
     again.driver.context().run_for(2s);
     CHECK(wake_ups() - before < 10);
+}
+
+TEST_CASE("an executor that is attached to a running kernel needs no interpreter and starts no process", "[zmq]") {
+    scratch_dir dir;
+    running_kernel kernel(dir.path(), jupyter::socket_protocol::ipc);
+    zmq_options attached;
+    attached.connection_file = kernel.file;
+    executor_options options;
+    options.python = "/no/such/python";
+    options.images_dir = dir.path() / "images";
+    options.spill_dir = dir.path() / "spill";
+    {
+        box first(attached);
+        REQUIRE(kernel.attach(first)); // it is there
+    }
+    basic_executor within{options, deny_approval(), refusing_sandbox(), zmq_transport(attached)};
+    auto const r = within.execute("print(6 * 7)");
+    if (!r) FAIL(r.error().text());
+    CHECK(r->text == "42");
 }
 
 TEST_CASE("zmq_transport says at once that nobody listens", "[zmq]") {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/transport/transport.hpp>
 
 #include <support/coroutines.hpp>
@@ -34,15 +34,16 @@ struct cell {
 template <class Transport>
 class transport_driver {
   public:
-    transport_driver(Transport t, supervisor_options options)
-        : host_(std::make_shared<supervisor>(context_.get_executor(), std::move(options))), transport_(std::move(t)) {}
+    transport_driver(Transport t, supervisor_options const& options)
+        : host_(std::make_shared<kernel_host>(context_.get_executor(), [options] { return options; })),
+          transport_(std::move(t)) {}
 
     ~transport_driver() { run(context_, transport_.stop()); }
 
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
     [[nodiscard]] Transport& transport() noexcept { return transport_; }
-    [[nodiscard]] supervisor& host() noexcept { return *host_; }
-    [[nodiscard]] std::shared_ptr<supervisor> const& shared_host() const noexcept { return host_; }
+    [[nodiscard]] std::shared_ptr<kernel_host> const& host() const noexcept { return host_; }
+    [[nodiscard]] std::shared_ptr<supervisor> owner() { return run(context_, host_->obtain()).value(); }
 
     result<kernel_info> start(kernel_launch launch) {
         return run(context_, transport_.start(host_, std::move(launch)));
@@ -102,7 +103,7 @@ class transport_driver {
 
   private:
     asio::io_context context_{1};
-    std::shared_ptr<supervisor> host_;
+    std::shared_ptr<kernel_host> host_;
     Transport transport_;
     result<void> sent_;
 };

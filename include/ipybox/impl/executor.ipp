@@ -25,7 +25,7 @@ IPYBOX_DECL executor::executor(executor_options options, any_approval approval, 
                                          detail::wrapper_of(std::move(sandbox)), nullptr, detail::default_link())) {}
 
 IPYBOX_DECL executor::executor(executor_options options, any_approval approval, runtime const& shared)
-    : executor_base(detail::make_session(std::nullopt, std::move(options), std::move(approval), {}, shared.supervisor(),
+    : executor_base(detail::make_session(std::nullopt, std::move(options), std::move(approval), {}, shared.host(),
                                          detail::default_link())) {}
 
 IPYBOX_DECL executor::executor(on_application, asio::any_io_executor io, executor_options options,
@@ -35,7 +35,7 @@ IPYBOX_DECL executor::executor(on_application, asio::any_io_executor io, executo
 
 IPYBOX_DECL executor::executor(on_application, asio::any_io_executor io, executor_options options,
                                any_approval approval, runtime const& shared)
-    : executor_base(detail::make_session(std::move(io), std::move(options), std::move(approval), {},
-                                         shared.supervisor(), detail::default_link())) {}
+    : executor_base(detail::make_session(std::move(io), std::move(options), std::move(approval), {}, shared.host(),
+                                         detail::default_link())) {}
 
 } // namespace ipybox

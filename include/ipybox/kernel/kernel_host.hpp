@@ -12,53 +12,70 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
-namespace ipybox::detail {
+namespace ipybox {
 
 /**
- * \brief Where one session's kernels live: a supervisor of its own, made when it is first needed, or a share of another owner's.
- * \details Looks for the interpreter, makes the supervisor, replaces one that has ended, and lets go of it.
- * \par Thread safety `end` and `abandon_search` may be called from any thread; the rest belongs to the executor.
+ * \brief Where kernels live: a supervisor in its sandbox, made when a transport first asks for it. An executor has one of its own, or a share of a `runtime`'s.
+ * \details Looks for the interpreter, makes the supervisor, replaces one that was let go of, and ends it. While no transport asks, nothing is looked for
+ * and no process is started.
+ * \par Thread safety Safe, but `release` belongs to the executor. A search for the interpreter, of which a host has one at a time, is its caller's.
  */
 class kernel_host {
   public:
-    /// `own` says how a supervisor is to be made, when it is; its `python` is what was asked for, and looked for first. With a `shared` one it is not called.
-    kernel_host(asio::any_io_executor executor, std::function<supervisor_options()> own,
-                std::shared_ptr<supervisor> const& shared);
+    /// Says how a supervisor is to be made, when it is. Its `python` is what was asked for, and is looked for first.
+    using supervisor_source = std::function<supervisor_options()>;
+
+    /// A host whose supervisor works on an executor, which must not run two handlers at once.
+    kernel_host(asio::any_io_executor executor, supervisor_source options);
+
+    /// A host for several executors: its supervisor works on a thread of its own.
+    explicit kernel_host(supervisor_source options);
+
+    /// A tenant's share of a host: `end` ends what was started through it, and nothing else. The host lives as long as its tenants.
+    [[nodiscard]] static std::shared_ptr<kernel_host> share(std::shared_ptr<kernel_host> landlord);
+
     kernel_host(kernel_host const&) = delete;
     kernel_host& operator=(kernel_host const&) = delete;
     ~kernel_host();
 
-    [[nodiscard]] bool shares() const noexcept { return shares_; }
+    /// Whether the supervisor is another host's.
+    [[nodiscard]] bool shares() const noexcept { return landlord_ != nullptr; }
 
-    /// The supervisor; makes it if there is none. \par Errors those of `find_python`; errc::not_running — ended, or given up, or in a fork
+    /// The supervisor; makes it if there is none.
+    /// \par Errors those of `find_python`; errc::kernel_start_failed — no thread for the search; errc::not_running — ended, given up, or in a fork
     asio::awaitable<result<std::shared_ptr<supervisor>>> obtain();
 
-    /// The search for the interpreter is not waited for any more.
+    /// The search for the interpreter is not waited for any more. From any thread.
     void abandon_search();
 
     /// Lets go of a supervisor of its own, and waits until it has ended, within its bound.
     asio::awaitable<void> release();
 
-    /// Ends a supervisor of its own, or the processes that were started in a shared one; nothing is made afterwards.
+    /// Ends a supervisor of its own, or the processes that were started in a shared one; nothing is made afterwards. From any thread.
     void end();
 
   private:
+    explicit kernel_host(std::shared_ptr<kernel_host> landlord);
+
+    [[nodiscard]] std::shared_ptr<supervisor> present();
+    [[nodiscard]] std::shared_ptr<supervisor> present_or(supervisor_options options);
     asio::awaitable<result<std::filesystem::path>> look_for_python(std::filesystem::path wanted);
 
-    asio::any_io_executor const executor_;
-    std::function<supervisor_options()> const own_;
-    bool const shares_;
+    std::shared_ptr<kernel_host> const landlord_; ///< of a tenant
+    std::optional<asio::any_io_executor> const executor_;
+    supervisor_source const options_;
 
-    owning_process const owner_;
+    owning_process const process_;
     std::mutex mutex_;
     std::shared_ptr<supervisor> supervisor_;
-    process_ptr<std::jthread> search_; ///< none until there is one
+    detail::process_ptr<std::jthread> search_; ///< none until there is one
     bool ended_ = false;
 };
 
-} // namespace ipybox::detail
+} // namespace ipybox
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/kernel/impl/kernel_host.ipp>

@@ -16,7 +16,7 @@ class kernel_link {
     kernel_link& operator=(kernel_link const&) = delete;
     virtual ~kernel_link() = default;
 
-    virtual asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> owner, kernel_launch launch) = 0;
+    virtual asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch) = 0;
     virtual asio::awaitable<result<void>> send(jupyter::message m) = 0;
     virtual asio::awaitable<result<jupyter::message>> receive() = 0;
     virtual asio::awaitable<result<void>> interrupt() = 0;
@@ -25,7 +25,6 @@ class kernel_link {
     [[nodiscard]] virtual supervised_process kernel() const = 0;
     [[nodiscard]] virtual completion_rule completes_with() const noexcept = 0;
     [[nodiscard]] virtual supervisor_options::role duty() const noexcept = 0;
-    [[nodiscard]] virtual bool needs_supervisor() const = 0;
 };
 
 template <transport Transport>
@@ -33,8 +32,8 @@ class transport_link final : public kernel_link {
   public:
     explicit transport_link(Transport t) : transport_(std::move(t)) {}
 
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> owner, kernel_launch launch) override {
-        return transport_traits<Transport>::start(transport_, std::move(owner), std::move(launch));
+    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch) override {
+        return transport_traits<Transport>::start(transport_, std::move(host), std::move(launch));
     }
     asio::awaitable<result<void>> send(jupyter::message m) override {
         return transport_traits<Transport>::send(transport_, std::move(m));
@@ -64,15 +63,6 @@ class transport_link final : public kernel_link {
     }
     [[nodiscard]] supervisor_options::role duty() const noexcept override {
         return transport_traits<Transport>::duty();
-    }
-    /// Transports do, but for those that say otherwise.
-    [[nodiscard]] bool needs_supervisor() const override {
-        if constexpr (requires(Transport const& t) {
-                          { t.needs_supervisor() } -> std::same_as<bool>;
-                      })
-            return transport_.needs_supervisor();
-        else
-            return true;
     }
 
   private:

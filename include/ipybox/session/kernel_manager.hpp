@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ipybox/approval/any_approval.hpp>
-#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/session/kernel_lifecycle.hpp>
 #include <ipybox/session/kernel_link.hpp>
 
@@ -38,7 +37,7 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     };
 
     kernel_manager(asio::any_io_executor executor, std::shared_ptr<session_settings const> settings,
-                   any_approval approval, launch_wrapper wrap, std::shared_ptr<supervisor> const& shared,
+                   any_approval approval, launch_wrapper wrap, std::shared_ptr<kernel_host> const& shared,
                    std::shared_ptr<kernel_link> link);
 
     void observe(std::weak_ptr<observer> who) { observer_ = std::move(who); }
@@ -75,23 +74,21 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     void resume();
 
     /// Lets go of a supervisor of its own.
-    asio::awaitable<void> release_host() { return host_.release(); }
+    asio::awaitable<void> release_host();
 
     /// Ends the processes and decides what is undecided, whether the executor runs or not; there is no kernel afterwards.
     void end_from_outside();
 
   private:
     asio::awaitable<result<void>> start_link();
-    asio::awaitable<result<void>> start_under_supervisor();
     [[nodiscard]] result<kernel_launch> prepare_launch();
     void listen();
     void stop_link_of(kernel_lifecycle::generation which);
 
     asio::any_io_executor const executor_;
     std::shared_ptr<session_settings const> const settings_;
-    launch_wrapper const wrap_;
     // Processes are let go of before the host that they live in.
-    kernel_host host_;
+    std::shared_ptr<kernel_host> host_;
     std::shared_ptr<kernel_link> const link_;
     std::shared_ptr<seen_messages> const seen_;
     std::shared_ptr<kernel_actions> const actions_;

@@ -14,10 +14,10 @@ namespace ipybox::detail {
 class kernel_link;
 class session_handle;
 
-/// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared supervisor `wrap` does not count.
+/// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared host `wrap` does not count.
 [[nodiscard]] std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                            executor_options options, any_approval approval,
-                                                           launch_wrapper wrap, std::shared_ptr<supervisor> shared,
+                                                           launch_wrapper wrap, std::shared_ptr<kernel_host> shared,
                                                            std::unique_ptr<kernel_link> link);
 
 } // namespace ipybox::detail

@@ -30,8 +30,8 @@ class session_settings;
 struct session_parts {
     executor_options options;
     any_approval approval;
-    launch_wrapper wrap;                ///< of the sandbox, for a supervisor of its own
-    std::shared_ptr<supervisor> shared; ///< another owner's supervisor, or none
+    launch_wrapper wrap;                 ///< of the sandbox, for a host of its own
+    std::shared_ptr<kernel_host> shared; ///< the host of a runtime, or none
     std::unique_ptr<kernel_link> link;
 };
 

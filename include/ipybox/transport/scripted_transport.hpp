@@ -89,12 +89,9 @@ class scripted_transport {
     static constexpr completion_rule completes_with = completion_rule::reply;
     static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
 
-    /// There is no process, unless the script wants one.
-    [[nodiscard]] bool needs_supervisor() const { return script_->supervised_; }
-
     explicit scripted_transport(std::shared_ptr<kernel_script> script);
 
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> owner, kernel_launch launch);
+    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
     asio::awaitable<result<void>> send(jupyter::message m);
     asio::awaitable<result<jupyter::message>> receive();
     asio::awaitable<result<void>> interrupt();

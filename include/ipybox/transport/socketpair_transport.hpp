@@ -18,7 +18,7 @@ class socketpair_transport {
 
     socketpair_transport() = default;
 
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> owner, kernel_launch launch);
+    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
     asio::awaitable<result<void>> send(jupyter::message m);
     asio::awaitable<result<jupyter::message>> receive();
     asio::awaitable<result<void>> interrupt();

@@ -13,6 +13,8 @@
 
 namespace ipybox {
 
+class kernel_host;
+
 /// When an execution is over: what a transport promises about the order of messages.
 enum class completion_rule {
     reply,         ///< all channels share one order: the reply comes after all output
@@ -22,8 +24,8 @@ enum class completion_rule {
 namespace detail {
 
 template <class T>
-concept has_transport_members = requires(T& t, std::shared_ptr<supervisor> s, kernel_launch l, jupyter::message m) {
-    { t.start(std::move(s), std::move(l)) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
+concept has_transport_members = requires(T& t, std::shared_ptr<kernel_host> h, kernel_launch l, jupyter::message m) {
+    { t.start(std::move(h), std::move(l)) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
     { t.send(std::move(m)) } -> std::same_as<asio::awaitable<result<void>>>;
     { t.receive() } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
     { t.interrupt() } -> std::same_as<asio::awaitable<result<void>>>;
@@ -40,10 +42,10 @@ concept has_transport_members = requires(T& t, std::shared_ptr<supervisor> s, ke
  */
 template <class T>
 struct transport_traits {
-    static asio::awaitable<result<kernel_info>> start(T& t, std::shared_ptr<supervisor> s, kernel_launch l)
+    static asio::awaitable<result<kernel_info>> start(T& t, std::shared_ptr<kernel_host> h, kernel_launch l)
         requires detail::has_transport_members<T>
     {
-        return t.start(std::move(s), std::move(l));
+        return t.start(std::move(h), std::move(l));
     }
     static asio::awaitable<result<void>> send(T& t, jupyter::message m)
         requires detail::has_transport_members<T>
@@ -88,7 +90,8 @@ struct transport_traits {
 /**
  * \brief What kernel there is and how it is reached. The seam is the Jupyter message, not bytes.
  * \details All operations run on the executor's strand, one of each kind at a time; an `interrupt` does not wait for a `send`:
- * * `start(supervisor, launch)` starts (or finds) a fresh kernel and completes when it answers. Called again after `stop`.
+ * * `start(host, launch)` starts (or finds) a fresh kernel and completes when it answers; where it needs a supervisor, it asks with
+ *   `co_await host->obtain()` (kernel/kernel_host.hpp). Called again after `stop`.
  * * `send(message)` completes when the message is on its way.
  * * `receive()` completes with the next message of the kernel. At the kernel's end it fails with errc::kernel_died, which carries how it ended; every
  *   further call fails at once.
@@ -98,8 +101,8 @@ struct transport_traits {
  */
 template <class T>
 concept transport =
-    std::move_constructible<T> && requires(T& t, std::shared_ptr<supervisor> s, kernel_launch l, jupyter::message m) {
-        { transport_traits<T>::start(t, s, l) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
+    std::move_constructible<T> && requires(T& t, std::shared_ptr<kernel_host> h, kernel_launch l, jupyter::message m) {
+        { transport_traits<T>::start(t, h, l) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
         { transport_traits<T>::send(t, m) } -> std::same_as<asio::awaitable<result<void>>>;
         { transport_traits<T>::receive(t) } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
         { transport_traits<T>::interrupt(t) } -> std::same_as<asio::awaitable<result<void>>>;

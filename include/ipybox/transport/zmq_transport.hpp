@@ -59,9 +59,6 @@ class zmq_transport {
     static constexpr completion_rule completes_with = completion_rule::reply_and_idle;
     static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
 
-    /// Not for a kernel that runs already.
-    [[nodiscard]] bool needs_supervisor() const { return options_.connection_file.empty(); }
-
     explicit zmq_transport(zmq_options options = {});
     zmq_transport(zmq_transport&&) noexcept;
     zmq_transport& operator=(zmq_transport&&) noexcept;
@@ -69,7 +66,7 @@ class zmq_transport {
     /// A kernel that was started here is killed, without a wait.
     ~zmq_transport();
 
-    [[nodiscard]] asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> host, kernel_launch launch);
+    [[nodiscard]] asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
     [[nodiscard]] asio::awaitable<result<void>> send(jupyter::message m);
     [[nodiscard]] asio::awaitable<result<jupyter::message>> receive();
     [[nodiscard]] asio::awaitable<result<void>> interrupt();

@@ -40,9 +40,9 @@ class throwing_transport : public scripted_transport {
     throwing_transport(std::shared_ptr<kernel_script> script, operation throwing)
         : scripted_transport(std::move(script)), throwing_(throwing) {}
 
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<supervisor> owner, kernel_launch launch) {
+    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch) {
         throw_at(operation::start);
-        return scripted_transport::start(std::move(owner), std::move(launch));
+        return scripted_transport::start(std::move(host), std::move(launch));
     }
     asio::awaitable<result<void>> send(jupyter::message m) {
         throw_at(operation::send);

@@ -20,7 +20,7 @@ class echo_transport {
     static constexpr auto completes_with = ipybox::completion_rule::reply;
     static constexpr auto duty = ipybox::supervisor_options::role::spawns_only;
 
-    asio::awaitable<ipybox::result<ipybox::kernel_info>> start(std::shared_ptr<ipybox::supervisor>,
+    asio::awaitable<ipybox::result<ipybox::kernel_info>> start(std::shared_ptr<ipybox::kernel_host>,
                                                                ipybox::kernel_launch) {
         auto const executor = co_await asio::this_coro::executor;
         answers_ = std::make_unique<queue>(executor, 16);
@@ -97,7 +97,7 @@ struct foreign {};
 
 template <>
 struct ipybox::transport_traits<foreign> {
-    static asio::awaitable<result<kernel_info>> start(foreign&, std::shared_ptr<supervisor>, kernel_launch);
+    static asio::awaitable<result<kernel_info>> start(foreign&, std::shared_ptr<kernel_host>, kernel_launch);
     static asio::awaitable<result<void>> send(foreign&, jupyter::message);
     static asio::awaitable<result<jupyter::message>> receive(foreign&);
     static asio::awaitable<result<void>> interrupt(foreign&);

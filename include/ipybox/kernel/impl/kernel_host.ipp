@@ -10,27 +10,8 @@
 #include <exception>
 #include <utility>
 
-namespace ipybox::detail {
-
-IPYBOX_DECL kernel_host::kernel_host(asio::any_io_executor executor, std::function<supervisor_options()> own,
-                                     std::shared_ptr<supervisor> const& shared)
-    : executor_(std::move(executor)), own_(std::move(own)), shares_(shared != nullptr),
-      supervisor_(shared ? supervisor::share(shared) : nullptr) {}
-
-IPYBOX_DECL kernel_host::~kernel_host() = default;
-
-IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::obtain() {
-    if (!owner_.is_this()) co_return failure(forked_away());
-    if (supervisor_) co_return supervisor_;
-    auto options = own_();
-    auto python = co_await look_for_python(options.python);
-    if (!python) co_return failure(python);
-    options.python = std::move(*python);
-    std::scoped_lock const lock(mutex_);
-    if (ended_) co_return failure(errc::not_running);
-    supervisor_ = std::make_shared<supervisor>(executor_, std::move(options));
-    co_return supervisor_;
-}
+namespace ipybox {
+namespace detail {
 
 inline error no_search(std::exception_ptr const& bug) {
     auto const why = error_of(bug);
@@ -40,27 +21,75 @@ inline error no_search(std::exception_ptr const& bug) {
         .with_cause(why.cause());
 }
 
+} // namespace detail
+
+IPYBOX_DECL kernel_host::kernel_host(asio::any_io_executor executor, supervisor_source options)
+    : executor_(std::move(executor)), options_(std::move(options)) {}
+
+IPYBOX_DECL kernel_host::kernel_host(supervisor_source options) : options_(std::move(options)) {}
+
+IPYBOX_DECL kernel_host::kernel_host(std::shared_ptr<kernel_host> landlord) : landlord_(std::move(landlord)) {}
+
+IPYBOX_DECL kernel_host::~kernel_host() = default;
+
+IPYBOX_DECL std::shared_ptr<kernel_host> kernel_host::share(std::shared_ptr<kernel_host> landlord) {
+    return std::shared_ptr<kernel_host>(new kernel_host(std::move(landlord)));
+}
+
+IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::obtain() {
+    if (!process_.is_this()) co_return failure(detail::forked_away());
+    if (auto there = present()) co_return there;
+    auto options = landlord_ ? landlord_->options_() : options_();
+    auto python = co_await look_for_python(options.python);
+    if (!python) co_return failure(python);
+    options.python = std::move(*python);
+    auto made = present_or(std::move(options));
+    if (!made) co_return failure(errc::not_running);
+    co_return made;
+}
+
+/// The supervisor, if there is one. A tenant's is a share of its landlord's.
+IPYBOX_DECL std::shared_ptr<supervisor> kernel_host::present() {
+    std::scoped_lock const lock(mutex_);
+    if (supervisor_ || ended_ || !landlord_) return supervisor_;
+    if (auto theirs = landlord_->present()) supervisor_ = supervisor::share(theirs);
+    return supervisor_;
+}
+
+/// The supervisor, made if there is none; none where all has ended.
+IPYBOX_DECL std::shared_ptr<supervisor> kernel_host::present_or(supervisor_options options) {
+    std::scoped_lock const lock(mutex_);
+    if (supervisor_ || ended_) return ended_ ? nullptr : supervisor_;
+    if (landlord_)
+        supervisor_ = supervisor::share(landlord_->present_or(std::move(options)));
+    else if (executor_)
+        supervisor_ = std::make_shared<supervisor>(*executor_, std::move(options));
+    else
+        supervisor_ = std::make_shared<supervisor>(std::move(options));
+    return supervisor_;
+}
+
 /// On a thread of its own: a script in front of the interpreter is run, and takes its time.
 IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> kernel_host::look_for_python(std::filesystem::path wanted) {
     using found = result<std::filesystem::path>;
-    auto const look = [this, &wanted](completion<found> done) {
+    auto const look = [this, &wanted](detail::completion<found> done) {
         // Shared, so that it is still there where no thread can be made.
-        auto const answer = std::make_shared<completion<found>>(std::move(done));
+        auto const answer = std::make_shared<detail::completion<found>>(std::move(done));
         auto search = [wanted, answer](std::stop_token stop) {
             auto python = found(failure(errc::not_running));
             try {
                 python = find_python(wanted, std::move(stop));
-            } catch (...) { python = failure(error_of(std::current_exception())); }
+            } catch (...) { python = failure(detail::error_of(std::current_exception())); }
             (*answer)(std::move(python));
         };
         std::scoped_lock const lock(mutex_);
         if (ended_) return (*answer)(failure(errc::not_running));
-        blocked_signals const blocked;
+        detail::blocked_signals const blocked;
         try {
-            search_ = process_ptr<std::jthread>(new std::jthread(std::move(search)));
-        } catch (...) { (*answer)(failure(no_search(std::current_exception()))); }
+            search_ = detail::process_ptr<std::jthread>(new std::jthread(std::move(search)));
+        } catch (...) { (*answer)(failure(detail::no_search(std::current_exception()))); }
     };
-    co_return co_await suspend<found>(look);
+    co_return co_await detail::suspend<found>(look);
 }
 
 IPYBOX_DECL void kernel_host::abandon_search() {
@@ -69,7 +98,7 @@ IPYBOX_DECL void kernel_host::abandon_search() {
 }
 
 IPYBOX_DECL asio::awaitable<void> kernel_host::release() {
-    if (shares_) co_return;
+    if (shares()) co_return;
     auto const leaving = supervisor_; // stays in place meanwhile, so that `end` reaches it
     if (!leaving) co_return;
     co_await leaving->ended();
@@ -79,7 +108,7 @@ IPYBOX_DECL asio::awaitable<void> kernel_host::release() {
 
 IPYBOX_DECL void kernel_host::end() {
     std::shared_ptr<supervisor> ending;
-    process_ptr<std::jthread> search;
+    detail::process_ptr<std::jthread> search;
     {
         std::scoped_lock const lock(mutex_);
         ended_ = true;
@@ -89,4 +118,4 @@ IPYBOX_DECL void kernel_host::end() {
     if (ending) ending->end();
 }
 
-} // namespace ipybox::detail
+} // namespace ipybox

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/within.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/kernel_actions.hpp>
 #include <ipybox/session/kernel_listener.hpp>
@@ -18,15 +19,19 @@ namespace ipybox::detail {
 
 IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
                                            std::shared_ptr<session_settings const> settings, any_approval approval,
-                                           launch_wrapper wrap, std::shared_ptr<supervisor> const& shared,
+                                           launch_wrapper wrap, std::shared_ptr<kernel_host> const& shared,
                                            std::shared_ptr<kernel_link> link)
-    : executor_(std::move(executor)), settings_(std::move(settings)), wrap_(std::move(wrap)),
-      host_(
-          executor_, [this] { return settings_->supervisor(wrap_, link_->duty(), actions_->servers().files()); },
-          shared),
-      link_(std::move(link)), seen_(std::make_shared<seen_messages>(executor_)),
+    : executor_(std::move(executor)), settings_(std::move(settings)), link_(std::move(link)),
+      seen_(std::make_shared<seen_messages>(executor_)),
       actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
-                                                settings_->options().registry, settings_->options().servers)) {}
+                                                settings_->options().registry, settings_->options().servers)) {
+    auto const own = [settings = settings_, wrap = std::move(wrap), duty = link_->duty(),
+                      weak = std::weak_ptr<kernel_actions>(actions_)] {
+        auto const actions = weak.lock();
+        return settings->supervisor(wrap, duty, actions ? actions->servers().files() : mcp::server_files());
+    };
+    host_ = shared ? kernel_host::share(shared) : std::make_shared<kernel_host>(executor_, own);
+}
 
 // --- the start -----------------------------------------------------------------------------------------------------------
 
@@ -52,7 +57,7 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start() {
     if (life_.replaces_another()) co_await end();
     auto started = co_await start_link();
     // A supervisor that died since its last kernel is found out here; a fresh one is as good.
-    if (!started && started.error() == errc::supervisor_died && !host_.shares()) started = co_await start_link();
+    if (!started && started.error() == errc::supervisor_died && !host_->shares()) started = co_await start_link();
     if (!started) life_.start_failed(started.error());
     co_return started;
 }
@@ -60,28 +65,18 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start() {
 IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_link() {
     if (life_.start_is_abandoned()) co_return failure(errc::not_running);
     seen_->begin();
-    auto started = co_await start_under_supervisor();
+    auto prepared = prepare_launch();
+    if (!prepared) co_return failure(prepared);
+    auto started = co_await link_->start(host_, std::move(*prepared));
     if (started && life_.started()) {
         actions_->serve(link_->kernel());
         listen();
-        co_return started;
+        co_return result<void>();
     }
     co_await link_->stop();
     if (life_.start_is_abandoned()) co_return failure(errc::not_running);
-    co_await host_.release();
-    co_return started;
-}
-
-IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_under_supervisor() {
-    auto owner = result<std::shared_ptr<supervisor>>(nullptr);
-    if (link_->needs_supervisor()) owner = co_await host_.obtain();
-    if (!owner) co_return failure(owner);
-    if (life_.start_is_abandoned()) co_return failure(errc::not_running);
-    auto prepared = prepare_launch();
-    if (!prepared) co_return failure(prepared);
-    auto started = co_await link_->start(*owner, std::move(*prepared));
-    if (!started) co_return failure(started);
-    co_return result<void>();
+    co_await host_->release();
+    co_return failure(started);
 }
 
 IPYBOX_DECL result<kernel_launch> kernel_manager::prepare_launch() {
@@ -96,7 +91,7 @@ IPYBOX_DECL result<kernel_launch> kernel_manager::prepare_launch() {
 
 IPYBOX_DECL void kernel_manager::abandon_start() {
     if (!life_.abandon_start()) return;
-    host_.abandon_search();
+    host_->abandon_search();
     stop_link_of(life_.current());
 }
 
@@ -138,8 +133,10 @@ IPYBOX_DECL void kernel_manager::died(kernel_lifecycle::generation which, error 
     stop_link_of(which);
 }
 
+IPYBOX_DECL asio::awaitable<void> kernel_manager::release_host() { return host_->release(); }
+
 IPYBOX_DECL void kernel_manager::end_from_outside() {
-    host_.end();
+    host_->end();
     actions_->abandon();
 }
 

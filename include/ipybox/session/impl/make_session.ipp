@@ -9,7 +9,7 @@ namespace ipybox::detail {
 
 IPYBOX_DECL std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                          executor_options options, any_approval approval,
-                                                         launch_wrapper wrap, std::shared_ptr<supervisor> shared,
+                                                         launch_wrapper wrap, std::shared_ptr<kernel_host> shared,
                                                          std::unique_ptr<kernel_link> link) {
     session_parts parts{std::move(options), std::move(approval), std::move(wrap), std::move(shared), std::move(link)};
     return session_handle::make(application ? home_on(*application) : own_home(), std::move(parts));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/mailbox.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/transport/scripted_transport.hpp>
 
 #include <utility>
@@ -105,8 +106,13 @@ struct scripted_transport::state {
 IPYBOX_DECL scripted_transport::scripted_transport(std::shared_ptr<kernel_script> script)
     : script_(std::move(script)) {}
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> scripted_transport::start(std::shared_ptr<supervisor>, kernel_launch) {
+IPYBOX_DECL asio::awaitable<result<kernel_info>> scripted_transport::start(std::shared_ptr<kernel_host> host,
+                                                                           kernel_launch) {
     auto const executor = co_await asio::this_coro::executor;
+    if (script_->supervised_) {
+        auto const obtained = co_await host->obtain();
+        if (!obtained) co_return failure(obtained.error());
+    }
     if (auto failed = script_->next_operation()) co_return failure(std::move(*failed));
     ++script_->starts_;
     state_ = std::make_shared<state>(executor);

@@ -2,6 +2,7 @@
 
 #include <ipybox/async/within.hpp>
 #include <ipybox/core/time_budget.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/unforked.hpp>
 #include <ipybox/transport/socketpair_transport.hpp>
@@ -72,12 +73,16 @@ struct socketpair_transport::connection {
     os::unforked socket_unforked;
 };
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<supervisor> owner,
+IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<kernel_host> host,
                                                                              kernel_launch launch) {
     auto const executor = co_await asio::this_coro::executor;
-    auto const deadline = std::chrono::steady_clock::now() + countable(launch.start_bound);
     starting_ = std::stop_source();
     auto const stop = launch.stop = starting_.get_token();
+    auto obtained = co_await host->obtain();
+    if (!obtained) co_return failure(obtained);
+    if (stop.stop_requested()) co_return failure(errc::not_running);
+    auto const owner = std::move(*obtained);
+    auto const deadline = std::chrono::steady_clock::now() + countable(launch.start_bound);
     auto pair = os::make_stream_pair(4 << 20);
     if (!pair) co_return failure(pair);
     auto const c = std::make_shared<connection>(executor, std::move(pair->ours));

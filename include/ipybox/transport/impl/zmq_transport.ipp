@@ -3,6 +3,7 @@
 #include <ipybox/core/random_hex.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/jupyter/kernelspec.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/transport/impl/tcp_ports.ipp>
 #include <ipybox/transport/impl/zmq_link.ipp>
@@ -405,17 +406,21 @@ IPYBOX_DECL zmq_transport::zmq_transport(zmq_transport&&) noexcept = default;
 IPYBOX_DECL zmq_transport& zmq_transport::operator=(zmq_transport&&) noexcept = default;
 IPYBOX_DECL zmq_transport::~zmq_transport() = default;
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::shared_ptr<supervisor> host,
+IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::shared_ptr<kernel_host> host,
                                                                       kernel_launch launch) {
     co_await stop();
     auto const executor = co_await asio::this_coro::executor;
     auto const kernel = std::make_shared<detail::zmq_kernel>(executor, options_);
     kernel_ = kernel;
     result<kernel_info> info;
-    if (options_.connection_file.empty())
-        info = co_await kernel->start(std::move(host), std::move(launch));
-    else
+    if (!options_.connection_file.empty()) {
         info = co_await kernel->attach(launch.start_bound);
+    } else if (auto obtained = co_await host->obtain()) {
+        if (kernel_ != kernel) co_return failure(errc::not_running, "the transport has been stopped");
+        info = co_await kernel->start(std::move(*obtained), std::move(launch));
+    } else {
+        info = failure(obtained);
+    }
     if (!info) {
         co_await kernel->stop();
         if (kernel_ == kernel) kernel_.reset();

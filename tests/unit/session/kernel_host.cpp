@@ -1,0 +1,107 @@
+#include <ipybox/executor.hpp>
+#include <ipybox/runtime.hpp>
+
+#include <support/catch.hpp>
+#include <support/denied_call.hpp>
+#include <support/scripted_box.hpp>
+
+#include <asio/io_context.hpp>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+
+/** \file
+ * Where kernels live: nothing is looked for and nothing is started before a transport asks for it.
+ */
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::test;
+
+/// A PATH without programs, for as long as it lives.
+class empty_path {
+  public:
+    empty_path() { ::setenv("PATH", "/nowhere", 1); }
+    empty_path(empty_path const&) = delete;
+    empty_path& operator=(empty_path const&) = delete;
+    ~empty_path() { ::setenv("PATH", former_.c_str(), 1); }
+
+  private:
+    std::string const former_ = std::getenv("PATH");
+};
+
+/// A script in the place of an interpreter, which tells that it was run.
+class telling_script {
+  public:
+    telling_script() {
+        std::ofstream(path()) << "#!/bin/sh\necho > " << told().string() << "\nexit 3\n";
+        std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
+    }
+
+    [[nodiscard]] std::filesystem::path path() const { return dir_.path() / "python"; }
+    [[nodiscard]] bool was_run() const { return std::filesystem::exists(told()); }
+
+  private:
+    [[nodiscard]] std::filesystem::path told() const { return dir_.path() / "told"; }
+
+    scratch_dir dir_;
+};
+
+executor_options options_within(scratch_dir const& dir) {
+    executor_options options;
+    options.images_dir = dir.path() / "images";
+    options.spill_dir = dir.path() / "spill";
+    return options;
+}
+
+} // namespace
+
+TEST_CASE_METHOD(scripted_box, "kernel host: a kernel without a process needs no interpreter and starts nothing") {
+    empty_path const nothing;
+    adapt([](executor_options& o) { o.python = "/no/such/python"; });
+    script().expect("a").prints("fine").replies();
+    asio::io_context context;
+    on(context.get_executor());
+    std::optional<std::string> text;
+    without_calls({SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve, SYS_execveat}, [&] {
+        (*this)->async_execute("a", {}, [&](auto const& r) { text = said(r); });
+        eventually([&] {
+            context.restart();
+            context.run_for(1ms);
+            return text.has_value();
+        });
+    });
+    CHECK(text == "fine");
+}
+
+TEST_CASE("kernel host: a runtime looks for its interpreter with the first start, not before") {
+    scratch_dir const dir;
+    telling_script const python;
+    runtime const shared({.working_dir = dir.path(), .python = python.path()}, no_sandbox{});
+    executor box(options_within(dir), {}, shared);
+    CHECK_FALSE(python.was_run());
+    auto const started = box.start();
+    REQUIRE_FALSE(started);
+    CHECK(started.error() == errc::python_not_found);
+    CHECK_THAT(started.error().text(), Catch::Matchers::Contains("exit code 3"));
+    CHECK(python.was_run());
+}
+
+TEST_CASE("kernel host: each tenant is told that its runtime has no interpreter, each time") {
+    scratch_dir const dir;
+    std::optional<runtime> shared(std::in_place, runtime_options{.python = "/no/such/python"}, no_sandbox{});
+    executor one(options_within(dir), {}, *shared);
+    executor other(options_within(dir), {}, *shared);
+    shared.reset(); // they have their shares
+    for (auto* box : {&one, &other, &one}) {
+        auto const started = box->start();
+        REQUIRE_FALSE(started);
+        CHECK(started.error() == errc::python_not_found);
+        CHECK(started.error() == condition::cannot_start);
+    }
+}
