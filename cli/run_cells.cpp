@@ -127,6 +127,9 @@ class run {
                                   (cell.title.empty() ? "" : " " + cell.title));
         if (brought.kernel_restarted)
             say("cell " + name + ": the kernel is a fresh one, what earlier cells made is gone");
+        if (brought.files_left_out > 0)
+            say("cell " + name + ": " + std::to_string(brought.files_left_out) +
+                " files of images and displays were not written: a cell may write 1000, and 1 GiB in all");
         if (signals_.interrupted()) return exit_code::interrupted;
         if (brought.exit_code) {
             left_ = true;

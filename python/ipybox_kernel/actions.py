@@ -38,9 +38,14 @@ class ToolRunnerError(Exception):
 class ApprovalRejectedError(ToolRunnerError, PermissionError):
     """An action was rejected; the text is the reason."""
 
+    #: Who decided: `rule`, `policy` (the application, or a person it asks), `no_policy`, `budget`, `cancellation`, …
+    decided_by = ""
+
 
 class ApprovalTimeoutError(ToolRunnerError):
     """Nobody decided about an action in time."""
+
+    decided_by = "timeout"
 
 
 current: ActionChannel | None = None
@@ -57,7 +62,9 @@ def failure(head: dict[str, Any]) -> Exception:
     """What an error of the host is raised as."""
     kind, text = head.get("kind"), str(head.get("text"))
     if kind == "rejected":
-        return ApprovalRejectedError(text)
+        rejection = ApprovalRejectedError(text)
+        rejection.decided_by = str(head.get("by", ""))
+        return rejection
     if kind == "approval_timeout":
         return ApprovalTimeoutError(text)
     if kind == "exec":

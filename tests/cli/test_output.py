@@ -268,3 +268,15 @@ def test_unknown_kernel(program: Program) -> None:
     ended = program.run("-c", "1", "--kernel", "no-such-kernel")
     assert (ended.code, ended.out) == (3, "")
     assert "no-such-kernel" in ended.err
+
+
+def test_files_that_were_left_out_are_told(program: Program) -> None:
+    many = "for _ in range(999): display(picture, raw=True)\n"
+    code = (
+        "import base64\nfrom IPython.display import display\n"
+        "picture = {'image/png': base64.b64encode(b'\\x89PNG\\r\\n\\x1a\\n').decode()}\n"
+    )
+    full = program.run("-c", code + many + "display(picture, raw=True)")
+    assert "not written" not in full.err, full.err
+    ended = program.run("-c", code + many + "for _ in range(3): display(picture, raw=True)")
+    assert "cell 1: 2 files of images and displays were not written" in ended.err, ended.err

@@ -128,6 +128,34 @@ TEST_CASE("tools: a question comes behind what was printed before it", "[kernel]
     CHECK(questions == 10);
 }
 
+TEST_CASE("tools: the code learns who rejected its action", "[kernel]") {
+    scratch_dir dir;
+    auto options = asking(dir.path());
+    options.calls_per_cell = 2;
+    options.rules =
+        std::make_shared<approval_rules>(approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value());
+    auto const code = "for line in ('rm x', 'ls', 'true'):\n"
+                      "    try: get_ipython().system(line)\n"
+                      "    except PermissionError as e: print(e.decided_by)\n";
+    executor decided(options, deny_approval{}, unsandboxed);
+    CHECK(text_of(decided.execute(code)) == "rule\npolicy\nbudget");
+    executor undecided(options, {}, unsandboxed);
+    CHECK(text_of(undecided.execute(code)) == "rule\nno_policy\nbudget");
+}
+
+TEST_CASE("tools: a name that the server does not list does not reach it", "[kernel]") {
+    tool_box on;
+    auto const call = [&](std::string tool) {
+        return text_of(on.box.execute("from ipybox_kernel.actions import channel\n"
+                                      "try: print(bytes(channel().call('call', {'server': 'tools', 'tool': '" +
+                                      tool +
+                                      "'}, b'{\"text\":\"x\"}').body).decode())\nexcept Exception as e: print(e)"));
+    };
+    CHECK(call("echo") == "x");
+    CHECK(call("ech") == "the MCP server 'tools' lists no tool \"ech\"");
+    CHECK(call("echo ") == "the MCP server 'tools' lists no tool \"echo \"");
+}
+
 TEST_CASE("tools: rejected, edited, failing", "[kernel]") {
     tool_box on;
     on.seen.decide = [](approval_request const& r) { r.reject("not now"); };

@@ -2,6 +2,7 @@
 
 #include <ipybox/action/action_frame.hpp>
 #include <ipybox/action/action_request.hpp>
+#include <ipybox/approval/ruling.hpp>
 #include <ipybox/core/error.hpp>
 #include <ipybox/core/exit_status.hpp>
 #include <ipybox/mcp/call_result.hpp>
@@ -28,6 +29,9 @@ namespace ipybox::detail {
 /// An action was not done, or failed. Of an error only its text goes to the kernel, and of that only the first line, unless it is what a server answered: else what stands below
 /// is the host's.
 [[nodiscard]] action_frame error_answer(action_id id, error const& why);
+
+/// An action was rejected: the reason, and who decided.
+[[nodiscard]] action_frame rejected_answer(action_id id, ruling const& said);
 
 /// A frame that is no request.
 [[nodiscard]] action_frame malformed_answer(malformed_action const& malformed);

@@ -83,6 +83,13 @@ class client {
     }
 
     /**
+     * \brief Calls a tool that the server lists. The list is read where it does not have the tool, or is not known yet.
+     * \par Errors those of `call`; errc::mcp_refused — the server lists no such tool: its name was not sent
+     * \par Cancellation as of `call`
+     */
+    asio::awaitable<result<call_result>> call_listed(std::string tool, raw_json arguments, call_options options = {});
+
+    /**
      * \brief Ends the server, if it runs, within a bound: end of its input, SIGTERM, SIGKILL. Outstanding requests complete with errc::not_running.
      * \details The client stays usable: the next request starts the server anew, once the old one is gone.
      */

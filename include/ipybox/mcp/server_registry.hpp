@@ -83,6 +83,10 @@ class server_registry {
         return call_sorted(server, tool, arguments, std::move(options));
     }
 
+    /// \copydoc client::call_listed
+    asio::awaitable<result<call_result>> call_listed(std::string const& server, std::string const& tool,
+                                                     raw_json arguments, call_options options = {});
+
     /// Ends all servers that run, all at the same time, as `client::stop` does. The registry stays usable.
     asio::awaitable<void> stop();
 

@@ -72,9 +72,16 @@ class output_recorder {
         std::size_t copies = 0; ///< displays that share it
     };
 
+    /// A file that an image was saved to.
+    struct saved_image {
+        std::filesystem::path file;
+        std::uint64_t bytes = 0;
+    };
+
     void update(display& d);
     void remember(display const& d);
     void save_image(display& d);
+    [[nodiscard]] bool take_room(display const& d, std::size_t bytes);
     [[nodiscard]] kept_display fitting(display const& d, std::size_t copies);
     void let_go(kept_display& kept);
     void apply_updates();
@@ -87,6 +94,7 @@ class output_recorder {
     std::vector<kept_display> displays_;
     std::map<std::string, std::vector<std::size_t>> own_; ///< displays of an id that hold content of their own
     std::map<std::string, updated_display> updated_;
+    std::map<std::string, saved_image> update_images_; ///< of each id's latest update that had one
     execution_result result_;
     std::size_t display_bytes_ = 0;
     bool clear_due_ = false;

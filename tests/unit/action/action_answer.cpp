@@ -99,6 +99,13 @@ TEST_CASE("action answers: a tool that failed") {
     CHECK(head_of(result_answer(1, returned))["text"] != "");
 }
 
+TEST_CASE("action answers: a rejection tells who decided") {
+    auto const head = head_of(rejected_answer(3, {decision::reject("no\nbelow"), decided_by::rule, "deny[0]"}));
+    CHECK(head == nlohmann::json{{"op", "error"}, {"id", 3}, {"kind", "rejected"}, {"text", "no"}, {"by", "rule"}});
+    CHECK(head_of(rejected_answer(3, {decision::reject("late"), decided_by::timeout}))["kind"] == "approval_timeout");
+    CHECK(head_of(rejected_answer(3, {decision::reject(""), decided_by::no_policy}))["by"] == "no_policy");
+}
+
 TEST_CASE("action answers: errors, of which only the first line leaves the host") {
     auto const kind = [](errc code) { return head_of(error_answer(1, error(code, "why\nsecret")))["kind"]; };
     CHECK(kind(errc::approval_rejected) == "rejected");

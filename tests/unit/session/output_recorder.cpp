@@ -355,6 +355,28 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: so many files, and so many 
 }
 
 TEST_CASE_METHOD(scratch_recorder,
+                 "output_recorder: beyond the bound an image of an update replaces the one before it") {
+    auto r = make({1 << 20, 3, 1 << 20});
+    auto shown = of("image/png", png("first"), encoding::bytes, "plot");
+    r.show(shown);
+    std::vector<std::filesystem::path> updates;
+    for (int i = 0; i < 5; ++i) {
+        auto d = update(of("image/png", png(std::to_string(i)), encoding::bytes, "plot"));
+        r.show(d);
+        REQUIRE_FALSE(d.image.empty());
+        updates.push_back(d.image);
+    }
+    auto other = update(of("image/png", png("other"), encoding::bytes, "another plot"));
+    r.show(other);
+    CHECK(other.image.empty()); // there is none before it to be replaced
+    auto const result = r.finish();
+    CHECK(result.images == std::vector{shown.image, updates[0], updates[4]});
+    CHECK(result.files_left_out == 1);
+    CHECK(files_in(images) == 3);
+    CHECK(test::read_file(updates[4]) == png("4"));
+}
+
+TEST_CASE_METHOD(scratch_recorder,
                  "output_recorder: displays of one id share what an update says, in memory and in a file") {
     auto r = make({1 << 20, 1000, 1 << 20});
     for (int i = 0; i < 5000; ++i) {

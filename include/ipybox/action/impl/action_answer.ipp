@@ -10,10 +10,17 @@
 
 namespace ipybox::detail {
 
-inline action_frame error_frame(std::optional<action_id> id, std::string_view kind, std::string_view text,
-                                std::error_code cause = {}) {
+inline nlohmann::json error_head(std::optional<action_id> id, std::string_view kind, std::string_view text) {
     nlohmann::json head = {{"op", "error"}, {"id", nullptr}, {"kind", kind}, {"text", text}};
     if (id) head["id"] = *id;
+    return head;
+}
+
+inline std::string_view first_line(std::string_view text) { return text.substr(0, text.find('\n')); }
+
+inline action_frame error_frame(std::optional<action_id> id, std::string_view kind, std::string_view text,
+                                std::error_code cause = {}) {
+    auto head = error_head(id, kind, text);
     if (cause) head["errno"] = cause.value();
     return {json_text(head)};
 }
@@ -126,8 +133,14 @@ IPYBOX_DECL action_frame exited_answer(action_id id, exit_status status) {
 IPYBOX_DECL action_frame error_answer(action_id id, error const& why) {
     // What a server answered is for the code, all of it. Behind the first line of other texts stands what is the host's: commands, standard error.
     std::string_view const text = why.text();
-    return error_frame(id, kind_of(why), why == errc::mcp_refused ? text : text.substr(0, text.find('\n')),
-                       why.cause());
+    return error_frame(id, kind_of(why), why == errc::mcp_refused ? text : first_line(text), why.cause());
+}
+
+IPYBOX_DECL action_frame rejected_answer(action_id id, ruling const& said) {
+    auto const why = said.refusal();
+    auto head = error_head(id, kind_of(why), first_line(why.text()));
+    head["by"] = name_of(said.by);
+    return {json_text(head)};
 }
 
 IPYBOX_DECL action_frame malformed_answer(malformed_action const& malformed) {

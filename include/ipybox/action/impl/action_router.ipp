@@ -185,7 +185,7 @@ asio::awaitable<action_frame> action_router::act(std::shared_ptr<action_router> 
     if (!host) co_return error_answer(wanted.id, error(errc::not_running, "the host has ended"));
     auto subject = subject_of(wanted);
     auto const said = co_await host->approve(subject, wanted.after);
-    if (!said.accepted()) co_return error_answer(wanted.id, said.refusal());
+    if (!said.accepted()) co_return rejected_answer(wanted.id, said);
 
     auto const began = std::chrono::steady_clock::now();
     action_outcome how;

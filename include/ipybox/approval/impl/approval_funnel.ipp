@@ -197,6 +197,7 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> 
     auto const asked = std::make_shared<request>(executor, subject->cell_id);
     approval_request wanted(subject);
     asked->answer = wanted.pending_answer();
+    if (!policy) asked->by = decided_by::no_policy;
     place const waits(self, asked);
 
     if (subject->deadline) {

@@ -76,8 +76,8 @@ IPYBOX_DECL ruling approval_machine::on_answer(approval_subject const& subject, 
         said.granted = grants_.add(*granted, now, subject.cell_id);
         grants_.use(*said.granted, subject, now);
     }
-    bool const lasts = (by == decided_by::policy || by == decided_by::timeout) && repeated_ == when_repeated::reject &&
-                       said.made.again() == when_repeated::reject;
+    bool const lasts = (by == decided_by::policy || by == decided_by::no_policy || by == decided_by::timeout) &&
+                       repeated_ == when_repeated::reject && said.made.again() == when_repeated::reject;
     if (said.accepted() || !lasts) return said;
     auto& rejected = cell_of(subject.cell_id).rejected;
     if (rejected.size() == remembered_rejections) rejected.clear();

@@ -10,6 +10,7 @@ IPYBOX_DECL std::string_view name_of(decided_by who) noexcept {
     case decided_by::rule: return "rule";
     case decided_by::grant: return "grant";
     case decided_by::policy: return "policy";
+    case decided_by::no_policy: return "no_policy";
     case decided_by::timeout: return "timeout";
     case decided_by::repetition: return "repetition";
     case decided_by::budget: return "budget";

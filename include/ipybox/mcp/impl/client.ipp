@@ -27,6 +27,33 @@ asio::awaitable<result<typename Machine::value_type>> run(core_ptr core, result<
     co_return co_await ipybox::detail::suspend<outcome>(begin);
 }
 
+inline asio::awaitable<result<std::vector<tool>>> list(core_ptr core, call_options options) {
+    auto const listed = core->listed();
+    if (!options.timeout) options.timeout = core->params().list_timeout;
+    auto reading = run(std::exchange(core, nullptr), result<tool_list_machine>(), std::move(options));
+    auto tools = co_await std::move(reading);
+    if (tools) listed->replace(*tools);
+    co_return tools;
+}
+
+inline asio::awaitable<result<call_result>> call_listed(core_ptr core, std::string tool, raw_json arguments,
+                                                        call_options options) {
+    auto const listed = core->listed();
+    if (!listed->contains(tool)) {
+        std::weak_ptr const weak = core;
+        auto reading = list(std::exchange(core, nullptr), {});
+        auto tools = co_await std::move(reading);
+        if (!tools) co_return failure(tools);
+        core = weak.lock();
+        if (!core) co_return failure(errc::not_running, "the MCP server is no longer registered");
+        if (!listed->contains(tool))
+            co_return failure(error_of(core->name(), error(errc::mcp_refused, "lists no tool \"" + tool + '"')));
+    }
+    auto calling =
+        run(std::exchange(core, nullptr), tool_call_machine::make(tool, std::move(arguments)), std::move(options));
+    co_return co_await std::move(calling);
+}
+
 inline asio::awaitable<void> stop(core_ptr core) {
     auto const begin = [&](ipybox::detail::completion<bool> done) {
         std::exchange(core, nullptr)->stop(std::move(done));
@@ -57,8 +84,7 @@ IPYBOX_DECL std::string const& client::name() const noexcept { return core_->nam
 IPYBOX_DECL server_params const& client::params() const noexcept { return core_->params(); }
 
 IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> client::list_tools(call_options options) {
-    if (!options.timeout) options.timeout = core_->params().list_timeout;
-    return detail::run(core_, result<tool_list_machine>(), std::move(options));
+    return detail::list(core_, std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<result<call_result>>
@@ -74,6 +100,11 @@ IPYBOX_DECL asio::awaitable<result<call_result>> client::call(std::string const&
 IPYBOX_DECL asio::awaitable<result<call_result>>
 client::call_sorted(std::string const& tool, nlohmann::json const& arguments, call_options options) {
     return detail::run(core_, tool_call_machine::make(tool, arguments), std::move(options));
+}
+
+IPYBOX_DECL asio::awaitable<result<call_result>> client::call_listed(std::string tool, raw_json arguments,
+                                                                     call_options options) {
+    return detail::call_listed(core_, std::move(tool), std::move(arguments), std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<void> client::stop() { return detail::stop(core_); }

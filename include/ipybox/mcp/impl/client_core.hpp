@@ -4,6 +4,7 @@
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
+#include <ipybox/mcp/listed_tools.hpp>
 
 #include <asio/cancellation_type.hpp>
 #include <asio/dispatch.hpp>
@@ -121,6 +122,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
 
     [[nodiscard]] std::string const& name() const noexcept { return name_; }
     [[nodiscard]] server_params const& params() const noexcept { return params_; }
+    [[nodiscard]] std::shared_ptr<listed_tools> const& listed() const noexcept { return listed_; }
 
   private:
     /// What a question of the handshake came to.
@@ -147,6 +149,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     std::string const name_;
     server_params const params_;
     client_environment const surroundings_;
+    std::shared_ptr<listed_tools> const listed_ = std::make_shared<listed_tools>();
     std::optional<negotiation> learned_; ///< what its last life taught about its era
 
     std::vector<std::shared_ptr<exchange>> waiting_; ///< for a server

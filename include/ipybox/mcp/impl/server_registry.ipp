@@ -174,6 +174,15 @@ IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call_sorted(st
     return client ? (*client)->call(tool, arguments, std::move(options)) : detail::failed<call_result>(client.error());
 }
 
+IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call_listed(std::string const& server,
+                                                                              std::string const& tool,
+                                                                              raw_json arguments,
+                                                                              call_options options) {
+    auto const client = find(server);
+    return client ? (*client)->call_listed(tool, std::move(arguments), std::move(options))
+                  : detail::failed<call_result>(client.error());
+}
+
 IPYBOX_DECL void server_registry::kill() {
     std::scoped_lock const lock(mutex_);
     for (auto const& [name, client] : clients_) client->kill();

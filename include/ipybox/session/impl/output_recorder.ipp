@@ -100,13 +100,25 @@ IPYBOX_DECL void output_recorder::apply_updates() {
     }
 }
 
+/// Room for an image. Where there is none, that of an update takes the place of the update before it: the last state of a plot is what counts.
+IPYBOX_DECL bool output_recorder::take_room(display const& d, std::size_t bytes) {
+    if (budget_->take_file(bytes)) return true;
+    auto const before = update_images_.find(d.id);
+    if (d.kind != display_kind::update_display_data || before == update_images_.end()) return false;
+    places_->remove_image(before->second.file);
+    std::erase(result_.images, before->second.file);
+    budget_->give_back_file(before->second.bytes);
+    update_images_.erase(before);
+    return budget_->take_file(bytes);
+}
+
 /// Every PNG begins with these (PNG specification, section 5.2).
 inline constexpr std::string_view png_signature("\x89PNG\r\n\x1a\n", 8);
 
 IPYBOX_DECL void output_recorder::save_image(display& d) {
     auto const* png = d.data.find("image/png");
     if (!png || !png->starts_with(png_signature)) return;
-    if (!budget_->take_file(png->size())) {
+    if (!take_room(d, png->size())) {
         ++result_.files_left_out;
         return;
     }
@@ -114,6 +126,7 @@ IPYBOX_DECL void output_recorder::save_image(display& d) {
     if (file) {
         d.image = *file;
         result_.images.push_back(*file);
+        if (d.kind == display_kind::update_display_data) update_images_[d.id] = {*file, png->size()};
         return;
     }
     budget_->give_back_file(png->size());
@@ -176,6 +189,7 @@ IPYBOX_DECL bool output_recorder::clear_if_due() {
     displays_.clear();
     own_.clear();
     updated_.clear();
+    update_images_.clear();
     result_.displays_left_out = 0;
     return true;
 }

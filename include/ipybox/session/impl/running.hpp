@@ -92,8 +92,7 @@ class session::running {
     }
 
     asio::awaitable<void> kill_lingering_kernel() {
-        session_.kernel_->died(
-            generation_, error(errc::kernel_died, "the kernel did not end by itself after exit(), and was killed"));
+        session_.kernel_->died(generation_, error(errc::kernel_died, lingering_text()));
         co_await session_.kernel_->end();
     }
 
@@ -325,6 +324,12 @@ class session::running {
         // How the code came to its end, where it was: of a timeout and a cancellation too.
         if (ladder_.reason() && over_ && over_->exception) why->with_exception(std::move(*over_->exception));
         return failure(why->with_output(std::make_shared<execution_result const>(std::move(output))));
+    }
+
+    /// Why the kernel was killed, which had replied.
+    [[nodiscard]] std::string lingering_text() const {
+        if (over_->leaving) return "the kernel did not end by itself after exit(), and was killed";
+        return "the kernel did not read what was sent to it within 5 s after its reply, and was killed";
     }
 
     [[nodiscard]] std::string ending_text() const {
