@@ -55,6 +55,8 @@ def test_a_long_call_ends_and_the_state_stays(library_host: Host, call: dict[str
     kernel = library_host.fork()
     assert not kernel.run(call["setup"] + "\nkept = 7", timeout=60).error
     request = kernel.start(call["call"], allow_stdin=True)
+    while kernel.receive().type != "execute_input":
+        pass
     time.sleep(0.05)  # nothing depends on it: an interrupt that comes early is as good
     result = stopped(kernel, request)
     assert not any(message.channel == STDIN for message in result.messages) or call["name"] == "input"
