@@ -152,7 +152,8 @@ TEST_CASE("approval funnel: what has to be shown first is awaited where a policy
         return decision::accept();
     };
     auto const decide = [&](std::string tool) -> awaitable<void> {
-        CHECK((co_await d.funnel->decide(some_call(tool), policy, show)).accepted());
+        auto const said = co_await d.funnel->decide(some_call(tool), policy, show);
+        CHECK(said.accepted());
     };
     asio::co_spawn(d.context, decide("ruled"), [](std::exception_ptr) {});
     asio::co_spawn(d.context, decide("other"), [](std::exception_ptr) {});
