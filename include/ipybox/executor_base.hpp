@@ -30,8 +30,8 @@ struct execution;
 
 /**
  * \brief The operations of every executor: `executor` and `basic_executor<…>` differ in how they are made.
- * \details One kernel, one queue: calls are executed in the order they were made. The first call starts the kernel. `start`, `execute`, `interrupt`, `reset` and `stop`
- * block, and have `async_` twins that take a completion token. `generate_mcp_sources` blocks, too, and has none. The destructor ends the kernel and completes
+ * \details One kernel, one queue: calls are executed in the order they were made. The first call starts the kernel. `start`, `execute`, `interrupt`, `reset`, `stop`
+ * and `generate_mcp_sources` block, and have `async_` twins that take a completion token. The destructor ends the kernel and completes
  * outstanding operations with errc::not_running; it never hangs, unless the caller holds a lock that a handler waits for on the executor's own thread.
  * \par Thread safety Safe: every operation may be called from any thread. Blocking operations return errc::would_deadlock where they would wait for
  * the calling thread itself: at once from the thread that serves the executor, or in a handler of an `io_context` that does; after a second in a
