@@ -33,6 +33,13 @@ def test_a_tool_is_called(any_sandbox: Program) -> None:
     assert (ended.code, ended.out) == (0, "größe\n")
 
 
+def test_a_cell_asks_for_so_many_actions_and_no_more(any_sandbox: Program) -> None:
+    file = any_sandbox.write("a.py", "!echo 1\n!echo 2\n!echo 3\n# %%\n!echo next cell")
+    ended = any_sandbox.run(file, "--approve-shell-cmds", "--yes", "--calls-per-cell", "2", "--keep-going")
+    assert (ended.code, ended.out) == (1, "1\n2\nnext cell\n")
+    assert "ApprovalRejectedError" in ended.err
+
+
 @pytest.fixture
 def beside_the_original(any_sandbox: Program) -> str:
     """Code that imports `mcptools.old.echo`, a package as mcpygen 0.1.4 generated it, where mcpygen is installed."""

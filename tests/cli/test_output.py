@@ -62,6 +62,13 @@ def test_images_dir_that_cannot_be_made(program: Program) -> None:
     assert "/file: Not a directory" in ended.err
 
 
+def test_text_beyond_the_bound_is_in_a_file_where_it_was_asked_for(program: Program) -> None:
+    size = (128 << 20) + 1  # one beyond max_output
+    ended = program.run("-c", f"print('x' * {size}, end='')", "--spill-dir", "spilled")
+    (spilled,) = (program.directory / "spilled").rglob("*.txt")
+    assert (ended.code, len(ended.out.rstrip()), spilled.stat().st_size) == (0, size, size)
+
+
 def test_working_dir(any_sandbox: Program) -> None:
     (any_sandbox.directory / "work").mkdir()
     file = any_sandbox.write("a.py", "import os\nopen('made', 'w').close()\n# %%\nprint(os.getcwd())")

@@ -222,6 +222,29 @@ def test_too_large_a_message_is_an_error(kernel: Kernel) -> None:
     assert kernel.run("1").value == "1"
 
 
+@pytest.mark.parametrize(("values", "error"), [(999_980, ""), (1_000_001, "ValueError")])
+def test_a_display_has_so_many_values_and_no_more(kernel: Kernel, values: int, error: str) -> None:
+    # as short as it can be: longer JSON has fewer values within the bound of its bytes
+    result = kernel.run(f"display({{'application/json': [0] * {values}}}, raw=True)")
+    assert result.error == error
+    assert not error or "display less" in result.reply["evalue"]
+    assert kernel.run("1").value == "1"
+
+
+def test_an_error_that_is_too_long_has_its_middle_left_out(kernel: Kernel) -> None:
+    error = kernel.run("raise ValueError('a' + 'x' * (17 << 20) + 'z')").of("error")[0].content
+    assert error["ename"] == "ValueError" and "characters left out" in error["evalue"]
+    assert error["evalue"][0] == "a" and error["evalue"][-1] == "z"
+    assert kernel.run("1").value == "1"
+
+
+def test_a_comm_message_that_is_too_long_is_sent_without_its_content(kernel: Kernel) -> None:
+    result = kernel.run(
+        "from comm import create_comm\nc = create_comm(target_name='t', data={'x': ['y' * 1000] * 17_000})"
+    )
+    assert (result.error, result.of("comm_open")[0].content) == ("", {})
+
+
 def test_json_that_is_not_json(kernel: Kernel) -> None:
     result = kernel.run("display({'application/json': {'a': float('nan'), 'b': b'x', 'c': (1,)}}, raw=True)")
     assert result.of("display_data")[0].content["data"]["application/json"] == {"a": "nan", "b": "eA==", "c": [1]}

@@ -152,7 +152,8 @@ TEST_CASE("approval funnel: what has to be shown first is awaited where a policy
         return decision::accept();
     };
     auto const decide = [&](std::string tool) -> awaitable<void> {
-        auto const said = co_await d.funnel->decide(some_call(tool), policy, show);
+        auto call = some_call(tool);
+        auto const said = co_await d.funnel->decide(std::move(call), policy, show);
         CHECK(said.accepted());
     };
     asio::co_spawn(d.context, decide("ruled"), [](std::exception_ptr) {});
@@ -174,7 +175,8 @@ TEST_CASE("approval funnel: a request that is taken back does not wait for what 
             asked = true;
             r.accept();
         };
-        said = co_await d.funnel->decide(some_call(), policy, never);
+        auto call = some_call();
+        said = co_await d.funnel->decide(std::move(call), policy, never);
     };
     asio::co_spawn(d.context, decide, [](std::exception_ptr) {});
     d.settle();
