@@ -67,7 +67,7 @@ class Host:
         )
         theirs.close()
         self.events: list[dict[str, Any]] = []
-        self.answers: dict[int, dict[str, Any]] = {}
+        self.answers: dict[int | None, dict[str, Any]] = {}  # None: of a request that has no number
         self.requests = itertools.count(1)
         self.changed = threading.Condition()
         self.reading = False
