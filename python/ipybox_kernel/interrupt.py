@@ -32,7 +32,8 @@ class Interrupts:
         self.armed = False
         self.early = False  # came when nothing ran; perhaps for a cell that is still on its way
         self.depth = 0
-        self.pending = False
+        self.pending = False  # strikes at the end of the shield
+        self.put_off = False  # strikes with the next nudge
         self.begun = False  # the cell's own code runs
         self.postponed = False  # strikes when the code begins
         self.taken = False  # the code was interrupted
@@ -73,7 +74,7 @@ class Interrupts:
 
     def arm(self, cell: bool = False) -> None:
         """From here on SIGINT stops what runs. The code of a cell is still to `begin`."""
-        self.pending = self.postponed = self.taken = self.ended = self.cancelled = False
+        self.pending = self.put_off = self.postponed = self.taken = self.ended = self.cancelled = False
         self.begun = not cell
         self.deaf = 0
         self.armed = True
@@ -117,7 +118,8 @@ class Interrupts:
 
     def nudged(self, number: int, frame: FrameType | None) -> None:
         """Python's handler of a nudge. An interrupt that came in the middle of a fork strikes now."""
-        if self.pending and self.armed and not self.depth:
+        if self.put_off and self.armed:
+            self.put_off = False
             self.handled += 1
             self.handle(frame)
 
@@ -127,6 +129,9 @@ class Interrupts:
             self.early = True
         elif self.deaf:
             self.tell(ENDING)
+        elif frame is not None and frame.f_code is Interrupts.unshield.__code__:
+            self.put_off = True
+            self.remind()
         elif self.depth:
             self.pending = True
             self.wake()
@@ -179,11 +184,15 @@ class Interrupts:
                     self.postpone()
 
     def unshield(self) -> None:
-        """Leaves a shield where nothing can be raised; an interrupt that came meanwhile comes a little later."""
+        """Leaves the shield of a fork. Python drops what is raised here, and in the warning that may follow: an
+        interrupt that came meanwhile comes a little later.
+        """
         if threading.get_ident() == self.main:
-            self.depth -= 1
-            if self.pending:
+            if self.pending and self.depth == 1:
+                self.pending = False
+                self.put_off = True
                 self.remind()
+            self.depth -= 1  # `handle` knows this frame
 
     def uninstall(self) -> None:
         """In a forked child of a cell: Ctrl-C is as in any Python program."""

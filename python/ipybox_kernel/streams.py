@@ -238,7 +238,8 @@ class Streams:
         interrupts.remind = self.service.reminders.again
         self.install()
         atexit.register(self.lock.acquire)  # threads end with the interpreter, anywhere: not with the lock in hand
-        os.register_at_fork(before=self._before_fork, after_in_parent=self._after_fork, after_in_child=self._in_child)
+        os.register_at_fork(before=self._before_fork, after_in_parent=self.lock.release, after_in_child=self._in_child)
+        os.register_at_fork(after_in_parent=interrupts.unshield)  # the last thing that a fork does
 
     def install(self) -> None:
         sys.stdout = sys.__stdout__ = self.out  # type: ignore[misc]
@@ -279,10 +280,6 @@ class Streams:
         interrupts.__enter__()
         self.lock.acquire()
         self.flush()
-
-    def _after_fork(self) -> None:
-        self.lock.release()
-        interrupts.unshield()
 
     def _in_child(self) -> None:
         """A child of a cell writes to the pipes as any other program would, and has no part in the kernel's sockets."""

@@ -41,7 +41,7 @@ struct waits {
     std::vector<std::uint64_t> over;
 };
 
-using numbers = std::vector<std::uint64_t>;
+using seen_numbers = std::vector<std::uint64_t>;
 
 } // namespace
 
@@ -52,12 +52,12 @@ TEST_CASE("seen messages: a wait ends with its message, and not before") {
     on.saw(1);
     CHECK(on.over.empty());
     on.saw(2);
-    CHECK(on.over == numbers{2});
+    CHECK(on.over == seen_numbers{2});
     on.saw(5);
-    CHECK(on.over == numbers{2, 3});
+    CHECK(on.over == seen_numbers{2, 3});
     on.wait(5);
     on.wait(0);
-    CHECK(on.over == numbers{2, 3, 5, 0});
+    CHECK(on.over == seen_numbers{2, 3, 5, 0});
 }
 
 TEST_CASE("seen messages: a kernel that names a message that never comes waits for the bound alone") {
@@ -65,7 +65,7 @@ TEST_CASE("seen messages: a kernel that names a message that never comes waits f
     on.wait(1000, 1ms);
     on.context.restart();
     on.context.run_for(30s);
-    CHECK(on.over == numbers{1000});
+    CHECK(on.over == seen_numbers{1000});
     on.saw(1000); // finds nothing that waits
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("seen messages: another kernel counts from the start") {
     on.wait(1);
     CHECK(on.over.empty());
     on.saw(1);
-    CHECK(on.over == numbers{1});
+    CHECK(on.over == seen_numbers{1});
 }
 
 TEST_CASE("seen messages: a context that is destroyed takes the waits along") {
