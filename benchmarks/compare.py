@@ -63,22 +63,30 @@ def row(name: str, now: Series, then: Series) -> tuple[str, bool]:
     return f"{text}{len(now.samples):4}  {spread(then):20} {spread(now)}", is_worse
 
 
-def compare(before: Path, groups: list[Group], rounds: int, sandbox: str) -> list[str]:
+@dataclass
+class Findings:
+    """Metrics of which something is to be said."""
+
+    worse: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def compare(before: Path, groups: list[Group], rounds: int, sandbox: str, findings: Findings) -> None:
     now, then = sides(before, sandbox)
     for turn in range(rounds):
         for group in groups:
             say(f"{sandbox}, round {turn + 1} of {rounds}, {group.metrics[0]} …")
             for side in (now, then, then, now) if turn % 2 else (then, now, now, then):
                 side.measure(group.metrics)
-    worse_names = []
     head = f"{f'[{sandbox}] metric':36}{'unit':8}{'before':>10}{'now':>10}{'ratio':>8}{'':7}{'n':>4}  quartiles"
     print(head)
     for name in now.series:
         text, is_worse = row(name, now.series[name], then.series[name])
         print(text, flush=True)
         if is_worse:
-            worse_names.append(f"{name} ({sandbox})")
-    return worse_names
+            findings.worse.append(f"{name} ({sandbox})")
+        if not now.series[name].samples or not then.series[name].samples:
+            findings.missing.append(f"{name} ({sandbox})")
 
 
 def parse_arguments() -> argparse.Namespace:
@@ -96,11 +104,12 @@ def main() -> Any:
     options = parse_arguments()
     groups = [group.only(options.only.split(",")) for group in GROUPS]
     groups = [group for group in groups if group.metrics]
-    worse_names: list[str] = []
+    findings = Findings()
     for sandbox in options.sandbox or [OURS, BUBBLEWRAP]:
-        worse_names += compare(options.before, groups, options.rounds, sandbox)
-    print(f"worse by more than {WORSE - 1:.0%}: {', '.join(worse_names) or 'none'}")
-    return 0
+        compare(options.before, groups, options.rounds, sandbox, findings)
+    print(f"worse by more than {WORSE - 1:.0%}: {', '.join(findings.worse) or 'none'}")
+    print(f"not measured: {', '.join(findings.missing) or 'none'}")
+    return 1 if findings.missing else 0
 
 
 if __name__ == "__main__":
