@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import gc
 import getpass
 import inspect
 import os
@@ -42,6 +43,8 @@ class HandlersKernel(IPythonKernel):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(iopub_socket=Sink(IOPUB), stdin_socket=Sink(STDIN), **options)
+        # Python drops an interrupt that strikes there; what it cleans up is a number for each thread that has ended.
+        gc.callbacks[:] = [call for call in gc.callbacks if getattr(call, "__self__", None) is not self]
         self.replies = Sink(SHELL)
         self.streams = Streams(self.session, self.iopub_socket)
         self.commands = ShellCommands(self.shell, self.streams)

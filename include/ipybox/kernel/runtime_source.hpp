@@ -1580,6 +1580,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import gc
 import getpass
 import inspect
 import os
@@ -1618,6 +1619,8 @@ class HandlersKernel(IPythonKernel):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(iopub_socket=Sink(IOPUB), stdin_socket=Sink(STDIN), **options)
+        # Python drops an interrupt that strikes there; what it cleans up is a number for each thread that has ended.
+        gc.callbacks[:] = [call for call in gc.callbacks if getattr(call, "__self__", None) is not self]
         self.replies = Sink(SHELL)
         self.streams = Streams(self.session, self.iopub_socket)
         self.commands = ShellCommands(self.shell, self.streams)
@@ -1905,13 +1908,13 @@ class HandlersKernel(IPythonKernel):
         while not (frames := self.next_input()):
             self.link.wait()
         value = str(self.session.parse(frames)["content"].get("value", ""))
-        if value == END_OF_INPUT:
+)py"
+R"py(        if value == END_OF_INPUT:
             raise EOFError
         return value
 
     def next_input(self) -> list[memoryview] | None:
-)py"
-R"py(        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
+        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
         assert self.link
         with interrupts:
             while message := self.link.receive():
