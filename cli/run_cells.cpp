@@ -74,7 +74,7 @@ class run {
     }
 
   private:
-    /// What threads and exit functions print at the end comes behind the last cell.
+    /// Shows the output of threads and exit functions at the end, behind that of the last cell.
     void end_kernel(std::size_t last) {
         auto events = box_.finish();
         while (auto event = events.next()) {

@@ -315,7 +315,7 @@ std::variant<run_options, apigen_options, exit_code> read_command_line(int argc,
     program.failure_message(complaint);
     add_run_command(program, options, timeout, approval);
     add_apigen_command(program, apigen);
-    // What stands behind `--` is the code's alone, whatever it looks like.
+    // Arguments behind `--` belong to the code, also those that look like options.
     auto const end = std::find(argv, argv + argc, std::string_view("--"));
     try {
         program.parse(static_cast<int>(end - argv), argv);

@@ -13,7 +13,7 @@
 namespace ipybox::cli {
 namespace {
 
-/// What is to be said about the tools of a server; of many the first ones.
+/// Prints the notices about a server's tools; of many the first ones.
 void tell(output_file& err, std::string const& server, std::vector<codegen::generate_notice> const& notices) {
     constexpr std::size_t most = 20;
     for (std::size_t i = 0; i < notices.size() && i < most; ++i)
@@ -40,7 +40,7 @@ result<void> add_tools(executor_base& box, run_options const& options, interrupt
             tell(err, name, made->notices);
             continue;
         }
-        // What stands in the way of a package is not the server's fault, and is to be seen at once.
+        // A package that cannot be written is not the server's fault: the run ends with it.
         bool const is_the_servers = made.error() != errc::io_error && made.error() != errc::invalid_argument;
         if (options.require_servers || !is_the_servers) return failure(made.error());
         err.write_lines("ipybox: " + made.error().text() + "\nipybox: its tools are missing in this run");

@@ -41,7 +41,7 @@ struct safe_text {
 /// Any text in one row, spelled as a word of an action.
 [[nodiscard]] std::string to_safe_word(std::string_view text);
 
-/// What kind of action it is, of which program or tool, in few words: "shell command /bin/sh". The name is cut after 40 characters.
+/// Names the action and its program or tool in few words: "shell command /bin/sh". The name is cut after 40 characters.
 [[nodiscard]] std::string to_safe_title(approval_subject const& subject);
 
 } // namespace ipybox

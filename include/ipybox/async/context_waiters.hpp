@@ -28,7 +28,7 @@ class context_waiters {
         waiter& operator=(waiter const&) = delete;
         virtual ~waiter() = default;
 
-        /// What it waited for is there: called on its executor.
+        /// Called on its executor when the event that it waits for has come.
         virtual void arrive() = 0;
 
         /// The context is being destroyed: lets go of everything that belongs to it.

@@ -3175,7 +3175,7 @@ class Program:
         self.terminate()
 
     def forward(self, *targets: Write) -> int:
-        """Forwards its output until it has ended. A background process may hold the pipes open: nobody waits for it."""
+        """Forwards its output until it has ended. Background processes that hold the pipes open are not waited for."""
         pumps = {fd: Pump(fd, write) for fd, write in zip(self._started(), targets, strict=False)}
         while self._code is None:
             self._forward_once(pumps)

@@ -131,7 +131,7 @@ IPYBOX_DECL action_frame exited_answer(action_id id, exit_status status) {
 }
 
 IPYBOX_DECL action_frame error_answer(action_id id, error const& why) {
-    // What a server answered is for the code, all of it. Behind the first line of other texts stands what is the host's: commands, standard error.
+    // The code gets all lines of a server's answer. Of other texts it gets the first: further lines show commands and standard error of the host.
     std::string_view const text = why.text();
     return error_frame(id, kind_of(why), why == errc::mcp_refused ? text : first_line(text), why.cause());
 }

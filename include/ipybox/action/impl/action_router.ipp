@@ -225,7 +225,7 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         how.failure = why.code();
         return error_answer(wanted.id, why);
     };
-    if (!co_await begin_start()) co_return fail(error(errc::cancelled, "nobody waits for it"));
+    if (!co_await begin_start()) co_return fail(error(errc::cancelled, "its caller is gone"));
     auto program = result<std::shared_ptr<running_program>>(nullptr);
     {
         start_turn const mine(*this);
@@ -246,7 +246,7 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> action_rou
     if (!program) co_return failure(program);
 
     auto const waiting = pending_.find(wanted.id);
-    if (waiting == pending_.end()) co_return failure(errc::cancelled, "nobody waits for it");
+    if (waiting == pending_.end()) co_return failure(errc::cancelled, "its caller is gone");
     waiting->second->program = *program;
     if (waiting->second->cancelled) // while it was being started
         asio::co_spawn(executor_, stop(*program), asio::detached);
