@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/hex.hpp>
 #include <ipybox/core/utf8.hpp>
 
 #include <string>
@@ -20,9 +21,8 @@ void append_json_string(std::string& to, std::string_view text) {
             text.remove_prefix(good.size());
             continue;
         }
-        constexpr std::string_view digits = "0123456789abcdef";
         auto const byte = static_cast<unsigned char>(text.front());
-        to.append("\\udc").append({digits[byte >> 4], digits[byte & 15]});
+        to.append("\\udc").append(to_hex({&byte, 1}));
         text.remove_prefix(1);
     }
     to.push_back('"');

@@ -47,13 +47,25 @@ struct utf8_character {
     return std::string_view::npos;
 }
 
+/// Whether a byte goes on with the character before it, in valid UTF-8.
+[[nodiscard]] constexpr bool continues_character(char byte) noexcept {
+    return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
+}
+
+/// How many characters valid UTF-8 has.
+[[nodiscard]] constexpr std::size_t count_characters(std::string_view text) noexcept {
+    std::size_t count = 0;
+    for (char const byte : text)
+        if (!continues_character(byte)) ++count;
+    return count;
+}
+
 /// The longest beginning of at most `size` bytes that ends between two characters. In what is no UTF-8 any place is as good.
 [[nodiscard]] constexpr std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
     if (size >= text.size()) return text.size();
-    auto const inside = [text](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
     std::size_t cut = size;
-    while (cut > 0 && size - cut < 3 && inside(cut)) --cut;
-    return inside(cut) ? size : cut;
+    while (cut > 0 && size - cut < 3 && continues_character(text[cut])) --cut;
+    return continues_character(text[cut]) ? size : cut;
 }
 
 [[nodiscard]] constexpr bool is_utf8(std::string_view text) noexcept {

@@ -24,6 +24,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -33,44 +34,38 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Says that it is ready, and refuses whatever it is asked for.
-constexpr char const* refusing = R"(
+/// How each scripted supervisor begins: it says that it is ready.
+constexpr std::string_view says_ready = R"(
 import json, socket, sys
 control = socket.socket(fileno=int(sys.argv[1]))
-kind, errno = sys.argv[2:]
 control.recv(1 << 17)
 ready = {"event": "ready", "executable": "x", "python": "3", "ipykernel": "7", "ipython": "9", "level": "lean"}
 control.send(json.dumps(ready).encode())
+)";
+
+/// Refuses whatever it is asked for.
+std::string const refusing = std::string(says_ready) + R"(
+kind, errno = sys.argv[2:]
 while asked := control.recv(1 << 17):
     why = {"kind": kind, "text": "seccomp is missing here", "errno": int(errno)}
     control.send(json.dumps({"id": json.loads(asked)["id"], "error": why}).encode())
 )";
 
-/// Says that it is ready, and goes on talking without being asked.
-constexpr char const* flooding = R"(
-import json, socket, sys
-control = socket.socket(fileno=int(sys.argv[1]))
-control.recv(1 << 17)
-ready = {"event": "ready", "executable": "x", "python": "3", "ipykernel": "7", "ipython": "9", "level": "lean"}
-control.send(json.dumps(ready).encode())
+/// Goes on talking without being asked.
+std::string const flooding = std::string(says_ready) + R"(
 while True:
     control.send(b'{"event": "noise"}')
 )";
 
-/// Says that it is ready, and answers with JSON as deep as a datagram takes.
-constexpr char const* deep = R"(
-import json, socket, sys
-control = socket.socket(fileno=int(sys.argv[1]))
-control.recv(1 << 17)
-ready = {"event": "ready", "executable": "x", "python": "3", "ipykernel": "7", "ipython": "9", "level": "lean"}
-control.send(json.dumps(ready).encode())
+/// Answers with JSON as deep as a datagram takes.
+std::string const deep = std::string(says_ready) + R"(
 number = json.loads(control.recv(1 << 17))["id"]
 control.send(b'{"id": %d, "pid": ' % number + b"[" * 60000 + b"]" * 60000 + b"}")
 control.recv(1)
 )";
 
 /// A supervisor whose part a script plays; it gets the number of its socket and the arguments.
-supervisor_options scripted_by(char const* script, std::vector<std::string> const& arguments = {}) {
+supervisor_options scripted_by(std::string const& script, std::vector<std::string> const& arguments = {}) {
     supervisor_options options;
     options.python = test::python();
     options.working_dir = std::filesystem::temp_directory_path();

@@ -466,17 +466,24 @@ TEST_CASE_METHOD(one_server, "client: destroyed with calls under way, it complet
     CHECK(server->closed == 1);
 }
 
+namespace {
+
+std::vector<std::shared_ptr<one_server::pending>> three_calls_that_ended(one_server& f) {
+    std::vector<std::shared_ptr<one_server::pending>> calls;
+    for (int i = 0; i < 3; ++i) calls.push_back(f.begin("text", {.timeout = 5s}));
+    REQUIRE(f.until(
+        [&] { return std::all_of(calls.begin(), calls.end(), [](auto const& c) { return c->outcome.has_value(); }); }));
+    return calls;
+}
+
+} // namespace
+
 TEST_CASE("client: wherever the channel fails, every call completes once and the client works again") {
     for (std::size_t n = 0; n < 14; ++n) {
         CAPTURE(n);
         one_server f;
         f.server->fails_at = n;
-        std::vector<std::shared_ptr<one_server::pending>> calls;
-        for (int i = 0; i < 3; ++i) calls.push_back(f.begin("text", {.timeout = 5s}));
-        REQUIRE(f.until([&] {
-            return std::all_of(calls.begin(), calls.end(), [](auto const& c) { return c->outcome.has_value(); });
-        }));
-        for (auto const& call : calls) {
+        for (auto const& call : three_calls_that_ended(f)) {
             CHECK(call->completions == 1);
             if (*call->outcome) continue;
             auto const& why = call->outcome->error();
@@ -497,12 +504,7 @@ TEST_CASE(
         one_server f;
         f.server->fails_at = n;
         f.server->throws = true;
-        std::vector<std::shared_ptr<one_server::pending>> calls;
-        for (int i = 0; i < 3; ++i) calls.push_back(f.begin("text", {.timeout = 5s}));
-        REQUIRE(f.until([&] {
-            return std::all_of(calls.begin(), calls.end(), [](auto const& c) { return c->outcome.has_value(); });
-        }));
-        for (auto const& call : calls) {
+        for (auto const& call : three_calls_that_ended(f)) {
             CHECK(call->completions == 1);
             if (*call->outcome) continue;
             CHECK(call->outcome->error() == errc::io_error);

@@ -2,6 +2,7 @@
 
 #include <ipybox/approval/plain_character.hpp>
 #include <ipybox/approval/safe_text.hpp>
+#include <ipybox/core/hex.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
 
@@ -48,7 +49,7 @@ class safe_rows {
         }
         row_ += piece;
         used_ += columns;
-        auto const characters = characters_of(piece);
+        auto const characters = count_characters(piece);
         in_row_ += characters;
         all_ += characters;
     }
@@ -75,16 +76,11 @@ class safe_rows {
         std::size_t characters;
     };
 
-    static std::size_t characters_of(std::string_view text) {
-        return static_cast<std::size_t>(std::count_if(
-            text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-    }
-
     /// At most. What is not ASCII is twice as wide, or is so on some terminals.
     static std::size_t columns_of(std::string_view text) {
         auto const wide =
             std::count_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC0; });
-        return characters_of(text) + static_cast<std::size_t>(wide);
+        return count_characters(text) + static_cast<std::size_t>(wide);
     }
 
     void end_row() {
@@ -124,7 +120,7 @@ enum class text_place {
 /// `\x1b` and its like.
 IPYBOX_DECL std::string spelled_number(char kind, char32_t value, int digits) {
     std::string text{'\\', kind};
-    while (digits-- > 0) text += "0123456789abcdef"[value >> (4 * digits) & 0xF];
+    while (digits-- > 0) text += hex_digits[value >> (4 * digits) & 0xF];
     return text;
 }
 

@@ -1,16 +1,11 @@
 #pragma once
 
 #include <ipybox/codegen/impl/default_value.hpp>
+#include <ipybox/core/utf8.hpp>
 
 #include <algorithm>
-#include <cstddef>
 
 namespace ipybox::codegen::detail {
-
-inline std::size_t characters_in(std::string const& text) {
-    return static_cast<std::size_t>(
-        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
 
 inline bool is_within(schema_keywords const& own, char const* least, char const* most, ordered_json const& size) {
     auto const* lower = own.find(least);
@@ -44,7 +39,7 @@ inline bool fits_at(ordered_json const& value, schema_document const& document, 
 
     if (value.is_number()) return is_within(own, "minimum", "maximum", value);
     if (value.is_string())
-        return is_within(own, "minLength", "maxLength", characters_in(value.get_ref<std::string const&>()));
+        return is_within(own, "minLength", "maxLength", count_characters(value.get_ref<std::string const&>()));
     if (!value.is_array()) return true;
     if (!is_within(own, "minItems", "maxItems", value.size())) return false;
     auto const* items = own.find("items");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/codegen/python_name.hpp>
+#include <ipybox/core/utf8.hpp>
 
 #include <algorithm>
 #include <array>
@@ -136,7 +137,7 @@ inline char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 'a' + 
 inline std::string words_of(std::string_view text) {
     std::string out;
     for (char const c : text)
-        if ((static_cast<unsigned char>(c) & 0xC0) != 0x80) out.push_back(is_word(c) ? c : '_');
+        if (!continues_character(c)) out.push_back(is_word(c) ? c : '_');
     return out;
 }
 

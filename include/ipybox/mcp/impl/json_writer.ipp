@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/hex.hpp>
 #include <ipybox/core/json_characters.hpp>
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/utf8.hpp>
@@ -14,7 +15,6 @@ namespace ipybox::mcp {
 namespace detail {
 
 inline void append_escape(std::string& to, char c) {
-    constexpr std::string_view digits = "0123456789abcdef";
     switch (c) {
     case '"': to.append("\\\""); break;
     case '\\': to.append("\\\\"); break;
@@ -25,8 +25,7 @@ inline void append_escape(std::string& to, char c) {
     case '\t': to.append("\\t"); break;
     default: {
         auto const code = static_cast<unsigned char>(c);
-        to.append("\\u00").push_back(digits[code >> 4U]);
-        to.push_back(digits[code & 0xfU]);
+        to.append("\\u00").append(to_hex({&code, 1}));
     }
     }
 }
