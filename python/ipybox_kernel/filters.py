@@ -16,10 +16,13 @@ RET_ERRNO = 0x00050000
 RET_ALLOW = 0x7FFF0000
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF_LD|W|ABS, BPF_JMP|…|K, BPF_RET|K
+KEEP_BITS = 0x54  # BPF_ALU|AND|K
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # places in struct seccomp_data, little-endian
 X32 = 0x40000000  # this bit is in every number of the x32 ABI
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
+SOCK_STREAM, SOCK_SEQPACKET = 1, 5
+SOCK_TYPES = 0xF  # the bits of a type; above them are flags, as SOCK_CLOEXEC
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
@@ -114,7 +117,8 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
     return {
         "begin": begin(machine),
         "always": deny(machine, *ALWAYS.split()) + families(machine) + typing_into_terminals(machine),
-        "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()]),
+        "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()])
+        + connected_pairs(machine),
         "user-namespaces": namespaces(machine) + deny(machine, "setns", *MOUNTS.split()),
         "ptrace": deny(
             machine, "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd"
@@ -183,6 +187,17 @@ def families(machine: Machine) -> Block:
     ]
     pairs = [Step(EQUAL, 1, 0, AF_UNIX), denial()]
     return argument(machine, "socket", 0, known) + argument(machine, "socketpair", 0, pairs)
+
+
+def connected_pairs(machine: Machine) -> Block:
+    """Pairs that are connected for good. Datagrams of a pair can be sent to any other socket that has a path."""
+    connected = [
+        Step(KEEP_BITS, 0, 0, SOCK_TYPES),
+        Step(EQUAL, 2, 0, SOCK_STREAM),
+        Step(EQUAL, 1, 0, SOCK_SEQPACKET),
+        denial(),
+    ]
+    return argument(machine, "socketpair", 1, connected)
 
 
 def namespaces(machine: Machine) -> Block:

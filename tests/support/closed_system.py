@@ -61,12 +61,24 @@ def make_socket(family: int, kind: int = socket.SOCK_STREAM, protocol: int = 0) 
     return "ok"
 
 
+def make_pair(kind: int) -> str:
+    """Datagrams of a pair can be sent to any other socket that has a path."""
+    try:
+        for end in socket.socketpair(socket.AF_UNIX, kind | socket.SOCK_NONBLOCK):
+            end.close()
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    return "ok"
+
+
 #: By what opens them; "" for what is always closed.
 TRIES = {
     "unix-sockets": {
         "unix": lambda: make_socket(socket.AF_UNIX),
         "unix datagram": lambda: make_socket(socket.AF_UNIX, socket.SOCK_DGRAM),
         "unix, high bits": lambda: make_socket_raw((1 << 32) | 1),
+        "pair of datagrams": lambda: make_pair(socket.SOCK_DGRAM),
+        "pair of datagrams, raw": lambda: make_pair(socket.SOCK_RAW),
     },
     "user-namespaces": {
         "unshare": lambda: call("unshare", CLONE_NEWUSER),
@@ -103,7 +115,8 @@ TRIES = {
 
 #: What stays open in any case.
 OPEN = {
-    "pair": lambda: "ok" if socket.socketpair() else "",
+    "pair": lambda: make_pair(socket.SOCK_STREAM),
+    "pair of packets": lambda: make_pair(socket.SOCK_SEQPACKET),
     "internet": lambda: make_socket(socket.AF_INET),
     "internet 6": lambda: make_socket(socket.AF_INET6),
     "interfaces": lambda: make_socket(16, 3, 0),
