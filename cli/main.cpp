@@ -91,7 +91,7 @@ exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options
     interrupts::target const interrupted(signals, box);
     auto const added = add_tools(box, options, signals, err);
     if (auto const ending = signals.ending()) return *ending;
-    if (options.sandbox == sandbox_choice::bubblewrap) warn_of_open_files(options, err);
+    if (options.sandbox == sandbox_choice::bubblewrap) warn_of_open_files(box, err);
     if (!added) {
         err.write_lines("ipybox: " + added.error().text());
         return exit_code_without_tools(added.error());

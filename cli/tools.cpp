@@ -1,8 +1,4 @@
 #include <ipybox/codegen/write_package.hpp>
-#include <ipybox/mcp/server_file.hpp>
-#include <ipybox/mcp/server_files.hpp>
-#include <ipybox/mcp/variables.hpp>
-#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <cli/tools.hpp>
 
@@ -48,31 +44,12 @@ result<void> add_tools(executor_base& box, run_options const& options, interrupt
     return {};
 }
 
-namespace {
-
-/// Paths of a server that the code can change, in words.
-void warn_of(std::string const& owner, std::vector<std::filesystem::path> files, run_options const& options,
-             output_file& err) {
-    launch_spec spec;
-    std::error_code ignored;
-    spec.working_dir = std::filesystem::absolute(options.working_dir, ignored);
-    spec.read_only = std::move(files);
-    for (auto const& path : bubblewrap_sandbox::unprotected(spec))
-        err.write_lines("ipybox: warning: the code can change " + path.string() + ", which " + owner +
+void warn_of_open_files(executor_base const& box, output_file& err) {
+    for (auto const& file : box.unprotected_files()) {
+        auto const what =
+            file.server.empty() ? " decides about this run" : " the server " + file.server + " is started from";
+        err.write_lines("ipybox: warning: the code can change " + file.path.string() + ", which" + what +
                         "; choose a --working-dir of its own");
-}
-
-} // namespace
-
-void warn_of_open_files(run_options const& options, output_file& err) {
-    warn_of("decides about this run", options.deciding_files(), options, err);
-    if (options.mcp_config.empty()) return;
-    auto const servers = mcp::read_server_file(options.mcp_config);
-    if (!servers) return; // told already
-    for (auto const& server : *servers) {
-        auto const params = mcp::put_variables(server.params, mcp::host_variable);
-        auto const* const local = params ? std::get_if<mcp::stdio_server>(&params->server) : nullptr;
-        if (local) warn_of("the server " + server.name + " is started from", files_of(*local).read_only, options, err);
     }
 }
 

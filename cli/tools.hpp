@@ -20,7 +20,7 @@ namespace ipybox::cli {
                                      output_file& err);
 
 /// Says which files that decide about actions, or run outside, the code can change all the same.
-void warn_of_open_files(run_options const& options, output_file& err);
+void warn_of_open_files(executor_base const& box, output_file& err);
 
 /// How the program ends where the API of a server cannot be had.
 [[nodiscard]] exit_code exit_code_without_tools(error const& why);

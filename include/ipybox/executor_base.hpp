@@ -7,6 +7,7 @@
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/session/kernel_state.hpp>
+#include <ipybox/session/unprotected_file.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/async_result.hpp>
@@ -187,6 +188,14 @@ class executor_base {
 
     /// The names of the registered servers.
     [[nodiscard]] std::vector<std::string> mcp_servers() const;
+
+    /**
+     * \brief The files and directories that code in the kernel can change, though MCP servers are started from them or `executor_options::read_only` names them.
+     * \details To be asked for after servers were registered, and shown to the user. A sandbox protects what was known when it was started; the next kernel, as after `reset()`,
+     * gets another one where more is to be protected. A runtime's sandbox stays as it is. Before the first kernel the answer is about the sandbox that it will get.
+     * \return nothing for what the sandbox keeps read-only. Without a sandbox code can change everything that the user can, of which only the working directory is looked at here.
+     */
+    [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
     /**
      * \brief Generates the Python API of a registered server's tools: the package `root_dir/server`.

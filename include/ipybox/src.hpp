@@ -77,6 +77,7 @@
 #include <ipybox/jupyter/impl/mime_bundle.ipp>
 #include <ipybox/jupyter/impl/signature.ipp>
 #include <ipybox/jupyter/impl/wire_format.ipp>
+#include <ipybox/kernel/impl/confinement.ipp>
 #include <ipybox/kernel/impl/interpreter.ipp>
 #include <ipybox/kernel/impl/kernel_host.ipp>
 #include <ipybox/kernel/impl/supervisor.ipp>
@@ -87,6 +88,7 @@
 #include <ipybox/mcp/impl/connection.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
+#include <ipybox/mcp/impl/launch_habits.ipp>
 #include <ipybox/mcp/impl/line_reader.ipp>
 #include <ipybox/mcp/impl/raw_json.ipp>
 #include <ipybox/mcp/impl/rpc_machine.ipp>
@@ -120,10 +122,12 @@
 #include <ipybox/session/impl/output_places.ipp>
 #include <ipybox/session/impl/output_recorder.ipp>
 #include <ipybox/session/impl/output_text.ipp>
+#include <ipybox/session/impl/protection_check.ipp>
 #include <ipybox/session/impl/request_queue.ipp>
 #include <ipybox/session/impl/session.ipp>
 #include <ipybox/session/impl/session_handle.ipp>
 #include <ipybox/session/impl/session_settings.ipp>
+#include <ipybox/session/impl/unprotected_file.ipp>
 #include <ipybox/transport/impl/scripted_transport.ipp>
 #include <ipybox/transport/impl/socketpair_transport.ipp>
 #include <ipybox/transport/impl/stream_frame.ipp>

@@ -147,6 +147,22 @@ for tool in ("delete", "list_all"):
         (boxed.directory / "work").mkdir()
         assert "warning" not in boxed.run("--mcp-config", file, "--working-dir", "work", "-c", "1").err
 
+    @pytest.mark.parametrize("cwd", ["", "servers"], ids=["none", "its own"])
+    def test_modules_in_the_directory_of_a_server(self, boxed: Program, cwd: str) -> None:
+        """`python -m` imports what lies there before the standard library."""
+        (boxed.directory / "servers").mkdir()
+        boxed.write(f"{cwd or '.'}/pay.py", SERVER)
+        server = {"command": "python3", "args": ["-m", "pay"]} | ({"cwd": "servers"} if cwd else {})
+        file = config(boxed, pay=server)
+        code = f"""
+try: open({cwd!r} + "/json.py" if {cwd!r} else "json.py", "w"); print("written")
+except OSError as error: print(error.strerror)
+"""
+        ended = boxed.run("--mcp-config", file, "--yes", "-c", code)
+        directory = os.path.realpath(boxed.directory)
+        warning = f"warning: the code can change {directory}, which the server pay is started from"
+        assert (ended.out, warning in ended.err) == (("Read-only file system\n", False) if cwd else ("written\n", True))
+
     def test_configuration_cannot_be_read(self, boxed: Program) -> None:
         server: dict[str, Any] = {"command": "python3", "args": ["server.py"], "env": {"KEY": "hunter2"}}
         boxed.write("server.py", SERVER)
@@ -155,6 +171,18 @@ for tool in ("delete", "list_all"):
         assert ended.code == 1
         assert "PermissionError" in ended.err + ended.out
         assert "hunter2" not in ended.err + ended.out
+
+
+def test_packages_are_not_written_through_a_link(any_sandbox: Program) -> None:
+    """That an earlier run has left in the working directory."""
+    (any_sandbox.directory / "outside").mkdir()
+    (any_sandbox.directory / "work").mkdir()
+    work = ["--working-dir", "work"]
+    assert any_sandbox.run(*work, "-c", "import os; os.symlink('../outside', 'mcptools')").code == 0
+    ended = any_sandbox.run(*work, "--mcp-config", config(any_sandbox), "-c", "print('ran')")
+    assert (ended.code, ended.out) == (1, "")
+    assert "work/mcptools is a symbolic link, which code may have made: remove it" in ended.err
+    assert list((any_sandbox.directory / "outside").iterdir()) == []
 
 
 ORPHAN = """

@@ -122,6 +122,10 @@ IPYBOX_DECL std::vector<std::string> executor_base::mcp_servers() const {
     return names;
 }
 
+IPYBOX_DECL std::vector<unprotected_file> executor_base::unprotected_files() const {
+    return session_->unprotected_files();
+}
+
 IPYBOX_DECL result<codegen::generated_sources>
 executor_base::generate_mcp_sources(std::string server, std::filesystem::path root_dir,
                                     codegen::generate_options const& options) {

@@ -34,8 +34,10 @@ class kernel_host {
     /// A host for several executors: its supervisor works on a thread of its own.
     explicit kernel_host(supervisor_source options);
 
-    /// A tenant's share of a host: `end` ends what was started through it, and nothing else. The host lives as long as its tenants.
-    [[nodiscard]] static std::shared_ptr<kernel_host> share(std::shared_ptr<kernel_host> landlord);
+    /// A tenant's share of a host: `end` ends what was started through it, and nothing else. The host lives as long as its tenants. A tenant that makes the
+    /// supervisor has the paths protected that its `own` options name; the rest of them does not count.
+    [[nodiscard]] static std::shared_ptr<kernel_host> share(std::shared_ptr<kernel_host> landlord,
+                                                            supervisor_source own = {});
 
     kernel_host(kernel_host const&) = delete;
     kernel_host& operator=(kernel_host const&) = delete;
@@ -44,9 +46,12 @@ class kernel_host {
     /// Whether the supervisor is another host's.
     [[nodiscard]] bool shares() const noexcept { return landlord_ != nullptr; }
 
-    /// The supervisor; makes it if there is none.
+    /// The supervisor; makes it if there is none. One of its own that does not protect all that its options name by now is replaced: no process may live in it.
     /// \par Errors those of `find_python`; errc::kernel_start_failed — no thread for the search; errc::not_running — ended, given up, or in a fork
     asio::awaitable<result<std::shared_ptr<supervisor>>> obtain();
+
+    /// What the sandbox around the supervisor was asked for; where there is none, what it will be asked for. From any thread.
+    [[nodiscard]] launch_spec confinement();
 
     /// The search for the interpreter is not waited for any more. From any thread.
     void abandon_search();
@@ -58,7 +63,10 @@ class kernel_host {
     void end();
 
   private:
-    explicit kernel_host(std::shared_ptr<kernel_host> landlord);
+    kernel_host(std::shared_ptr<kernel_host> landlord, supervisor_source own);
+
+    [[nodiscard]] supervisor_options wanted() const;
+    [[nodiscard]] std::optional<supervisor_options> made_with();
 
     [[nodiscard]] std::shared_ptr<supervisor> present();
     [[nodiscard]] std::shared_ptr<supervisor> present_or(supervisor_options options);
@@ -71,7 +79,8 @@ class kernel_host {
     owning_process const process_;
     std::mutex mutex_;
     std::shared_ptr<supervisor> supervisor_;
-    detail::process_ptr<std::jthread> search_; ///< none until there is one
+    std::optional<supervisor_options> made_with_; ///< of a supervisor that is not a landlord's
+    detail::process_ptr<std::jthread> search_;    ///< none until there is one
     bool ended_ = false;
 };
 

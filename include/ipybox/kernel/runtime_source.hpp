@@ -961,7 +961,8 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
     return {
         "begin": begin(machine),
         "always": deny(machine, *ALWAYS.split()) + families(machine) + typing_into_terminals(machine),
-        "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()]) + connected_pairs(machine),
+        "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()])
+        + connected_pairs(machine),
         "user-namespaces": namespaces(machine) + deny(machine, "setns", *MOUNTS.split()),
         "ptrace": deny(
             machine, "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd"

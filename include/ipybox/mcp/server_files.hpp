@@ -10,8 +10,9 @@ namespace ipybox::mcp {
 
 /// What a server on this machine is started from, as far as it exists. Code that can change it decides what runs outside of the sandbox.
 struct server_files {
-    /// The program with its environment (the virtual environment, `node_modules`), what the arguments name, and the directories of the scripts among them, for
-    /// scripts import what lies beside them; the directory it starts in where it looks for programs there.
+    /// The program with its environment (the virtual environment, `node_modules`); what the arguments name, with the directories of the scripts among them, for
+    /// scripts import what lies beside them; what variables such as PYTHONPATH name; where installed packages are; the `.env` of the directory it starts in, and all
+    /// of that directory where it may take code from there (`launch_habits`). Absolute, sorted.
     std::vector<std::filesystem::path> read_only = {};
 
     /// Files with values of its environment.

@@ -53,10 +53,15 @@ class bubblewrap_sandbox {
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const;
 
     /**
-     * \brief Those of `spec.read_only` that cannot be made read-only where they lie.
-     * \details A writable directory itself; paths through a link that lies in a writable directory, where another can take its place.
+     * \brief Those of some paths that code in a sandbox for `spec` can change.
+     * \details A writable directory itself, and what lies in it, unless `spec` has it read-only; paths through a link that lies in a writable directory, where another can
+     * take its place. Of `spec.read_only` these are the ones that cannot be made read-only where they lie.
      */
-    [[nodiscard]] static std::vector<std::filesystem::path> unprotected(launch_spec const& spec);
+    [[nodiscard]] static std::vector<std::filesystem::path>
+    unprotected(launch_spec const& spec, std::vector<std::filesystem::path> const& paths);
+    [[nodiscard]] static std::vector<std::filesystem::path> unprotected(launch_spec const& spec) {
+        return unprotected(spec, spec.read_only);
+    }
 
   private:
     bubblewrap_options options_;

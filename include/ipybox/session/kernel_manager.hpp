@@ -3,8 +3,10 @@
 #include <ipybox/approval/any_approval.hpp>
 #include <ipybox/session/kernel_lifecycle.hpp>
 #include <ipybox/session/kernel_link.hpp>
+#include <ipybox/session/unprotected_file.hpp>
 
 #include <memory>
+#include <vector>
 
 namespace ipybox::detail {
 
@@ -19,7 +21,7 @@ enum class kernel_freshness { kept, fresh };
 /**
  * \brief Starts, replaces and ends the kernels of one session, one at a time, and listens to the one that there is.
  * \details Does what `kernel_lifecycle` says. What it is told of an earlier kernel is not passed on.
- * \par Thread safety Unsafe: belongs to its executor. `end_from_outside` is safe.
+ * \par Thread safety Unsafe: belongs to its executor. `unprotected_files` and `end_from_outside` are safe.
  */
 class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
   public:
@@ -75,6 +77,9 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
 
     /// Lets go of a supervisor of its own.
     asio::awaitable<void> release_host();
+
+    /// What code in the kernel can change and must not. From any thread.
+    [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
     /// Ends the processes and decides what is undecided, whether the executor runs or not; there is no kernel afterwards.
     void end_from_outside();

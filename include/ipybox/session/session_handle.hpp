@@ -71,6 +71,9 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
         return session_ != nullptr;
     }
 
+    /// What code in the kernel can change and must not; nothing when it is closed.
+    [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
+
     /**
      * \brief Ends everything: every call that is outstanding has completed, or does without anybody's help.
      * \details A thread of its own has ended on return, unless that is the caller or waits for it. On an application's context the processes have ended,

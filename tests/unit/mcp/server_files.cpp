@@ -30,7 +30,7 @@ TEST_CASE("server files: scripts bring the directory with what they import, data
     scratch_dir const dir;
     touch(dir.path() / "servers/pay.py");
     touch(dir.path() / "data/table.csv");
-    stdio_server server{.command = "/bin/sh"};
+    stdio_server server{.command = "python3"};
     server.args = {"servers/pay.py", "--table=data/table.csv", "missing.py", "-v"};
     server.env_file = "secrets.env";
     server.working_dir = dir.path();
@@ -60,14 +60,63 @@ TEST_CASE("server files: programs bring their environment, through links too") {
     CHECK(has(files, dir.path() / "node_modules"));
 }
 
-TEST_CASE("server files: where a program looks around itself, the directory it starts in counts") {
+TEST_CASE("server files: the directory it starts in, where code may come from there, and its .env in any case") {
     scratch_dir const dir;
+    touch(dir.path() / "servers/pay.py");
+    touch(dir.path() / ".env");
     stdio_server server{.command = "python3"};
     server.working_dir = dir.path();
-    server.args = {"-c", "pass"};
+    server.args = {"servers/pay.py"};
     CHECK_FALSE(has(files_of(server).read_only, dir.path()));
+    CHECK(has(files_of(server).read_only, dir.path() / ".env"));
     server.args = {"-m", "some_server"};
     CHECK(has(files_of(server).read_only, dir.path()));
     server.command = "not-there";
     CHECK(files_of(server).read_only.empty());
+}
+
+TEST_CASE("server files: paths in lines for a shell, in lists, and in variables that name code") {
+    scratch_dir const dir;
+    touch(dir.path() / "project/run.py");
+    touch(dir.path() / "host/table.csv");
+    touch(dir.path() / "modules/thing.py");
+    fs::create_directories(dir.path() / "start");
+    stdio_server server{.command = "sh"};
+    server.working_dir = dir.path() / "start";
+    server.args = {"-c", "cd '" + (dir.path() / "project").string() + "'&&exec python3 run.py"};
+    server.env["PYTHONPATH"] = "/not/there:../modules";
+    auto const line = files_of(server).read_only;
+    CHECK(has(line, dir.path() / "project"));
+    CHECK(has(line, dir.path() / "modules"));
+    server.command = "python3";
+    server.args = {"-v", (dir.path() / "host").string() + ":/data", "type=bind,src=../host/table.csv,dst=/t"};
+    auto const lists = files_of(server).read_only;
+    CHECK(has(lists, dir.path() / "host"));
+    CHECK(has(lists, dir.path() / "host/table.csv"));
+}
+
+TEST_CASE("server files: packages of node lie above its script, and nothing can be put in between") {
+    scratch_dir const dir;
+    touch(dir.path() / "a/package.json");
+    touch(dir.path() / "a/node_modules/thing/index.js");
+    touch(dir.path() / "a/packages/b/dist/index.js");
+    stdio_server server{.command = "python3"}; // node need not be installed here
+    server.working_dir = dir.path();
+    server.args = {"a/packages/b/dist/index.js"};
+    auto const files = files_of(server).read_only;
+    for (auto const* part : {"a/node_modules", "a/package.json", "a/packages", "a/packages/b", "a/packages/b/dist"})
+        CHECK(has(files, dir.path() / part));
+    CHECK_FALSE(has(files, dir.path() / "a"));
+    CHECK_FALSE(has(files, dir.path()));
+}
+
+TEST_CASE("server files: installed packages in the home directory") {
+    scratch_dir const dir;
+    fs::create_directories(dir.path() / ".local/lib");
+    fs::create_directories(dir.path() / ".npm");
+    stdio_server server{.command = "python3"};
+    server.env["HOME"] = dir.path();
+    auto const files = files_of(server).read_only;
+    CHECK(has(files, dir.path() / ".local/lib"));
+    CHECK_FALSE(has(files, dir.path() / ".npm"));
 }

@@ -4,6 +4,7 @@
 #include <ipybox/async/suspend.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/forked_away.hpp>
+#include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 
@@ -28,18 +29,43 @@ IPYBOX_DECL kernel_host::kernel_host(asio::any_io_executor executor, supervisor_
 
 IPYBOX_DECL kernel_host::kernel_host(supervisor_source options) : options_(std::move(options)) {}
 
-IPYBOX_DECL kernel_host::kernel_host(std::shared_ptr<kernel_host> landlord) : landlord_(std::move(landlord)) {}
+IPYBOX_DECL kernel_host::kernel_host(std::shared_ptr<kernel_host> landlord, supervisor_source own)
+    : landlord_(std::move(landlord)), options_(std::move(own)) {}
 
 IPYBOX_DECL kernel_host::~kernel_host() = default;
 
-IPYBOX_DECL std::shared_ptr<kernel_host> kernel_host::share(std::shared_ptr<kernel_host> landlord) {
-    return std::shared_ptr<kernel_host>(new kernel_host(std::move(landlord)));
+IPYBOX_DECL std::shared_ptr<kernel_host> kernel_host::share(std::shared_ptr<kernel_host> landlord,
+                                                            supervisor_source own) {
+    return std::shared_ptr<kernel_host>(new kernel_host(std::move(landlord), std::move(own)));
+}
+
+/// How a supervisor would be made now.
+IPYBOX_DECL supervisor_options kernel_host::wanted() const {
+    if (!landlord_) return options_();
+    auto options = landlord_->options_();
+    if (options_) detail::add_protection(options, options_());
+    return options;
+}
+
+/// How the supervisor was made; none where there is none.
+IPYBOX_DECL std::optional<supervisor_options> kernel_host::made_with() {
+    if (landlord_) return landlord_->made_with();
+    std::scoped_lock const lock(mutex_);
+    return made_with_;
+}
+
+IPYBOX_DECL launch_spec kernel_host::confinement() {
+    auto const made = made_with();
+    return detail::confinement_of(made ? *made : wanted());
 }
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::obtain() {
     if (!process_.is_this()) co_return failure(detail::forked_away());
+    auto options = wanted();
+    auto const made_before = made_with();
+    // The mounts of a sandbox stay as they were made.
+    if (!landlord_ && made_before && !detail::protects(*made_before, options)) co_await release();
     if (auto there = present()) co_return there;
-    auto options = landlord_ ? landlord_->options_() : options_();
     auto python = co_await look_for_python(options.python);
     if (!python) co_return failure(python);
     options.python = std::move(*python);
@@ -60,9 +86,12 @@ IPYBOX_DECL std::shared_ptr<supervisor> kernel_host::present() {
 IPYBOX_DECL std::shared_ptr<supervisor> kernel_host::present_or(supervisor_options options) {
     std::scoped_lock const lock(mutex_);
     if (supervisor_ || ended_) return ended_ ? nullptr : supervisor_;
-    if (landlord_)
+    if (landlord_) {
         supervisor_ = supervisor::share(landlord_->present_or(std::move(options)));
-    else if (executor_)
+        return supervisor_;
+    }
+    made_with_ = options;
+    if (executor_)
         supervisor_ = std::make_shared<supervisor>(*executor_, std::move(options));
     else
         supervisor_ = std::make_shared<supervisor>(std::move(options));
@@ -103,7 +132,9 @@ IPYBOX_DECL asio::awaitable<void> kernel_host::release() {
     if (!leaving) co_return;
     co_await leaving->ended();
     std::scoped_lock const lock(mutex_);
-    if (supervisor_ == leaving) supervisor_.reset();
+    if (supervisor_ != leaving) co_return;
+    supervisor_.reset();
+    made_with_.reset();
 }
 
 IPYBOX_DECL void kernel_host::end() {

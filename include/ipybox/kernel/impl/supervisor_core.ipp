@@ -5,6 +5,7 @@
 #include <ipybox/core/json_of_bytes.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/message.hpp>
+#include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
@@ -56,15 +57,6 @@ inline std::string runtime_sources() {
     json sources = json::object();
     for (auto const& module : runtime_modules) sources[std::string(module.name)] = module.text;
     return json_text(sources);
-}
-
-/// Where an interpreter keeps its packages: the folder above its `bin`, as named and as linked.
-inline std::vector<std::filesystem::path> prefixes_of(std::filesystem::path const& python) {
-    std::vector<std::filesystem::path> prefixes{python.parent_path().parent_path()};
-    std::error_code ignored;
-    if (auto const real = std::filesystem::canonical(python, ignored); !ignored)
-        prefixes.push_back(real.parent_path().parent_path());
-    return prefixes;
 }
 
 IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor,
@@ -258,18 +250,9 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
     os::unique_fd standard_error(pipe_ends[0]);
     os::unique_fd const their_standard_error(pipe_ends[1]);
 
-    launch_spec spec;
+    auto spec = confinement_of(options_);
     spec.argv = {options_.python.string(), "-E", "-s", "-c", std::string(version_check), std::string(runtime_boot), ""};
     spec.env = options_.env;
-    spec.working_dir = options_.working_dir;
-    spec.readable = prefixes_of(options_.python);
-    spec.read_only = options_.read_only;
-    // The running program: it is what judges.
-    std::error_code unknown;
-    if (auto program = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown)
-        spec.read_only.push_back(std::move(program));
-    spec.hidden = options_.hidden;
-    spec.allow = options_.allow;
     if (!private_dir_.empty()) {
         spec.writable.push_back(private_dir_);
         spec.allow.push_back(system_access::unix_sockets); // a foreign kernel makes them there

@@ -102,17 +102,25 @@ server_registry::add_file(std::filesystem::path const& file, std::optional<std::
     return registered;
 }
 
-IPYBOX_DECL server_files server_registry::files() const {
+IPYBOX_DECL std::map<std::string, server_files> server_registry::files_by_server() const {
+    std::map<std::string, server_files> files;
     std::scoped_lock const lock(mutex_);
-    server_files all{{}, configurations_};
     for (auto const& [name, client] : clients_) {
         auto const params = put_variables(client->params(), options_.variables ? options_.variables : host_variable);
         auto const* const local = params ? std::get_if<stdio_server>(&params->server) : nullptr;
-        if (!local) continue;
-        auto const files = files_of(*local);
+        if (local) files.emplace(name, files_of(*local));
+    }
+    return files;
+}
+
+IPYBOX_DECL server_files server_registry::files() const {
+    server_files all;
+    for (auto const& [name, files] : files_by_server()) {
         all.read_only.insert(all.read_only.end(), files.read_only.begin(), files.read_only.end());
         all.secret.insert(all.secret.end(), files.secret.begin(), files.secret.end());
     }
+    std::scoped_lock const lock(mutex_);
+    all.secret.insert(all.secret.end(), configurations_.begin(), configurations_.end());
     return all;
 }
 

@@ -234,40 +234,66 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     return spec;
 }
 
-IPYBOX_DECL std::vector<std::filesystem::path> bubblewrap_sandbox::unprotected(launch_spec const& spec) {
-    using std::filesystem::path;
-    std::error_code ignored;
-    auto const real = [&](path const& p) { return std::filesystem::weakly_canonical(p, ignored); };
-    std::vector<path> writable{real(spec.working_dir)};
-    for (auto const& p : spec.writable) writable.push_back(real(p));
-    std::vector<path> closed(spec.read_only.size());
-    std::transform(spec.read_only.begin(), spec.read_only.end(), closed.begin(), real);
-    auto const within = [](std::vector<path> const& folders) {
-        return [&folders](path const& p) {
-            return std::any_of(folders.begin(), folders.end(), [&](path const& f) { return detail::lies_in(p, f); });
-        };
-    };
-    auto const is_above = [&](path const& p) {
-        return std::any_of(writable.begin(), writable.end(), [&](path const& w) { return detail::lies_in(w, p); });
-    };
-    // Directories above a writable one do not count as closed.
-    std::erase_if(closed, is_above);
-    auto const goes_through_link = [&](path const& p) {
-        path so_far;
-        for (auto const& part : p.lexically_normal()) {
+namespace detail {
+
+/// What code in a sandbox for a launch can change.
+class changeable_paths {
+  public:
+    explicit changeable_paths(launch_spec const& spec) : writable_{real(spec.working_dir)} {
+        for (auto const& path : spec.writable) writable_.push_back(real(path));
+        for (auto const* closed : {&spec.read_only, &spec.readable})
+            for (auto const& path : *closed)
+                if (auto found = real(path); !is_above_writable(found)) closed_.push_back(std::move(found));
+    }
+
+    bool contains(std::filesystem::path const& path) const {
+        std::error_code ignored;
+        return std::filesystem::exists(path, ignored) && (is_open(real(path)) || goes_through_open_link(path));
+    }
+
+  private:
+    using paths = std::vector<std::filesystem::path>;
+
+    static std::filesystem::path real(std::filesystem::path const& path) {
+        std::error_code ignored;
+        return std::filesystem::weakly_canonical(path, ignored);
+    }
+
+    static bool lies_in_one(std::filesystem::path const& path, paths const& folders) {
+        return std::ranges::any_of(folders, [&](auto const& folder) { return lies_in(path, folder); });
+    }
+
+    /// Or is one. Such a directory does not count as closed.
+    bool is_above_writable(std::filesystem::path const& path) const {
+        return std::ranges::any_of(writable_, [&](auto const& writable) { return lies_in(writable, path); });
+    }
+
+    bool is_open(std::filesystem::path const& folder) const {
+        return lies_in_one(folder, writable_) && !lies_in_one(folder, closed_);
+    }
+
+    bool goes_through_open_link(std::filesystem::path const& path) const {
+        std::filesystem::path so_far;
+        for (auto const& part : path.lexically_normal()) {
             auto const folder = real(so_far);
             so_far /= part;
-            if (std::filesystem::is_symlink(so_far, ignored) && within(writable)(folder) && !within(closed)(folder))
-                return true;
+            if (std::error_code ignored; std::filesystem::is_symlink(so_far, ignored) && is_open(folder)) return true;
         }
         return false;
-    };
-    std::vector<path> found;
-    for (auto const& p : spec.read_only) {
-        auto const is_writable = std::find(writable.begin(), writable.end(), real(p)) != writable.end();
-        if (!std::filesystem::exists(p, ignored) || !(is_writable || goes_through_link(p))) continue;
-        if (std::find(found.begin(), found.end(), p) == found.end()) found.push_back(p);
     }
+
+    paths writable_;
+    paths closed_;
+};
+
+} // namespace detail
+
+IPYBOX_DECL std::vector<std::filesystem::path>
+bubblewrap_sandbox::unprotected(launch_spec const& spec, std::vector<std::filesystem::path> const& paths) {
+    detail::changeable_paths const changeable(spec);
+    std::vector<std::filesystem::path> found;
+    for (auto const& path : paths)
+        if (changeable.contains(path) && std::ranges::find(found, path) == found.end()) found.push_back(path);
     return found;
 }
 

@@ -6,6 +6,7 @@
 #include <ipybox/session/kernel_actions.hpp>
 #include <ipybox/session/kernel_listener.hpp>
 #include <ipybox/session/kernel_manager.hpp>
+#include <ipybox/session/protection_check.hpp>
 #include <ipybox/session/seen_messages.hpp>
 #include <ipybox/session/session_settings.hpp>
 
@@ -30,7 +31,16 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
         auto const actions = weak.lock();
         return settings->supervisor(wrap, duty, actions ? actions->servers().files() : mcp::server_files());
     };
-    host_ = shared ? kernel_host::share(shared) : std::make_shared<kernel_host>(executor_, own);
+    host_ = shared ? kernel_host::share(shared, own) : std::make_shared<kernel_host>(executor_, own);
+}
+
+IPYBOX_DECL std::vector<unprotected_file> kernel_manager::unprotected_files() const {
+    std::vector<protection_wish> wishes;
+    for (auto const& path : settings_->options().read_only) wishes.push_back({path});
+    for (auto const& [server, files] : actions_->servers().files_by_server())
+        for (auto const& path : files.read_only) wishes.push_back({path, server});
+    return unfulfilled(wishes, host_->confinement(),
+                       host_->shares() ? protection::runtime_options : protection::next_kernel);
 }
 
 // --- the start -----------------------------------------------------------------------------------------------------------

@@ -184,6 +184,11 @@ IPYBOX_DECL void post_to(std::weak_ptr<session_handle> const& outside, std::func
     if (auto const handle = outside.lock()) handle->post(std::move(work));
 }
 
+IPYBOX_DECL std::vector<unprotected_file> session_handle::unprotected_files() const {
+    std::scoped_lock const lock(mutex_);
+    return session_ ? session_->unprotected_files() : std::vector<unprotected_file>();
+}
+
 IPYBOX_DECL kernel_state session_handle::state() const {
     std::scoped_lock const lock(mutex_);
     return session_ ? session_->state() : kernel_state::stopped;

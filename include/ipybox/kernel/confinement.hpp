@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/os/launch_spec.hpp>
+
+namespace ipybox::detail {
+
+/// What a sandbox is asked for around a supervisor: its paths and openings, without a program.
+[[nodiscard]] launch_spec confinement_of(supervisor_options const& options);
+
+/// Adds the paths that another set of options wants to have protected.
+void add_protection(supervisor_options& options, supervisor_options const& more);
+
+/// Whether a supervisor that was made with `options` has everything protected that `wanted` names.
+[[nodiscard]] bool protects(supervisor_options const& options, supervisor_options const& wanted);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/kernel/impl/confinement.ipp>
+#endif

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <ipybox/kernel/confinement.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace ipybox::detail {
+
+/// Where an interpreter keeps its packages: the folder above its `bin`, as named and as linked. None before it is found.
+inline std::vector<std::filesystem::path> prefixes_of(std::filesystem::path const& python) {
+    if (!python.is_absolute()) return {};
+    std::vector<std::filesystem::path> prefixes{python.parent_path().parent_path()};
+    std::error_code ignored;
+    if (auto const real = std::filesystem::canonical(python, ignored); !ignored)
+        prefixes.push_back(real.parent_path().parent_path());
+    return prefixes;
+}
+
+inline bool has_all(std::vector<std::filesystem::path> const& all, std::vector<std::filesystem::path> const& wanted) {
+    return std::ranges::all_of(wanted, [&](auto const& path) { return std::ranges::find(all, path) != all.end(); });
+}
+
+IPYBOX_DECL launch_spec confinement_of(supervisor_options const& options) {
+    launch_spec spec;
+    spec.working_dir = options.working_dir;
+    spec.readable = prefixes_of(options.python);
+    spec.read_only = options.read_only;
+    // The running program: it is what judges.
+    std::error_code unknown;
+    if (auto program = std::filesystem::read_symlink("/proc/self/exe", unknown); !unknown)
+        spec.read_only.push_back(std::move(program));
+    spec.hidden = options.hidden;
+    spec.allow = options.allow;
+    return spec;
+}
+
+IPYBOX_DECL void add_protection(supervisor_options& options, supervisor_options const& more) {
+    options.read_only.insert(options.read_only.end(), more.read_only.begin(), more.read_only.end());
+    options.hidden.insert(options.hidden.end(), more.hidden.begin(), more.hidden.end());
+}
+
+IPYBOX_DECL bool protects(supervisor_options const& options, supervisor_options const& wanted) {
+    return has_all(options.read_only, wanted.read_only) && has_all(options.hidden, wanted.hidden);
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+#include <ipybox/os/launch_spec.hpp>
+
+#include <filesystem>
+#include <vector>
+
+namespace ipybox::mcp {
+
+/// Where a program takes code or settings from, besides what its arguments name.
+struct launch_habits {
+    /// From the directory it starts in: modules, `package.json`, `pyproject.toml`, a `Makefile`. Programs that are not known do.
+    bool uses_directory = true;
+
+    /// From directories of installed packages in the home directory, absolute. They need not exist.
+    std::vector<std::filesystem::path> stores = {};
+};
+
+/// The habits of the program that is launched, by its name, its options and its environment.
+[[nodiscard]] launch_habits habits_of(launch_spec const& launch);
+
+} // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/launch_habits.ipp>
+#endif

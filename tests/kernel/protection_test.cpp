@@ -1,0 +1,157 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/kernel_box.hpp"
+#include "support/skip.hpp"
+
+/** \file
+ * Files that MCP servers are started from: what code can change of them, and who is told.
+ */
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::test;
+namespace fs = std::filesystem;
+
+/// Why there can be no sandbox here, or nothing.
+std::string missing() {
+    launch_spec spec;
+    spec.argv = {"/bin/true"};
+    spec.working_dir = "/usr";
+    auto const wrapped = bubblewrap_sandbox().wrap(std::move(spec));
+    return wrapped ? std::string() : wrapped.error().text();
+}
+
+/// A server whose script lies in a directory that code may write to.
+mcp::server_params server_of(fs::path const& script) {
+    fs::create_directories(script.parent_path());
+    std::ofstream(script) << "the server\n";
+    mcp::stdio_server server{.command = python().string()};
+    server.args = {script.string()};
+    server.working_dir = "/";
+    mcp::server_params params;
+    params.server = std::move(server);
+    return params;
+}
+
+std::string attack_on(fs::path const& script) {
+    return "try: open('" + script.string() + "', 'w').write('x'); print('changed')\n" +
+           "except OSError as e: print(e.strerror)";
+}
+
+/// What is unprotected of one path, or none.
+std::vector<unprotected_file> about(executor_base const& box, fs::path const& path) {
+    auto found = box.unprotected_files();
+    std::erase_if(found, [&](auto const& file) { return file.path != path; });
+    return found;
+}
+
+} // namespace
+
+TEST_CASE("a server that is registered while the kernel runs is told of, and protected in the next kernel",
+          "[kernel]") {
+    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    scratch_dir const dir;
+    executor box(options_in(dir.path()), deny_approval{});
+    auto const script = dir.path() / "work/servers/pay.py";
+    REQUIRE(box.start());
+    REQUIRE(box.register_mcp_server("pay", server_of(script)));
+    auto const open = about(box, script);
+    REQUIRE(open.size() == 1);
+    CHECK(open[0].server == "pay");
+    CHECK(open[0].cure == protection::next_kernel);
+    CHECK(open[0].text() ==
+          "the code can change " + script.string() + ", which the MCP server pay is started from; reset() protects it");
+    CHECK(text_of(box.execute(attack_on(script))) == "changed");
+    REQUIRE(box.reset());
+    CHECK(box.unprotected_files().empty());
+    CHECK(text_of(box.execute(attack_on(script))) == "Read-only file system");
+
+    // One that is replaced by another.
+    auto const other = dir.path() / "work/others/pay.py";
+    REQUIRE(box.replace_mcp_server("pay", server_of(other)));
+    CHECK(about(box, script).empty());
+    CHECK(about(box, other).size() == 1);
+    REQUIRE(box.stop());
+    REQUIRE(box.start());
+    CHECK(text_of(box.execute(attack_on(other))) == "Read-only file system");
+}
+
+TEST_CASE("a kernel that has all protected keeps its supervisor", "[kernel]") {
+    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    scratch_dir const dir;
+    executor box(options_in(dir.path()), deny_approval{});
+    REQUIRE(box.register_mcp_server("pay", server_of(dir.path() / "work/servers/pay.py")));
+    // Its processes are counted in its own namespace, which lives as long as it does.
+    auto const last_pid = "import os\npid = os.fork()\nif pid == 0: os._exit(0)\nprint(pid)";
+    auto const before = std::stoi(text_of(box.execute(last_pid)));
+    REQUIRE(box.reset());
+    CHECK(std::stoi(text_of(box.execute(last_pid))) > before);
+}
+
+TEST_CASE("what no sandbox can protect is told before the kernel starts", "[kernel]") {
+    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    scratch_dir const dir;
+    auto options = options_in(dir.path());
+    options.read_only = {dir.path() / "work"};
+    executor box(options, deny_approval{});
+    REQUIRE(box.register_mcp_server("pay", server_of(dir.path() / "work/pay.py")));
+    auto const open = about(box, dir.path() / "work");
+    REQUIRE(open.size() == 2);
+    CHECK(open[0].server.empty());
+    CHECK(open[1].server == "pay");
+    for (auto const& file : open) CHECK(file.cure == protection::other_directory);
+    CHECK(about(box, dir.path() / "work/pay.py").empty());
+    REQUIRE(box.start());
+    CHECK(about(box, dir.path() / "work").size() == 2);
+    CHECK(text_of(box.execute(attack_on(dir.path() / "work/pay.py"))) == "Read-only file system");
+}
+
+TEST_CASE("in a runtime, the executor that starts it has its servers protected, others are told", "[kernel]") {
+    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    scratch_dir const dir;
+    auto const options = options_in(dir.path());
+    runtime const shared({.working_dir = options.working_dir, .python = python()});
+    executor first(options, deny_approval{}, shared);
+    executor second(options, deny_approval{}, shared);
+    auto const script = dir.path() / "work/servers/pay.py";
+    REQUIRE(first.register_mcp_server("pay", server_of(script)));
+    REQUIRE(first.start());
+    CHECK(first.unprotected_files().empty());
+    CHECK(text_of(second.execute(attack_on(script))) == "Read-only file system");
+
+    auto const other = dir.path() / "work/others/pay.py";
+    REQUIRE(second.register_mcp_server("pay", server_of(other)));
+    auto const open = about(second, other);
+    REQUIRE(open.size() == 1);
+    CHECK(open[0].cure == protection::runtime_options);
+    CHECK(first.unprotected_files().empty());
+    REQUIRE(second.reset());
+    CHECK(about(second, other).size() == 1);
+    CHECK(text_of(second.execute(attack_on(other))) == "changed");
+}
+
+TEST_CASE("packages are not written through a link that the kernel has left, in the same session", "[kernel]") {
+    kernel_box<> box;
+    auto const work = box.options().working_dir;
+    fs::create_directories(box.dir() / "outside");
+    mcp::stdio_server server{.command = python().string()};
+    server.args = {(fs::path(IPYBOX_TEST_SOURCE_DIR) / "tests/support/tool_server.py").string()};
+    mcp::server_params params;
+    params.server = std::move(server);
+    REQUIRE(box->register_mcp_server("tools", std::move(params)));
+    REQUIRE(box.run("import os; os.symlink('../outside', 'mcptools')").empty());
+    auto const made = box->generate_mcp_sources("tools", work / "mcptools");
+    REQUIRE_FALSE(made);
+    CHECK(made.error() == errc::io_error);
+    CHECK_THAT(made.error().text(), Catch::Matchers::Contains("mcptools is a symbolic link"));
+    CHECK(fs::is_empty(box.dir() / "outside"));
+    REQUIRE(box.run("os.remove('mcptools')").empty());
+    CHECK(box->generate_mcp_sources("tools", work / "mcptools"));
+}
