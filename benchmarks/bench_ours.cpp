@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 #include <ours/context.hpp>
+#include <ours/scratch_directory.hpp>
 
 #include <unistd.h>
 
@@ -82,26 +83,6 @@ nlohmann::json to_json(std::map<std::string, bench::metric> const& metrics) {
     return document;
 }
 
-/// A directory to work in, that goes with the object.
-class scratch_directory {
-  public:
-    scratch_directory() {
-        auto name = (std::filesystem::temp_directory_path() / "bench-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) throw std::filesystem::filesystem_error("mkdtemp", name, {});
-        path_ = name;
-        std::filesystem::current_path(path_);
-    }
-    scratch_directory(scratch_directory const&) = delete;
-    scratch_directory& operator=(scratch_directory const&) = delete;
-    ~scratch_directory() {
-        std::filesystem::current_path("/");
-        std::filesystem::remove_all(path_);
-    }
-
-  private:
-    std::filesystem::path path_;
-};
-
 } // namespace
 
 int main(int argc, char** argv) {
@@ -117,7 +98,7 @@ int main(int argc, char** argv) {
     context.where.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     if (given.sandbox == "none") context.sandbox = ipybox::no_sandbox{};
 
-    scratch_directory const here;
+    bench::scratch_directory const here;
     for (auto const& measurement : all_measurements()) {
         if (std::ranges::none_of(measurement.names, [&](auto const& name) { return context.wants(name); })) continue;
         if (!given.list) run(measurement, context);

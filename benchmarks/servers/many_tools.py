@@ -151,7 +151,8 @@ def output(noun: str) -> Schema:
 
 
 def tool(n: int) -> dict[str, Any]:
-    verb, noun = VERBS[n % len(VERBS)], NOUNS[n // len(VERBS)]
+    verb, number = VERBS[n % len(VERBS)], n // len(VERBS)
+    noun = NOUNS[number] if number < len(NOUNS) else f"{NOUNS[number % len(NOUNS)]}_{number}"
     separator = "-" if n % 7 == 3 else "_"
     described = {
         "name": f"{verb}{separator}{noun}",
@@ -162,5 +163,5 @@ def tool(n: int) -> dict[str, Any]:
 
 
 def many_tools(count: int) -> list[dict[str, Any]]:
-    """The first of them; there are up to 200."""
+    """The first of them: 200 with nouns of their own, then such with numbers behind them."""
     return [tool(n) for n in range(count)]

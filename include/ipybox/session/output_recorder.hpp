@@ -41,6 +41,9 @@ class output_recorder {
     /// Text that was printed; what is due is cleared before.
     void write(std::string_view text);
 
+    /// Writes a slice of what goes to a file. Call it behind each text until there is no more; what is left when the result is taken is written then.
+    [[nodiscard]] bool write_some() { return text_.write_some(); }
+
     /// Saves its image, remembers it or updates the displays of the same id, which share its content from then on. Fills in `image`.
     void show(display& d);
 

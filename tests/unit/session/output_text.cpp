@@ -181,3 +181,32 @@ TEST_CASE("output_text: the file is full at its bound, and says so beyond it") {
     CHECK_FALSE(more.failure());
     CHECK(test::read_file(more.spill_file()) == std::string(60, 'a') + std::string(40, 'b'));
 }
+
+TEST_CASE("output_text: a file is written in slices, and nothing is left out before it is written") {
+    scratch_dir const dir;
+    auto const slice = output_text::slice;
+    auto out = text_of(8 * slice, dir.path());
+    auto const whole = repeated("0123456789abcdef", slice / 2) + "x"; // 8 slices and a byte
+    out.append(whole);
+    std::size_t slices = 1; // `append` has written the first one
+    for (bool more = true; more; ++slices) {
+        CHECK(std::filesystem::file_size(out.spill_file()) == slices * slice);
+        more = out.write_some();
+    }
+    CHECK(slices == 9);
+    CHECK(test::read_file(out.spill_file()) == whole);
+    CHECK(contains(out.take(), "[… 1 bytes left out"));
+}
+
+TEST_CASE("output_text: endless text takes little more memory than the bound") {
+    scratch_dir const dir;
+    std::size_t const bound = 8 * output_text::slice;
+    auto out = text_of(bound, dir.path());
+    std::string const piece(3'000'000, 'x');
+    for (int i = 0; i < 40; ++i) {
+        out.append(piece);
+        while (out.write_some()) {}
+        CHECK(out.memory() <= bound + bound / 8 + output_text::slice);
+    }
+    CHECK(std::filesystem::file_size(out.spill_file()) == 40 * piece.size());
+}

@@ -20,72 +20,87 @@ IPYBOX_DECL output_text::output_text(std::size_t bound, std::shared_ptr<output_p
     : half_(bound / 2), places_(std::move(places)), budget_(std::move(budget)) {}
 
 IPYBOX_DECL void output_text::append(std::string_view text) {
-    if (!spilling_ && head_.size() + text.size() <= 2 * half_) {
-        head_.append(text);
-        return;
-    }
-    if (!spilling_) begin_spilling();
-    spill(text);
-    auto const missing = whole_characters(text, half_ - std::min(half_, head_.size()));
-    if (tail_.empty()) {
-        head_.append(text.substr(0, missing));
-        text.remove_prefix(missing);
-    }
-    tail_.append(text);
-    if (tail_.size() > 2 * half_) shorten_tail();
+    make_room(text.size());
+    kept_.append(text);
+    if (!spilling_ && kept_.size() > 2 * half_) begin_spilling();
+    (void)write_some();
 }
 
-/// From now on everything goes to the file, what is there already first; the head gets its final size.
+/// Room grows twofold, but not beyond what is ever kept.
+IPYBOX_DECL void output_text::make_room(std::size_t count) {
+    auto const wanted = kept_.size() + count;
+    if (wanted <= kept_.capacity()) return;
+    auto const most = 2 * half_ + half_ / 4 + slice;
+    std::string larger; // `reserve` of the same string would double its room whatever it is asked for
+    larger.reserve(std::max(wanted, std::min(2 * kept_.capacity(), most)));
+    kept_ = std::move(larger.append(kept_));
+}
+
+/// From now on everything goes to the file, what is there already first.
 IPYBOX_DECL void output_text::begin_spilling() {
     spilling_ = true;
-    if (budget_->take_file(0)) {
-        auto file = places_->make_spill_file("ipybox-output-", ".txt");
-        if (file)
-            spill_ = std::move(*file);
-        else
-            failure_ = std::move(file).error();
-    }
-    spill(head_);
-    if (head_.size() <= half_) return;
-    auto const cut = whole_characters(head_, half_);
-    tail_.assign(head_, cut);
-    head_.resize(cut);
+    if (!budget_->take_file(0)) return;
+    auto file = places_->make_spill_file("ipybox-output-", ".txt");
+    if (file)
+        spill_ = std::move(*file);
+    else
+        failure_ = std::move(file).error();
 }
 
-/// Keeps the last half of the bound. Done when it has doubled, so that the cost per byte is constant.
-IPYBOX_DECL void output_text::shorten_tail() {
-    if (tail_.size() <= half_) return;
-    auto const cut = whole_characters(tail_, tail_.size() - half_);
-    tail_.erase(0, cut);
+IPYBOX_DECL bool output_text::write_some() {
+    if (!spilling_) return false;
+    auto const text = std::string_view(kept_).substr(in_file_, slice);
+    spill(text);
+    in_file_ += text.size();
+    if (in_file_ < kept_.size()) return true;
+    shorten(half_ / 4); // not with each text: the tail is moved
+    return false;
+}
+
+IPYBOX_DECL void output_text::write_all() {
+    while (write_some()) {}
+}
+
+/// Keeps the last half of the bound, and some slack.
+IPYBOX_DECL void output_text::shorten(std::size_t slack) {
+    if (kept_.size() <= 2 * half_ + slack) return;
+    if (left_out_ == 0) head_ = whole_characters(kept_, half_);
+    auto const tail = std::string_view(kept_).substr(head_);
+    auto const cut = whole_characters(tail, tail.size() - half_);
+    kept_.erase(head_, cut);
+    in_file_ -= cut;
     left_out_ += cut;
 }
 
 IPYBOX_DECL void output_text::spill(std::string_view text) {
     if (failure_) return;
     auto const room = spill_.path.empty() ? 0 : budget_->take_bytes(text.size());
-    unwritten_ += text.size() - room;
+    no_room_ += text.size() - room;
     text = text.substr(0, room);
     if (text.empty()) return;
     if (auto written = os::write_all(spill_, text); !written) failure_ = std::move(written).error();
 }
 
 IPYBOX_DECL void output_text::clear() {
-    head_.clear();
-    tail_.clear();
+    write_all();
+    kept_.clear();
+    in_file_ = 0;
     left_out_ = 0;
 }
 
+IPYBOX_DECL std::string output_text::notice() const {
+    auto text = "\n[… " + std::to_string(left_out_) + " bytes left out";
+    if (!spill_.path.empty())
+        text.append(no_room_ > 0 ? "; the beginning of the output is in " : "; the whole output is in ")
+            .append(spill_.path.string());
+    return text.append(" …]\n");
+}
+
 IPYBOX_DECL std::string output_text::take() {
-    if (spilling_) shorten_tail();
-    std::string text = std::move(head_);
-    if (left_out_ > 0) {
-        text.append("\n[… ").append(std::to_string(left_out_)).append(" bytes left out");
-        if (!spill_.path.empty())
-            text.append(unwritten_ > 0 ? "; the beginning of the output is in " : "; the whole output is in ")
-                .append(spill_.path.string());
-        text.append(" …]\n");
-    }
-    text.append(tail_);
+    write_all();
+    if (spilling_) shorten(0);
+    auto text = std::move(kept_);
+    if (left_out_ > 0) text.insert(head_, notice());
     auto const inner = stripped(text);
     if (inner.size() == text.size()) return text;
     auto const begin = static_cast<std::size_t>(inner.data() - text.data());

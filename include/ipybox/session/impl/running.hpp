@@ -12,6 +12,8 @@
 
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
+#include <asio/post.hpp>
+#include <asio/use_awaitable.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -46,6 +48,8 @@ class session::running {
             next = stop_ladder::step::none;
             auto item = co_await session_.inbox_.pop(deadline());
             if (item) std::visit([this](auto& what) { on(what); }, *item);
+            // In slices: other handlers run in between, and no timeout waits for a disk.
+            while (recorder_.write_some() && clock::now() < deadline()) co_await let_others_run();
             // A kernel that floods its host fills the inbox faster than it is emptied: time is looked at with each item.
             if (clock::now() >= deadline()) next = on_time();
             if (execution_.unwanted && !over_ && next == stop_ladder::step::none)
@@ -57,6 +61,7 @@ class session::running {
         if (lingers_ && !killed_ && !abandoned()) co_await kill_lingering_kernel();
         // A kernel that was left while it runs code stays busy: it is of no use for another execution.
         if (over_ || !abandoned()) session_.kernel_->life().finish();
+        while (recorder_.write_some()) co_await let_others_run();
         co_return outcome();
     }
 
@@ -84,6 +89,8 @@ class session::running {
     }
 
     [[nodiscard]] clock::time_point deadline() const noexcept { return over_ ? leave_by_ : ladder_.deadline(); }
+
+    asio::awaitable<void> let_others_run() { return asio::post(session_.executor_, asio::use_awaitable); }
 
     /// Puts a fresh kernel in place of one that does not end its code; where that fails, the executor is left with a dead one.
     asio::awaitable<bool> replace_kernel() {
