@@ -74,6 +74,7 @@ TEST_CASE("a timeout of a library's long call keeps the state", "[kernel]") {
         CHECK(r.error() == errc::timed_out);
         CHECK_FALSE(r.error().output()->kernel_restarted);
         CHECK_THAT(r.error().output()->text, !Contains("never awaited"));
-        CHECK(box.run("kept") == "7");
+        // Workers of a pool may still be writing the tracebacks of their own interrupts.
+        CHECK(box->execute("assert kept == 7").has_value());
     }
 }
