@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from program import Program
+from program import ONE_PIXEL, Program
 from servers import config
 
 #: Speaks the protocol of tmux, and starts no program itself.
@@ -183,6 +183,17 @@ def test_packages_are_not_written_through_a_link(any_sandbox: Program) -> None:
     assert (ended.code, ended.out) == (1, "")
     assert "work/mcptools is a symbolic link, which code may have made: remove it" in ended.err
     assert list((any_sandbox.directory / "outside").iterdir()) == []
+
+
+def test_pictures_are_not_written_through_a_link(
+    any_sandbox: Program, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """That the code makes where `images` would be."""
+    outside = tmp_path_factory.mktemp("outside")
+    ended = any_sandbox.run("-c", f"import os; os.symlink({str(outside)!r}, 'images')\n{ONE_PIXEL}")
+    assert ended.code == 1
+    assert "images is a symbolic link, which code may have made: remove it" in ended.err
+    assert list(outside.iterdir()) == []
 
 
 ORPHAN = """

@@ -235,6 +235,22 @@ TEST_CASE("tools: the time of a decision does not count", "[kernel]") {
     CHECK(text_of(done) == "'hi'");
 }
 
+TEST_CASE("tools: the time of a decision counts beyond the longest pause", "[kernel]") {
+    scratch_dir const dir;
+    witness person;
+    person.decide = [](approval_request const&) {}; // `asked` keeps it: open until its cell ends
+    auto options = asking(dir.path());
+    options.longest_pause = 200ms;
+    options.approval_timeout = 60s; // later than the timeout
+    executor box(options, person.policy(), unsandboxed);
+    auto const late = box.execute("!echo never", {.timeout = 500ms});
+    REQUIRE_FALSE(late);
+    CHECK(late.error() == errc::timed_out);
+    CHECK(late.error().output()->text == "");
+    REQUIRE(person.asked.size() == 1);
+    CHECK_FALSE(person.asked[0].decided()->accepted());
+}
+
 TEST_CASE("Q11 tools: a cancelled cell cancels its call", "[kernel]") {
     tool_box on;
     auto const began = std::chrono::steady_clock::now();

@@ -59,3 +59,19 @@ TEST_CASE("time_budget: a pause after the end brings no time back") {
     budget.resume(start + 6s);
     CHECK(budget.exhausted(start + 6s));
 }
+
+TEST_CASE("time_budget: all pauses together are as long as they may be, then it goes on") {
+    time_budget budget(10s, start, 30s);
+    budget.pause(start + 4s);
+    CHECK(budget.deadline() == start + 40s); // 30 s of pause, and the 6 s that are left
+    budget.resume(start + 24s);
+    CHECK(budget.deadline() == start + 30s);
+    budget.pause(start + 25s); // 5 s are left, and 10 s of pause
+    CHECK(budget.deadline() == start + 40s);
+    CHECK_FALSE(budget.exhausted(start + 40s - 1ns));
+    CHECK(budget.exhausted(start + 40s));
+    budget.resume(start + 37s); // 2 s of that pause count
+    CHECK(budget.deadline() == start + 40s);
+    budget.pause(start + 38s);
+    CHECK(budget.deadline() == start + 40s);
+}
