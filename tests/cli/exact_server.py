@@ -15,6 +15,7 @@ TOOLS = [
     {"name": "structured", "description": "Return this JSON.", "inputSchema": JSON, "outputSchema": {"type": "object"}},
     {"name": "never", "description": "Return nothing.", "inputSchema": {"type": "object"}},
     {"name": "cut_off", "description": "Return half of an answer.", "inputSchema": {"type": "object"}},
+    {"name": "refuse", "description": "Return an error of several lines.", "inputSchema": {"type": "object"}},
 ]
 
 
@@ -61,6 +62,9 @@ def answer(mode: str, line: str, message: dict[str, Any]) -> str | None:
         return f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[],"structuredContent":{text}}}}}'
     elif method == "tools/call" and params["name"] == "cut_off":
         return f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[{{"type":"text","te'
+    elif method == "tools/call" and params["name"] == "refuse":
+        error = {"code": -32602, "message": "Invalid arguments: [\n  Required\n]", "data": {"hint": "give a"}}
+        return json.dumps({"jsonrpc": "2.0", "id": number, "error": error})
     elif method == "tools/call":
         return None
     return json.dumps({"jsonrpc": "2.0", "id": number, "result": result})

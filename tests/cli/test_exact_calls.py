@@ -127,6 +127,12 @@ print('next:', 'arguments' in wire.run({{'a': 1}}))
     assert last == "next: True"
 
 
+def test_what_a_server_says_of_an_error_arrives_whole(program: Program) -> None:
+    code = "from mcptools.exact import refuse\ntry: refuse.run()\nexcept Exception as error: print(error)"
+    ended = run(program, code)
+    assert ended.out.endswith(': Invalid arguments: [\n  Required\n] (-32602)\ndata: {"hint": "give a"}\n'), ended
+
+
 @pytest.mark.parametrize(
     ("options", "timeout"),
     [(["--tool-timeout", "0.5"], None), ([], 0.5), ([], 4000), (["--tool-timeout", "0.5"], 600)],

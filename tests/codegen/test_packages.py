@@ -73,6 +73,25 @@ def test_the_index_of_a_package(packages: Packages) -> None:
     assert imported == [f"{packages.name}.server._client"]
 
 
+def test_the_import_that_the_index_shows_works(packages: Packages) -> None:
+    packages.generate({"server": "server", "tools": [tool("a-tool"), tool("b")]})
+    index = importlib.import_module(f"{packages.name}.server").__doc__
+    assert index is not None
+    (shown,) = [line.strip() for line in index.splitlines() if " import " in line]
+    names: dict[str, Any] = {}
+    exec(shown, names)
+    assert names["a_tool"] is packages.module("server.a_tool")
+
+
+def test_a_description_says_what_is_not_sent(packages: Packages) -> None:
+    optional = {"type": "object", "properties": {"x": {"type": "string"}}}
+    packages.generate({"server": "server", "tools": [tool("plain"), tool("optional", optional)]})
+    root = importlib.import_module(packages.name)
+    said = "# = UNSET: optional, and not sent unless it is given"
+    assert said in root.describe("server.optional").splitlines()
+    assert said not in root.describe("server.plain")
+
+
 def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     packages.generate(
         {
