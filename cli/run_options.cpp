@@ -80,6 +80,13 @@ std::string check_access(std::string const& name) {
     return "'" + name + "' is none of " + known;
 }
 
+/// Where an argument that the program does not know may have been meant for the code: how the code gets it.
+std::string advice_for_arguments(CLI::App const& command, CLI::Error const& error) {
+    bool const unknown = dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
+    if (!unknown || command.get_name() != "run" || command.count("FILE") == 0) return {};
+    return "; to pass it to the code: ipybox run FILE -- ARG";
+}
+
 /// The message about a wrong call of the program.
 std::string complaint(CLI::App const* program, CLI::Error const& error) {
     std::string what = error.what();
@@ -88,6 +95,8 @@ std::string complaint(CLI::App const* program, CLI::Error const& error) {
         auto const strangers = program->remaining();
         what = strangers.empty() ? "a command is missing" : "'" + strangers.front() + "' is no command";
         what += ". To run a file: ipybox run FILE";
+    } else {
+        what += advice_for_arguments(*commands.front(), error);
     }
     auto const command = commands.empty() ? "run" : commands.front()->get_name();
     return "ipybox: " + what + "\n`ipybox " + command + " --help` tells more.\n";
@@ -183,7 +192,7 @@ void check_kernel(CLI::App const& run) {
         if (run.count(option) > 0)
             throw CLI::ExcludesError(
                 std::string(option) +
-                    " needs the kernel of ipybox; one of --kernel takes no arguments and asks for nothing",
+                    " needs the kernel of ipybox: it has no effect on a kernel of --kernel, leave out one of the two",
                 CLI::ExitCodes::ExcludesError);
 }
 
