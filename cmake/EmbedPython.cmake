@@ -56,6 +56,11 @@ if(table STREQUAL "")
   message(FATAL_ERROR "there is no module in ${SOURCE_DIR}")
 endif()
 
+set(keeper "")
+if(EXISTS "${SOURCE_DIR}/keeper.sh")
+  read_module("${SOURCE_DIR}/keeper.sh" keeper)
+endif()
+
 set(runtime_declarations "namespace ipybox::detail {
 
 /// A module of the Python package that the supervisor runs; `name` is without \".py\".
@@ -66,6 +71,9 @@ struct runtime_module {
 
 /// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
 inline constexpr std::string_view runtime_boot = ${text_of_boot};
+
+/// What the system's shell runs as the supervisor's parent, where that is not the first process of a pid namespace.
+inline constexpr std::string_view runtime_keeper = ${keeper};
 
 inline constexpr runtime_module runtime_modules[] = {
 ${table}};

@@ -55,21 +55,22 @@ def control_socket(number: int) -> socket.socket:
     return control
 
 
-def greeting(control: socket.socket) -> tuple[dict[str, object], dict[str, str]]:
-    """The host's first message and the texts it came with."""
-    data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+def greeting(control: socket.socket) -> tuple[dict[str, object], dict[str, str], list[int]]:
+    """The host's first message, the texts it came with, and the lifeline if there is one."""
+    data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(8), socket.MSG_CMSG_CLOEXEC)
     if not data:
         raise SystemExit("the host closed the control socket")
-    with open(struct.unpack("i", ancillary[0][2][:4])[0], "rb") as memory:
+    sources, *lifeline = struct.unpack(f"{len(ancillary[0][2]) // 4}i", ancillary[0][2])
+    with open(sources, "rb") as memory:
         memory.seek(0)
-        return json.loads(data), json.loads(memory.read())
+        return json.loads(data), json.loads(memory.read()), lifeline
 
 
 control = control_socket(int(sys.argv[1]))
-hello, texts = greeting(control)
+hello, texts, lifeline = greeting(control)
 sys.argv[1:] = []
 sys.meta_path.insert(0, Sources(texts))
 
 import ipybox_kernel.supervisor
 
-ipybox_kernel.supervisor.main(control, hello)
+ipybox_kernel.supervisor.main(control, hello, lifeline)

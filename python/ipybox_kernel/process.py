@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import signal
 
@@ -40,6 +41,28 @@ def die_with_parent(parent: int, number: int) -> None:
     libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def die_with_other_end(connection: int) -> None:
+    """Makes the system kill this process when the other end of a socket is closed, also if it is stopped then.
+
+    Nothing may ever be sent to that socket.
+    """
+    fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    try:
+        os.read(connection, 1)
+    except BlockingIOError:
+        return
+    os._exit(1)  # it was closed before
+
+
+def die_with_keeper() -> None:
+    """Ends this process (``SIGTERM``) with its keeper, which leads the session. A sandbox may stand between them."""
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell ignores it for what runs beside it
+    if os.getppid() == os.getsid(0):
+        die_with_parent(os.getppid(), signal.SIGTERM)
 
 
 def forget_signals() -> None:
@@ -90,12 +113,6 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def kill_children() -> None:
-    """Kills all children, and what comes to this process from them, until only those of other users are left."""
-    while [pid for pid in children() if kill(pid, signal.SIGKILL)]:
-        os.waitpid(-1, 0)
 
 
 def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:

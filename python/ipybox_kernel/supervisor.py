@@ -12,7 +12,7 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import keeper, process
+from ipybox_kernel import process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
@@ -61,9 +61,10 @@ class Birth:
 class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, lifeline: list[int]) -> None:
         self.pid = os.getpid()
         self.control = control
+        self.lifeline = lifeline
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -327,7 +328,7 @@ class Supervisor:
     def close(self) -> None:
         """Lets go of everything that is the supervisor's; for its forked children."""
         self.control.close()
-        for descriptor in (self.home, self.wakeup, self.wakeup_end):
+        for descriptor in (self.home, self.wakeup, self.wakeup_end, *self.lifeline):
             os.close(descriptor)
 
 
@@ -355,10 +356,12 @@ def checked_env(env: Any) -> dict[str, str]:
     return dict(env)
 
 
-def main(control: socket.socket, hello: dict[str, Any]) -> None:
+def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
-    keeper.fork_supervisor(control)
-    supervisor = Supervisor(control)
+    if lifeline:
+        process.die_with_other_end(lifeline[0])
+        process.die_with_keeper()
+    supervisor = Supervisor(control, lifeline)
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,

@@ -181,17 +181,21 @@ TEST_CASE("a host that is killed leaves nothing running", "[kernel]") {
                 {"IPYBOX_TEST_PYTHON", python().string()},
                 {"IPYBOX_TEST_VICTIM", dir.path().string()}};
     spec.working_dir = dir.path();
-    for (bool const sandboxed : {false, true}) {
-        spec.env["IPYBOX_TEST_SANDBOX"] = sandboxed ? "bubblewrap" : "none";
+    for (auto const& [sandbox, stops] : {std::pair("none", false), {"none", true}, {"bubblewrap", false}}) {
+        INFO(sandbox << (stops ? ", supervisor stopped" : ""));
+        spec.env["IPYBOX_TEST_SANDBOX"] = sandbox;
         std::filesystem::remove(dir.path() / "work/ready");
         auto host = os::start_process(spec, {});
         REQUIRE(host);
         REQUIRE(within_bound(30s, [&] { return std::filesystem::exists(dir.path() / "work/ready"); }));
         auto const family = descendants(host->pid());
         CHECK(family.size() >= 2);
+        int supervisor = 0;
+        if (stops) std::ifstream(dir.path() / "work/parent") >> supervisor;
+        if (stops) REQUIRE(::kill(supervisor, SIGSTOP) == 0);
         host->signal(SIGKILL);
-        REQUIRE(host->wait(5s));
-        CHECK(within_bound(1s, [&] { return std::all_of(family.begin(), family.end(), ended); }));
+        REQUIRE(host->wait(30s));
+        CHECK(within_bound(30s, [&] { return std::all_of(family.begin(), family.end(), ended); }));
     }
 }
 
@@ -201,8 +205,9 @@ TEST_CASE("the victim of the case above", "[.victim]") {
     bool const sandboxed = std::getenv("IPYBOX_TEST_SANDBOX") == std::string("bubblewrap");
     executor box{options_in(dir), {}, sandboxed ? any_sandbox(bubblewrap_sandbox{}) : any_sandbox(no_sandbox{})};
     (void)box.execute(
-        "import subprocess\nsubprocess.Popen(['setsid', 'sleep', '1000'])\nsubprocess.Popen(['sleep', '1000'])\n"
-        "open('ready', 'w').close()\nwhile True:\n    try:\n        while True: pass\n    except BaseException: pass");
+        "import os, subprocess\nsubprocess.Popen(['setsid', 'sleep', '1000'])\nsubprocess.Popen(['sleep', '1000'])\n"
+        "open('parent', 'w').write(str(os.getppid()))\nopen('ready', 'w').close()\nwhile True:\n    try:\n        "
+        "while True: pass\n    except BaseException: pass");
 }
 
 TEST_CASE("W18 W19 M15 bubblewrap keeps the kernel in", "[kernel]") {

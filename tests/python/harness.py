@@ -20,6 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
+
+from ipybox_kernel import process
+
 PYTHON = os.environ.get("IPYBOX_TEST_PYTHON", sys.executable)
 PACKAGE = Path(__file__).parents[2] / "python" / "ipybox_kernel"
 TIMEOUT = 20.0
@@ -54,8 +58,9 @@ class Host:
         boot = (PACKAGE / "boot.py").read_text()
         number = theirs.fileno() if control_fd is None else control_fd
         self.stderr_file = os.memfd_create("stderr")
+        keeper = (PACKAGE / "keeper.sh").read_text()
         self.process = subprocess.Popen(
-            [python, "-E", "-s", "-c", boot, str(number)],
+            ["/bin/sh", "-c", keeper, "keeper", str(number), python, "-E", "-s", "-c", boot, str(number)],
             stdin=subprocess.DEVNULL,
             stdout=theirs if control_fd == 1 else subprocess.DEVNULL,
             stderr=self.stderr_file,
@@ -64,8 +69,11 @@ class Host:
             user=user,
             group=user,
             extra_groups=None if user is None else [],
+            start_new_session=True,
+            preexec_fn=process.adopt_orphans,
         )
         theirs.close()
+        self.lifeline, theirs_of_lifeline = socket.socketpair()
         self.events: list[dict[str, Any]] = []
         self.answers: dict[int | None, dict[str, Any]] = {}  # None: of a request that has no number
         self.requests = itertools.count(1)
@@ -74,8 +82,9 @@ class Host:
         memory = os.memfd_create("sources")
         os.write(memory, json.dumps(sources() if texts is None else texts).encode())
         greeting = {"op": "hello", "protocol": 1, "preload": True, "level": "auto", "modules": [], **hello}
-        self.send(greeting, [memory])
+        self.send(greeting, [memory, theirs_of_lifeline.fileno()])
         os.close(memory)
+        theirs_of_lifeline.close()
         self.ready: dict[str, Any] = {}
         if wait:
             self.ready = self.event("ready")
@@ -183,8 +192,14 @@ class Host:
             pass  # the supervisor has ended
         self.control.close()
         status = self.process.wait(TIMEOUT)
+        self.lifeline.close()
         os.close(self.stderr_file)
         return status
+
+    def vanish(self) -> None:
+        """Closes what the end of a host closes."""
+        self.control.close()
+        self.lifeline.close()
 
     def __enter__(self) -> Host:
         return self

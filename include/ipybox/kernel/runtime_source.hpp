@@ -70,24 +70,57 @@ def control_socket(number: int) -> socket.socket:
     return control
 
 
-def greeting(control: socket.socket) -> tuple[dict[str, object], dict[str, str]]:
-    """The host's first message and the texts it came with."""
-    data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(4), socket.MSG_CMSG_CLOEXEC)
+def greeting(control: socket.socket) -> tuple[dict[str, object], dict[str, str], list[int]]:
+    """The host's first message, the texts it came with, and the lifeline if there is one."""
+    data, ancillary, _, _ = control.recvmsg(131072, socket.CMSG_SPACE(8), socket.MSG_CMSG_CLOEXEC)
     if not data:
         raise SystemExit("the host closed the control socket")
-    with open(struct.unpack("i", ancillary[0][2][:4])[0], "rb") as memory:
+    sources, *lifeline = struct.unpack(f"{len(ancillary[0][2]) // 4}i", ancillary[0][2])
+    with open(sources, "rb") as memory:
         memory.seek(0)
-        return json.loads(data), json.loads(memory.read())
+        return json.loads(data), json.loads(memory.read()), lifeline
 
 
 control = control_socket(int(sys.argv[1]))
-hello, texts = greeting(control)
+hello, texts, lifeline = greeting(control)
 sys.argv[1:] = []
 sys.meta_path.insert(0, Sources(texts))
 
 import ipybox_kernel.supervisor
 
-ipybox_kernel.supervisor.main(control, hello)
+ipybox_kernel.supervisor.main(control, hello, lifeline)
+)py";
+
+/// What the system's shell runs as the supervisor's parent, where that is not the first process of a pid namespace.
+inline constexpr std::string_view runtime_keeper = R"py(# A small parent of the supervisor, `sh -c THIS keeper N PROGRAM ARG…`: when the supervisor has ended, it kills what that has left behind.
+# The host has made this process a subreaper, so orphans come to it. N is the number of the control descriptor, which only the program keeps.
+control=$1
+shift
+case $control in
+0) { "$@" <&9 9<&- & } 9<&0 ;; # else the program's standard input would be /dev/null
+*) "$@" & ;;
+esac
+exec 2>/dev/null
+case $control in
+[0-9]) eval "exec $control>&-" ;;
+esac
+wait $!
+status=$?
+
+kill_children() {
+    children= killed=
+    read -r children <"/proc/$$/task/$$/children"
+    for child in $children; do
+        kill -9 "$child" && killed=yes
+    done
+    [ "$killed" ]
+}
+while kill_children; do
+    (:) # the shell waits for its end, and reaps all others that have ended
+done
+
+[ "$status" -le 128 ] || kill -"$((status - 128))" $$
+exit "$status"
 )py";
 
 inline constexpr runtime_module runtime_modules[] = {
@@ -1528,67 +1561,6 @@ def runs_a_callback(frame: FrameType | None) -> bool:
 
 interrupts = Interrupts()
 )py"},
-{"keeper", R"py("""A small parent of the supervisor: when either of them ends, nothing that the supervisor has started is left.
-
-The first process of a pid namespace needs none: with it the system ends all others.
-"""
-
-from __future__ import annotations
-
-import os
-import select
-import signal
-import socket
-
-from ipybox_kernel import process
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import NoReturn
-
-GRACE = 2000  # milliseconds for the supervisor to end everything by itself, after the host has gone
-
-
-def fork_supervisor(control: socket.socket) -> None:
-    """Returns in a child, which becomes the supervisor. This process stays as its keeper, until all has ended."""
-    if os.getpid() == 1:
-        return
-    process.set_dumpable(False)
-    process.adopt_orphans()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    keeper = os.getpid()
-    pid = os.fork()
-    if pid == 0:
-        process.die_with_parent(keeper, signal.SIGTERM)
-        return
-    keep(pid, control)
-
-
-def keep(supervisor: int, control: socket.socket) -> NoReturn:
-    """Waits for the end of the supervisor or of the host, ends what is left, and exits as the supervisor did."""
-    ended = os.pidfd_open(supervisor)
-    poller = select.poll()
-    poller.register(ended, select.POLLIN)
-    poller.register(control, 0)  # it is never read here; that the host has closed it is told all the same
-    if ended not in dict(poller.poll()):
-        poller.unregister(control)
-        if not poller.poll(GRACE):
-            process.kill(supervisor, signal.SIGKILL)
-    control.close()
-    status = os.waitpid(supervisor, 0)[1]
-    process.kill_children()
-    leave_as(status)
-
-
-def leave_as(status: int) -> NoReturn:
-    """Ends with a wait status."""
-    if os.WIFSIGNALED(status):
-        number = os.WTERMSIG(status)
-        if number != signal.SIGKILL:
-            signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
-    os._exit(os.WEXITSTATUS(status))
-)py"},
 {"kernel", R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -2943,6 +2915,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import signal
 
@@ -2979,6 +2952,28 @@ def die_with_parent(parent: int, number: int) -> None:
     libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def die_with_other_end(connection: int) -> None:
+    """Makes the system kill this process when the other end of a socket is closed, also if it is stopped then.
+
+    Nothing may ever be sent to that socket.
+    """
+    fcntl.fcntl(connection, fcntl.F_SETSIG, signal.SIGKILL)
+    fcntl.fcntl(connection, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(connection, fcntl.F_SETFL, os.O_ASYNC | os.O_NONBLOCK)
+    try:
+        os.read(connection, 1)
+    except BlockingIOError:
+        return
+    os._exit(1)  # it was closed before
+
+
+def die_with_keeper() -> None:
+    """Ends this process (``SIGTERM``) with its keeper, which leads the session. A sandbox may stand between them."""
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # a shell ignores it for what runs beside it
+    if os.getppid() == os.getsid(0):
+        die_with_parent(os.getppid(), signal.SIGTERM)
 
 
 def forget_signals() -> None:
@@ -3029,12 +3024,6 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def kill_children() -> None:
-    """Kills all children, and what comes to this process from them, until only those of other users are left."""
-    while [pid for pid in children() if kill(pid, signal.SIGKILL)]:
-        os.waitpid(-1, 0)
 
 
 def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
@@ -4094,7 +4083,7 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import keeper, process
+from ipybox_kernel import process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
@@ -4143,9 +4132,10 @@ class Birth:
 class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
-    def __init__(self, control: socket.socket) -> None:
+    def __init__(self, control: socket.socket, lifeline: list[int]) -> None:
         self.pid = os.getpid()
         self.control = control
+        self.lifeline = lifeline
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -4409,7 +4399,7 @@ class Supervisor:
     def close(self) -> None:
         """Lets go of everything that is the supervisor's; for its forked children."""
         self.control.close()
-        for descriptor in (self.home, self.wakeup, self.wakeup_end):
+        for descriptor in (self.home, self.wakeup, self.wakeup_end, *self.lifeline):
             os.close(descriptor)
 
 
@@ -4437,16 +4427,18 @@ def checked_env(env: Any) -> dict[str, str]:
     return dict(env)
 
 
-def main(control: socket.socket, hello: dict[str, Any]) -> None:
+def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
-    keeper.fork_supervisor(control)
-    supervisor = Supervisor(control)
+    if lifeline:
+        process.die_with_other_end(lifeline[0])
+        process.die_with_keeper()
+)py"
+R"py(    supervisor = Supervisor(control, lifeline)
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,
         "pid": supervisor.pid,
-)py"
-R"py(        "executable": sys.executable,
+        "executable": sys.executable,
         "python": sys.version.split()[0],
         "ipykernel": None,
         "ipython": None,

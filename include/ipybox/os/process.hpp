@@ -62,13 +62,20 @@ class process {
     std::optional<exit_status> status_;
 };
 
+/// What becomes of processes below a child that lose their parent.
+enum class orphans {
+    left, ///< they go to whom they would go without it: the first process of the system, as a rule
+    adopted ///< they become children of the child, also when that has run another program (PR_SET_CHILD_SUBREAPER(2const))
+};
+
 /**
  * \brief Starts a program in a session of its own, with exactly the environment and descriptors given; 0 and 1 are `/dev/null` unless handed.
  * \details By a clone that shares memory until exec, so it costs the same from a large process as from a small one.
  * Descriptors that are not handed over are closed by close_range(2), or where that is missing or denied by reading /proc/self/fd.
  * \par Errors errc::io_error — which step failed, of which program, and why; also where neither way of closing descriptors works
  */
-[[nodiscard]] result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors);
+[[nodiscard]] result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors,
+                                            orphans below = orphans::left);
 
 /// The file that a shell would run for `name`: itself if it has a slash, else the first executable on PATH. Empty if there is none.
 [[nodiscard]] std::filesystem::path find_program(std::string const& name);

@@ -131,6 +131,25 @@ TEST_CASE("process: reaped by somebody else") {
     CHECK(to_string(*status) == "unknown cause");
 }
 
+/// Leaves a process behind that prints its new parent, and stays.
+constexpr char const* leaving_an_orphan = R"(
+sh -c '
+look() { while read -r name value; do [ "$name" != PPid: ] || parent=$value; done </proc/self/status; }
+(look; while [ "$parent" = $$ ]; do look; done; echo "$parent") &
+'
+exec sleep 1000
+)";
+
+TEST_CASE("process: where that is asked for, orphans below it come to it, also to what it runs later") {
+    open_pipe out;
+    auto const child = start_process(shell(leaving_an_orphan), {{1, out.to.get()}}, orphans::adopted);
+    REQUIRE(child);
+    CHECK(first_line(out) == std::to_string(child->pid()));
+    auto const other = start_process(shell(leaving_an_orphan), {{1, out.to.get()}});
+    REQUIRE(other);
+    CHECK(first_line(out) != std::to_string(other->pid()));
+}
+
 TEST_CASE("process: none") {
     process none;
     CHECK(none.wait(0ms) == std::nullopt);

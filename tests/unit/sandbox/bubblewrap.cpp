@@ -92,6 +92,9 @@ TEST_CASE("bubblewrap: the program keeps its arguments, environment and control 
     CHECK_FALSE(has(wrapped->argv, {"--die-with-parent"}));
     CHECK(wrapped->env == spec.env);
     CHECK(wrapped->control_fd == 9);
+    CHECK_FALSE(spec.first_in_namespace);
+    CHECK(wrapped->first_in_namespace);
+    CHECK(run_in(work.path(), "echo $$").output == "1\n");
 
     auto const seen = run_in(work.path(), "pwd; echo $MARK; env | grep -c .");
     CHECK(seen.output == work.path().string() + "\n42\n3\n"); // bwrap itself sets PWD

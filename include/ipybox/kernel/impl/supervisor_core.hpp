@@ -87,6 +87,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
         os::process process;
         os::unique_fd control;
         os::unique_fd standard_error;
+        os::unique_fd lifeline;
         std::string program; ///< the interpreter, or what the sandbox has put in front of it
     };
 
@@ -138,6 +139,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     mutable std::mutex mutex_;
     os::process process_;
     os::unique_fd control_switch_; ///< a duplicate: shutting it down ends the supervisor, whoever owns the executor
+    os::unique_fd lifeline_;       ///< as long as it is open, the system does not kill a supervisor that has a keeper
     bool ended_ = false;
     std::string standard_error_tail_;
     std::string program_; ///< what was started: the interpreter, or the sandbox around it
@@ -147,6 +149,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     os::unforked control_unforked_;
     os::unforked switch_unforked_;
     os::unforked standard_error_unforked_;
+    os::unforked lifeline_unforked_;
 };
 
 } // namespace ipybox::detail

@@ -19,12 +19,14 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <utility>
 
 namespace ipybox::detail {
@@ -57,6 +59,25 @@ inline std::string runtime_sources() {
     json sources = json::object();
     for (auto const& module : runtime_modules) sources[std::string(module.name)] = module.text;
     return json_text(sources);
+}
+
+inline constexpr char const* system_shell = "/bin/sh";
+
+inline bool can_run(char const* program) { return ::access(program, X_OK) == 0; }
+
+/// Whether a supervisor that is started so gets a keeper. What cannot be run is left to `start_process`, which says why.
+inline bool gets_keeper(launch_spec const& spec) {
+    return !spec.first_in_namespace && can_run(system_shell) && !spec.argv.empty() &&
+           can_run(spec.argv.front().c_str());
+}
+
+/// Puts the keeper in front: the sandbox is around the supervisor, and the keeper around both.
+inline launch_spec with_keeper(launch_spec spec) {
+    std::vector<std::string> argv{system_shell, "-c", std::string(runtime_keeper), "keeper",
+                                  std::to_string(spec.control_fd)};
+    std::move(spec.argv.begin(), spec.argv.end(), std::back_inserter(argv));
+    spec.argv = std::move(argv);
+    return spec;
 }
 
 IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor,
@@ -158,6 +179,8 @@ IPYBOX_DECL void supervisor_core::end(std::chrono::milliseconds patience) {
     if (!process_.wait(patience)) process_ = os::process(); // its destructor kills the whole tree
     switch_unforked_ = os::unforked();
     control_switch_.reset();
+    lifeline_unforked_ = os::unforked();
+    lifeline_.reset();
 }
 
 /// Waits for the end of the process within a bound, and holds up no thread.
@@ -261,19 +284,32 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
     auto wrapped = options_.wrap ? options_.wrap(std::move(spec)) : result<launch_spec>(std::move(spec));
     if (!wrapped) return failure(wrapped);
 
+    auto const program = wrapped->argv.empty() ? std::string() : wrapped->argv.front();
+
     auto sources = os::make_memory_file("ipybox_kernel", runtime_sources());
     if (!sources) return failure(sources);
     // The greeting waits in the socket until the supervisor is there to read it.
     std::vector<os::unique_fd> attached;
     attached.push_back(std::move(*sources));
+    bool const kept = gets_keeper(*wrapped);
+    os::unique_fd lifeline;
+    if (kept) {
+        auto pair = os::make_stream_pair(0);
+        if (!pair) return failure(pair);
+        lifeline = std::move(pair->ours);
+        attached.push_back(std::move(pair->theirs));
+        wrapped = with_keeper(std::move(*wrapped));
+    }
     if (os::send_datagram(control->ours.get(), greeting(options_), attached) != os::transfer::done)
         return failure(system_failure("greeting the supervisor", errno));
 
     auto process =
-        os::start_process(*wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}});
+        os::start_process(*wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}},
+                          kept ? os::orphans::adopted : os::orphans::left);
     if (!process)
         return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
-    return launched{std::move(*process), std::move(control->ours), std::move(standard_error), wrapped->argv.front()};
+    return launched{std::move(*process), std::move(control->ours), std::move(standard_error), std::move(lifeline),
+                    program};
 }
 
 IPYBOX_DECL void supervisor_core::adopt(launched started) {
@@ -282,6 +318,8 @@ IPYBOX_DECL void supervisor_core::adopt(launched started) {
         if (ended_) return fail(error(errc::not_running, "the supervisor was ended before it started"));
         process_ = std::move(started.process);
         program_ = std::move(started.program);
+        lifeline_ = std::move(started.lifeline);
+        if (lifeline_) lifeline_unforked_ = os::unforked(lifeline_.get());
         control_switch_.reset(::fcntl(started.control.get(), F_DUPFD_CLOEXEC, 0));
         if (!control_switch_) {
             auto const why = system_failure("a descriptor for the supervisor", errno);

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ struct child_plan {
     handed_descriptor* descriptors;
     std::size_t count;
     int highest; ///< the first number that no handed descriptor uses
+    bool adopts_orphans;
     char const* failed_step = nullptr;
     int failure = 0;
 };
@@ -85,6 +87,7 @@ IPYBOX_UNSANITIZED inline int run_child(void* argument) {
         ::_exit(127);
     };
     if (::setsid() < 0) give_up("setsid");
+    if (plan.adopts_orphans && ::syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) give_up("prctl");
     // Ignored signals would stay ignored through exec, and handlers are not ours to run. A signal that waits here was for the application's whole group,
     // as Ctrl-C is: what it means for this process is the application's decision. To ignore it takes it away.
     struct sigaction standard{};
@@ -261,7 +264,8 @@ IPYBOX_DECL void process::kill_tree() const noexcept {
     signal(SIGKILL);
 }
 
-IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors) {
+IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors,
+                                          orphans below) {
     if (spec.argv.empty()) return failure(errc::invalid_argument, "a launch specification has no program");
     std::vector<unique_fd> inputs;
     for (auto const& [number, bytes] : spec.inputs) {
@@ -284,6 +288,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     plan.descriptors = descriptors.data();
     plan.count = descriptors.size();
     plan.highest = 3;
+    plan.adopts_orphans = below == orphans::adopted;
     for (auto const& d : descriptors) plan.highest = std::max(plan.highest, d.number + 1);
 
     static constexpr std::size_t stack_size = 64 * 1024;

@@ -231,6 +231,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     std::move(spec.argv.begin(), spec.argv.end(), std::back_inserter(argv));
     spec.argv = std::move(argv);
     spec.working_dir = *std::move(working_dir);
+    spec.first_in_namespace = true;
     return spec;
 }
 
