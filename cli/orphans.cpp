@@ -1,3 +1,5 @@
+#include <ipybox/os/read_file.hpp>
+
 #include <cli/orphans.hpp>
 
 #include <sys/prctl.h>
@@ -8,8 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,17 +17,6 @@
 
 namespace ipybox::cli {
 namespace {
-
-/// The parent of a process (proc_pid_stat(5), field 4, behind a name that may hold anything); 0: it has ended.
-pid_t parent_of(std::filesystem::path const& process) {
-    std::ifstream file(process / "stat");
-    std::string const text{std::istreambuf_iterator<char>(file), {}};
-    auto const end_of_name = text.rfind(") ");
-    if (end_of_name == std::string::npos || text.size() < end_of_name + 5) return 0;
-    pid_t parent = 0;
-    std::from_chars(text.data() + end_of_name + 4, text.data() + text.size(), parent);
-    return parent;
-}
 
 std::set<pid_t> children() {
     std::set<pid_t> found;
@@ -43,6 +32,18 @@ std::set<pid_t> children() {
 }
 
 } // namespace
+
+pid_t parent_of(std::filesystem::path const& process) {
+    constexpr std::size_t longest = 64 * 1024;
+    auto const stat = process / "stat";
+    auto const text = os::read_file(stat, "reading " + stat.string(), longest);
+    if (!text) return 0;
+    auto const end_of_name = text->rfind(") ");
+    if (end_of_name == std::string::npos || text->size() < end_of_name + 5) return 0;
+    pid_t parent = 0;
+    std::from_chars(text->data() + end_of_name + 4, text->data() + text->size(), parent);
+    return parent;
+}
 
 orphans::orphans() : not_ours_(children()) { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 

@@ -2,9 +2,14 @@
 
 #include <sys/types.h>
 
+#include <filesystem>
 #include <set>
 
 namespace ipybox::cli {
+
+/// The parent of the process that a directory of /proc is about (proc_pid_stat(5), field 4, behind a name that may hold
+/// anything); 0: it has ended, which may happen at any time, also between the opening and the reading of its file.
+[[nodiscard]] pid_t parent_of(std::filesystem::path const& process);
 
 /**
  * \brief Ends with the program what its tool servers left behind: daemons, which have left their groups and sessions.
