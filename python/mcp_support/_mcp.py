@@ -19,8 +19,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+try:
+    from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
+    from pydantic_core import InitErrorDetails, PydanticCustomError
+except ImportError as error:
+    raise ImportError(
+        f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
+        f"{sys.executable} -m pip install 'pydantic>=2,<3'"
+    ) from None
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

@@ -143,6 +143,22 @@ def test_any_python_with_pydantic_imports_it(packages: Packages) -> None:
     assert "can be called in a kernel of ipybox only" in done.stdout
 
 
+@pytest.mark.parametrize("version", ["none", "1"])
+def test_without_pydantic_2_the_error_says_how_to_get_it(packages: Packages, version: str) -> None:
+    packages.generate({"server": "server", "tools": LISTED})
+    code = (
+        "import sys, types\n"
+        f"sys.modules['pydantic'] = None if {version!r} == 'none' else types.ModuleType('pydantic')\n"
+        f"try: from {packages.name}.server import create_issue\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=packages.root.parent, capture_output=True, text=True, check=True
+    )
+    assert "tool calls need pydantic 2" in done.stdout
+    assert f"{sys.executable} -m pip install 'pydantic>=2,<3'" in done.stdout
+
+
 def test_what_was_added_to_a_module_stays(packages: Packages) -> None:
     request = {"server": "server", "tools": LISTED}
     packages.generate(request)

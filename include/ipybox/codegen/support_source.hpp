@@ -96,8 +96,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
-from pydantic_core import InitErrorDetails, PydanticCustomError
+try:
+    from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
+    from pydantic_core import InitErrorDetails, PydanticCustomError
+except ImportError as error:
+    raise ImportError(
+        f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
+        f"{sys.executable} -m pip install 'pydantic>=2,<3'"
+    ) from None
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -413,13 +419,13 @@ def _differs(plain: Any, given: Any) -> bool:
 
 
 def _json_name(name: str, field: Any) -> str:
-    return name if field.alias is None else str(field.alias)
+)py"
+R"py(    return name if field.alias is None else str(field.alias)
 
 
 def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments without those that say "leave it out"."""
-)py"
-R"py(    fields = cls.model_fields
+    fields = cls.model_fields
     names = {_json_name(name, field): name for name, field in fields.items()}
     given: dict[str, Any] = {}
     for word, value in values.items():
