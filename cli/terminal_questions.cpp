@@ -142,7 +142,8 @@ void terminal_questions::put_input(terminal_question const& question) {
     write_to_terminal(passed_ == escape_sequences::all ? question.text : terminal_text()(question.text));
     auto typed = read_typed_line(wake_.get());
     hidden.reset();
-    replaces_ = typed.by == typed_line::end::woken;
+    // A person who answers one input() after the other shall not approve an action with the next key.
+    replaces_ = typed.by != typed_line::end::end_of_file;
     if (typed.by == typed_line::end::line) return question.answered(std::move(typed.text));
     if (typed.by == typed_line::end::end_of_file) question.answered(std::nullopt);
 }

@@ -175,6 +175,20 @@ def test_an_answer_to_a_question_that_was_exchanged_does_not_count(program: Prog
     assert not (program.directory / "evil").exists()
 
 
+def test_a_key_that_was_meant_for_the_next_input_does_not_count(program: Program, on_terminal: Terminals) -> None:
+    code = "for item in range(3): input(f'item {item}? ')\nget_ipython().system('echo EVIL > evil')"
+    terminal = on_terminal("--approve-shell-cmds", "-c", code, size=SIZE)
+    for item in range(3):
+        terminal.expect(rf"item {item}\? ")
+        terminal.type("y\n")
+    terminal.expect("echo EVIL(?s:.*)" + QUESTION)
+    terminal.type("y\n")
+    terminal.expect("please read this one:\r\n(?s:.*)echo EVIL(?s:.*)" + QUESTION)
+    terminal.type("n\n")
+    terminal.expect("rejected")
+    assert not (program.directory / "evil").exists()
+
+
 def test_an_exchanged_question_can_be_answered_once_it_was_read(program: Program, on_terminal: Terminals) -> None:
     terminal = on_terminal("--approve-shell-cmds", "-c", SWAP, size=SIZE)
     terminal.expect("taken back(?s:.*)" + QUESTION)
