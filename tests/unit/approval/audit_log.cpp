@@ -1,5 +1,6 @@
 #include <ipybox/approval/audit_log.hpp>
 #include <ipybox/approval/grant.hpp>
+#include <ipybox/os/unique_fd.hpp>
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
@@ -8,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -196,6 +198,18 @@ TEST_CASE("audit_log: a log that cannot be opened is an error") {
     CHECK(log.error() == errc::audit_failed);
     CHECK(contains(log.error().text(), "opening the audit log"));
     CHECK(contains(log.error().text(), "No such file"));
+}
+
+TEST_CASE("audit_log: a named pipe that is not read is an error, and not waited for") {
+    ipybox::test::scratch_dir const scratch;
+    auto const pipe = scratch.path() / "pipe";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    auto const unread = audit_log::open({.file = pipe});
+    REQUIRE_FALSE(unread);
+    CHECK(unread.error() == errc::audit_failed);
+
+    ipybox::os::unique_fd const reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    CHECK(audit_log::open({.file = pipe}).has_value());
 }
 
 TEST_CASE("audit_log: a full disk is an error, or somebody is told") {

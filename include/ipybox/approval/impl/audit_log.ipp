@@ -40,8 +40,10 @@ IPYBOX_DECL double milliseconds_of(std::chrono::steady_clock::duration time) {
 } // namespace detail
 
 IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_options options) {
-    os::unique_fd file(::open(options.file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600));
-    if (!file) {
+    // A named pipe without a reader is an error, and nothing to wait for.
+    int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    os::unique_fd file(::open(options.file.c_str(), flags, 0600));
+    if (!file || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) {
         auto const number = errno;
         auto const why = system_failure("opening the audit log " + options.file.string(), number);
         return failure(errc::audit_failed, why.text());
