@@ -91,8 +91,9 @@ class terminal_questions {
     bool asking_ = false;
     bool over_ = false;
     number last_ = 0;
-    bool replaces_ = false; ///< a question was taken back or input was typed, and nothing was asked since; of the worker
-    std::thread worker_;    ///< since the first question
+    bool replaces_ =
+        false;           ///< a question was taken back or input was typed, and nothing was asked since; of the worker
+    std::thread worker_; ///< since the first question
 };
 
 } // namespace ipybox::cli

@@ -993,7 +993,12 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
     """The blocks of the base filter, in order. Those that are not in CHOICES are in every filter."""
     return {
         "begin": begin(machine),
-        "always": deny(machine, *ALWAYS.split()) + families(machine) + typing_into_terminals(machine),
+        "always": [
+            *deny(machine, *ALWAYS.split()),
+            *families(machine),
+            *typing_into_terminals(machine),
+            *limits_of_others(machine),
+        ],
         "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()])
         + connected_pairs(machine),
         "user-namespaces": namespaces(machine) + deny(machine, "setns", *MOUNTS.split()),
@@ -1007,19 +1012,8 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
 
 
 def no_exec(machine: Machine) -> bytes:
-    """The guard's filter: no program is started, and limits are set for oneself only."""
-    own_limits = [
-        Step(LOAD, 0, 0, ARGUMENTS),  # whose limits
-        Step(EQUAL, 5, 0, 0),
-        Step(LOAD, 0, 0, ARGUMENTS + 16),  # where the new ones are, in two halves
-        Step(EQUAL, 0, 2, 0),
-        Step(LOAD, 0, 0, ARGUMENTS + 20),
-        Step(EQUAL, 1, 0, 0),
-        denial(),
-    ]
-    limits = [Step(EQUAL, 0, len(own_limits) + 1, machine.calls["prlimit64"]), *own_limits, Step(LOAD, 0, 0, NUMBER)]
-    steps = begin(machine) + deny(machine, "execve", "execveat") + limits
-    return pack([*steps, Step(RETURN, 0, 0, RET_ALLOW)])
+    """The guard's filter: no program is started."""
+    return pack([*begin(machine), *deny(machine, "execve", "execveat"), Step(RETURN, 0, 0, RET_ALLOW)])
 
 
 def denial(number: int = errno.EPERM) -> Step:
@@ -1089,6 +1083,21 @@ def namespaces(machine: Machine) -> Block:
 
 def typing_into_terminals(machine: Machine) -> Block:
     return argument(machine, "ioctl", 1, [Step(EQUAL, 1, 0, TIOCSTI), Step(EQUAL, 0, 1, TIOCLINUX), denial()])
+
+
+def limits_of_others(machine: Machine) -> Block:
+    """Limits are set for oneself alone: a supervisor that may open no file could not find what it has to end."""
+    judgement = [
+        Step(LOAD, 0, 0, ARGUMENTS),  # whose limits
+        Step(EQUAL, 5, 0, 0),
+        Step(LOAD, 0, 0, ARGUMENTS + 16),  # where the new ones are, in two halves
+        Step(EQUAL, 0, 2, 0),
+        Step(LOAD, 0, 0, ARGUMENTS + 20),
+        Step(EQUAL, 1, 0, 0),
+        denial(),
+        Step(LOAD, 0, 0, NUMBER),
+    ]
+    return [Step(EQUAL, 0, len(judgement), machine.calls["prlimit64"]), *judgement]
 
 
 def pack(steps: Block) -> bytes:
