@@ -243,7 +243,8 @@ TEST_CASE("tools: the time of a decision counts beyond the longest pause", "[ker
     options.longest_pause = 200ms;
     options.approval_timeout = 60s; // later than the timeout
     executor box(options, person.policy(), unsandboxed);
-    auto const late = box.execute("!echo never", {.timeout = 500ms});
+    REQUIRE(box.start());
+    auto const late = box.execute("!echo never", {.timeout = 5s}); // time enough to ask
     REQUIRE_FALSE(late);
     CHECK(late.error() == errc::timed_out);
     CHECK(late.error().output()->text == "");
