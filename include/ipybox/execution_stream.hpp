@@ -20,7 +20,7 @@ class event_queue;
  * \details A reader that is slow slows the kernel down; memory stays bounded. A stream that is dropped before its end interrupts the code: nothing
  * hangs and the executor is usable.
  * \par Thread safety Distinct objects: safe. Shared objects: unsafe; one `next` at a time.
- * \par Object lifetimes May outlive its executor: the last event is then errc::not_running.
+ * \par Object lifetimes May outlive its executor: the last event is then errc::not_running. One that was moved from has no events.
  */
 class execution_stream {
   public:

@@ -11,19 +11,19 @@ namespace ipybox {
 
 IPYBOX_DECL execution_stream::execution_stream(std::shared_ptr<detail::event_queue> events) noexcept
     : events_(std::move(events)) {}
-IPYBOX_DECL execution_stream::execution_stream(execution_stream&&) noexcept = default;
+IPYBOX_DECL execution_stream::execution_stream(execution_stream&& other) noexcept
+    : events_(std::exchange(other.events_, detail::event_queue::ended())),
+      refused_(std::exchange(other.refused_, false)) {}
 
 IPYBOX_DECL execution_stream& execution_stream::operator=(execution_stream&& other) noexcept {
     if (this == &other) return *this;
-    if (events_) events_->leave();
-    events_ = std::move(other.events_);
-    refused_ = other.refused_;
+    events_->leave();
+    events_ = std::exchange(other.events_, detail::event_queue::ended());
+    refused_ = std::exchange(other.refused_, false);
     return *this;
 }
 
-IPYBOX_DECL execution_stream::~execution_stream() {
-    if (events_) events_->leave();
-}
+IPYBOX_DECL execution_stream::~execution_stream() { events_->leave(); }
 
 IPYBOX_DECL execution_stream::event execution_stream::next() {
     if (auto ready = events_->try_next()) return std::move(*ready);

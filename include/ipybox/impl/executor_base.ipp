@@ -99,8 +99,11 @@ IPYBOX_DECL result<void> executor_base::register_mcp_server(std::string name, mc
 IPYBOX_DECL result<mcp::registered_servers>
 executor_base::register_mcp_servers(std::filesystem::path const& file,
                                     std::optional<std::chrono::milliseconds> tool_timeout) {
+    // Read before the session is asked: a file may be a pipe, or far away, and other calls go on meanwhile.
+    auto read = mcp::read_server_file(file);
+    if (!read) return failure(read);
     result<mcp::registered_servers> added = failure(errc::not_running);
-    session_->with_servers([&](auto& servers) { added = servers.add_file(file, tool_timeout); });
+    session_->with_servers([&](auto& servers) { added = servers.add_from(file, std::move(*read), tool_timeout); });
     return added;
 }
 

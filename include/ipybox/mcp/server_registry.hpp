@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/mcp/server_file.hpp>
@@ -31,7 +32,8 @@ struct registry_options {
  * \details A name stands for the parameters it was registered with until the host replaces them. Servers start with their first request and anew with
  * the first one after they ended; one that is slow delays no other. The destructor ends all at once; `stop` does it politely.
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once. While servers run, something is under way there.
- * \par Object lifetimes Operations copy what they are given, and the registry may be destroyed meanwhile.
+ * \par Object lifetimes Operations copy what they are given, and the registry may be destroyed meanwhile. The I/O context of its executor may go first:
+ * then its servers are killed, and calls fail with errc::not_running.
  */
 class server_registry {
   public:
@@ -55,9 +57,14 @@ class server_registry {
     [[nodiscard]] result<registered_servers> add_file(std::filesystem::path const& file,
                                                       std::optional<std::chrono::milliseconds> tool_timeout = {});
 
+    /// The same for what `read_server_file` has read from it: that waits for the file, this waits for nothing.
+    [[nodiscard]] result<registered_servers> add_from(std::filesystem::path const& file,
+                                                      std::vector<named_server> servers,
+                                                      std::optional<std::chrono::milliseconds> tool_timeout = {});
+
     /**
      * \brief What the servers are started from, and the files that they were read from.
-     * \details Of those that are registered now and run on this machine; variables that are not set leave a server out.
+     * \details Of those that are registered now and run on this machine; variables that are not set, or whose look-up throws, leave a server out.
      */
     [[nodiscard]] server_files files() const;
 
@@ -99,10 +106,12 @@ class server_registry {
   private:
     asio::awaitable<result<call_result>> call_sorted(std::string const& server, std::string const& tool,
                                                      nlohmann::json const& arguments, call_options options);
-    [[nodiscard]] std::shared_ptr<client> make_client(std::string const& name, server_params params) const;
+    [[nodiscard]] result<std::shared_ptr<client>> make_client(std::string const& name, server_params params) const;
     [[nodiscard]] result<std::shared_ptr<client>> find(std::string const& name) const;
+    [[nodiscard]] std::vector<std::shared_ptr<client>> clients() const;
+    [[nodiscard]] result<server_params> params_with_variables(server_params const& params) const;
 
-    asio::any_io_executor executor_;
+    ipybox::detail::context_bound_executor executor_;
     registry_options options_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<client>> clients_;

@@ -29,6 +29,9 @@ class event_queue {
     event_queue(asio::any_io_executor executor, std::function<result<void>()> may_block)
         : executor_(std::move(executor)), may_block_(std::move(may_block)) {}
 
+    /// One that is behind its end, for streams that were moved from.
+    [[nodiscard]] static std::shared_ptr<event_queue> const& ended();
+
     /// What the reader's doings are told to; set before the first event. Called on any thread.
     void on_reader(std::function<void()> room, std::function<void()> left);
 

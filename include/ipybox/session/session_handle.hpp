@@ -2,11 +2,11 @@
 
 #include <ipybox/async/context_waiters.hpp>
 #include <ipybox/async/home.hpp>
+#include <ipybox/async/side_threads.hpp>
 #include <ipybox/session/pending_call.hpp>
 #include <ipybox/session/session.hpp>
 
 #include <functional>
-#include <future>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -121,7 +121,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     std::unique_ptr<io_thread> thread_;
     std::shared_ptr<context_waiters> context_; ///< of an application
     std::shared_ptr<context_waiters::waiter> context_end_;
-    std::vector<std::future<void>> aside_; ///< each waits for its end
+    side_threads aside_;
 };
 
 } // namespace ipybox::detail

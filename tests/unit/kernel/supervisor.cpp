@@ -150,6 +150,17 @@ TEST_CASE("supervisor: a sandbox whose command fails is named, and not only the 
     CHECK(not_ready("/bin/true", {}) == errc::kernel_start_failed);
 }
 
+TEST_CASE("supervisor: a current directory that does not exist any more is named") {
+    asio::io_context context;
+    auto options = scripted_by(refusing, {"fork", "11"});
+    options.working_dir = "."; // which cannot be completed then
+    supervisor lost(context.get_executor(), std::move(options));
+    auto const ready = test::run(context, lost.ready(20s));
+    REQUIRE_FALSE(ready);
+    CHECK(ready.error() == errc::invalid_argument);
+    CHECK(ready.error().text().find("set `working_dir`") != std::string::npos);
+}
+
 TEST_CASE("supervisor: why it refuses a kernel") {
     auto const guard = refused("guard", "38");
     CHECK(guard == errc::guard_unavailable);

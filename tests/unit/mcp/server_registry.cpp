@@ -6,11 +6,21 @@
 #include <support/scratch_dir.hpp>
 #include <support/scripted_channel.hpp>
 
+#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
+#include <asio/strand.hpp>
+#include <asio/use_future.hpp>
 
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -113,6 +123,60 @@ TEST_CASE_METHOD(two_servers,
     CHECK(servers["two"]->closed == 1);
     CHECK(call("a") == "one");
     CHECK(servers["one"]->lives == 2);
+}
+
+TEST_CASE("server_registry: may outlive its I/O context; calls fail then, those under way too") {
+    bool const on_strand = GENERATE(false, true);
+    auto const server = named("one");
+    asio::io_context callers; // live on
+    auto context = std::make_unique<asio::io_context>();
+    registry_options options;
+    options.make_channel = test::channels_to(server);
+    auto const executor = [&] {
+        return on_strand ? asio::any_io_executor(asio::make_strand(*context))
+                         : asio::any_io_executor(context->get_executor());
+    };
+    auto registry = std::make_unique<server_registry>(executor(), std::move(options));
+    REQUIRE(registry->add("one", two_servers::running("one")));
+    auto begun = asio::co_spawn(callers, registry->call("one", "t", json::object()), asio::use_future);
+    callers.poll();
+    SECTION("under way") {
+        auto const answers = std::exchange(server->answer, [](json const&) { return std::vector<std::string>(); });
+        context->poll(); // asks for the protocol's version, and has no answer
+        CHECK(server->heard.size() == 1);
+    }
+    SECTION("not begun") {}
+    context.reset();
+    callers.restart();
+    callers.run();
+    REQUIRE(begun.wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+    CHECK(begun.get().error() == errc::not_running);
+    CHECK(run(callers, registry->call("one", "t", json::object())).error() == errc::not_running);
+    CHECK(run(callers, registry->list_tools("one")).error() == errc::not_running);
+    CHECK(registry->add("two", two_servers::running("two")).error() == errc::not_running);
+    CHECK(registry->replace("one", two_servers::running("two")).error() == errc::not_running);
+    run(callers, registry->stop());
+    registry->kill();
+    CHECK(registry->remove("one"));
+}
+
+TEST_CASE("server_registry: the look-up of variables may ask the registry, and throw") {
+    asio::io_context context;
+    std::unique_ptr<server_registry> registry;
+    registry_options options;
+    options.variables = [&](std::string const& name) -> std::optional<std::string> {
+        if (name == "BAD") throw std::runtime_error("an application's mistake");
+        return registry->names().front();
+    };
+    registry = std::make_unique<server_registry>(context.get_executor(), std::move(options));
+    REQUIRE(registry->add("one", two_servers::running("/${GOOD}")));
+    REQUIRE(registry->add("two", two_servers::running("/${BAD}")));
+    auto asked = std::async(std::launch::async, [&] { return registry->files(); });
+    if (asked.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+        std::cerr << "the registry waits for itself" << std::endl;
+        std::abort(); // the future would wait too
+    }
+    CHECK(asked.get().read_only == mcp::files_of(stdio_server{"/one"}).read_only);
 }
 
 TEST_CASE_METHOD(two_servers, "server_registry: variables are put in when the server starts, and shown to nobody") {

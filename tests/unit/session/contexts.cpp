@@ -1,4 +1,5 @@
 #include <support/catch.hpp>
+#include <support/child.hpp>
 #include <support/scripted_box.hpp>
 
 #include <asio/detached.hpp>
@@ -7,9 +8,12 @@
 #include <asio/steady_timer.hpp>
 #include <asio/thread_pool.hpp>
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <optional>
@@ -123,6 +127,33 @@ TEST_CASE_METHOD(scripted_box, "contexts: operations that begin when the executo
     CHECK(box.state() == kernel_state::stopped);
     box.cancel();
     CHECK(said(box.start()) == not_running);
+}
+
+namespace {
+
+/// Lives longer than what functions make static. In a fork it moves an executor then, and tells whether that went well.
+struct last_of_the_program {
+    std::unique_ptr<scripted_box::executor_type> box;
+
+    ~last_of_the_program() {
+        if (!box) return;
+        auto const moved = std::move(*box);
+        ::_exit(said(box->execute("1")) == not_running ? 0 : 1); // NOLINT(bugprone-use-after-move)
+    }
+};
+
+last_of_the_program at_the_very_end;
+
+} // namespace
+
+TEST_CASE_METHOD(scripted_box, "contexts: static objects may move executors until the end of the program") {
+    auto const child = ::fork();
+    if (child == 0) {
+        at_the_very_end.box = std::make_unique<scripted_box::executor_type>(std::move(**this));
+        drop();
+        std::exit(2);
+    }
+    CHECK(end_of(child) == "0");
 }
 
 TEST_CASE_METHOD(scripted_box, "contexts: an own thread ends whatever waits on it") {

@@ -8,12 +8,22 @@
 #include <support/scratch_dir.hpp>
 #include <support/scripted_box.hpp>
 
+#include <asio/use_future.hpp>
+
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <iostream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace ipybox;
 
@@ -30,6 +40,18 @@ while read -r line; do
     esac
 done
 sleep 1000)sh";
+
+/// Lists one tool.
+constexpr auto one_tool = R"sh(
+while read -r line; do
+    id=${line#*\"id\":}; id=${id%%,*}
+    case $line in
+        *initialize\"*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"protocolVersion\":\"2025-11-25\"}}" ;;
+        *tools/list*)
+            tool='{"name":"a","inputSchema":{"type":"object"}}'
+            echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"tools\":[$tool]}}" ;;
+    esac
+done)sh";
 
 } // namespace
 
@@ -57,6 +79,56 @@ TEST_CASE("session: MCP servers are reached as the options say") {
     CHECK(made.error() == errc::mcp_start_failed);
     CHECK(test::contains(made.error().text(), "nobody is there"));
     CHECK(*reached == "https://HOST/mcp");
+}
+
+namespace {
+
+/// An executor with a server that lists one tool.
+struct box_with_a_tool : test::scripted_box {
+    box_with_a_tool() {
+        mcp::server_params params;
+        params.server = mcp::stdio_server{"/bin/sh", {"-c", one_tool}};
+        REQUIRE((*this)->register_mcp_server("tools", params));
+    }
+
+    auto generate(std::function<bool(mcp::tool const&)> filter) {
+        codegen::generate_options how;
+        how.filter = std::move(filter);
+        return (*this)->async_generate_mcp_sources("tools", dir() / "mcptools", how, asio::use_future);
+    }
+};
+
+} // namespace
+
+TEST_CASE_METHOD(box_with_a_tool, "session: what a filter of tools throws is the error of its call") {
+    auto const made = test::got(generate([](auto const&) -> bool { throw std::runtime_error("a filter's mistake"); }));
+    REQUIRE_FALSE(made);
+    CHECK(made.error() == errc::io_error);
+    CHECK(test::contains(made.error().text(), "a filter's mistake"));
+}
+
+TEST_CASE_METHOD(box_with_a_tool, "session: a filter of tools may destroy the executor") {
+    auto made = generate([this](auto const&) {
+        drop();
+        return true;
+    });
+    CHECK(test::got(std::move(made)).error() == errc::not_running);
+}
+
+TEST_CASE_METHOD(test::scripted_box, "session: a configuration that is slow to read holds up nothing else") {
+    auto const pipe = dir() / "mcp.json";
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    auto registered = std::async(std::launch::async, [&] { return (*this)->register_mcp_servers(pipe); });
+    // Opening waits until the other side reads.
+    std::ofstream writing(pipe);
+    auto const asked = std::async(std::launch::async, [&] { return (*this)->mcp_servers().size(); });
+    if (asked.wait_for(std::chrono::seconds(30)) != std::future_status::ready) {
+        std::cerr << "a file that is read holds up the executor" << std::endl;
+        std::abort(); // the future would wait too
+    }
+    writing << R"({"mcpServers":{"far":{"command":"/bin/true"}}})" << std::flush;
+    writing.close();
+    CHECK(test::got(std::move(registered))->names == std::vector<std::string>{"far"});
 }
 
 TEST_CASE_METHOD(test::scripted_box,

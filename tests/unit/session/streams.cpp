@@ -172,6 +172,18 @@ TEST_CASE_METHOD(scripted_box, "stream: a loop that would have to serve itself e
     CHECK(rest(*stream) == "x|");
 }
 
+TEST_CASE_METHOD(scripted_box, "stream: one that was moved from has no events") {
+    script().expect("a").prints("x").replies();
+    auto first = (*this)->stream("a");
+    auto second = std::move(first);
+    CHECK_FALSE(first.next()); // NOLINT(bugprone-use-after-move)
+    auto next = first.async_next(asio::experimental::deferred);
+    CHECK_FALSE(got(std::move(next)(asio::use_future)));
+    first = std::move(second);
+    CHECK_FALSE(second.next()); // NOLINT(bugprone-use-after-move)
+    CHECK(rest(first) == "x|x|");
+}
+
 TEST_CASE_METHOD(scripted_box, "stream: assigned to itself it goes on") {
     script().expect("a").prints("A").replies();
     auto stream = (*this)->stream("a");

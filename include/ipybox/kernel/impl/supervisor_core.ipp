@@ -266,6 +266,9 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::try_launch() {
 }
 
 IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
+    if (!options_.working_dir.is_absolute()) // a relative one was completed when the options were given
+        return failure(errc::invalid_argument,
+                       "the current directory does not exist any more; set `working_dir` to one that does");
     auto control = os::make_seqpacket_pair();
     if (!control) return failure(control);
     int pipe_ends[2];

@@ -73,8 +73,8 @@ inline asio::awaitable<std::optional<session>> describe(core_ptr core) {
 
 IPYBOX_DECL client::client(asio::any_io_executor executor, std::string name, server_params params,
                            client_environment surroundings)
-    : core_(std::make_shared<detail::client_core>(std::move(executor), std::move(name), std::move(params),
-                                                  std::move(surroundings))) {}
+    : core_(detail::client_core::make(std::move(executor), std::move(name), std::move(params),
+                                      std::move(surroundings))) {}
 
 IPYBOX_DECL client::~client() {
     if (!core_->retired()) core_->kill();

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
 #include <ipybox/mcp/listed_tools.hpp>
 
 #include <asio/cancellation_type.hpp>
-#include <asio/dispatch.hpp>
-#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 
 #include <atomic>
@@ -57,6 +56,13 @@ class exchange_of final : public exchange {
     exchange_of(std::string const& server, call_options o, Machine machine, ipybox::detail::completion<value> done)
         : exchange(server, std::move(o)), machine_(std::move(machine)), done_(std::move(done)) {}
 
+    /// One that is dropped, with the I/O context that it waited in, has an outcome all the same.
+    ~exchange_of() override {
+        try {
+            fail(error(errc::not_running, "has gone: its I/O context was destroyed"));
+        } catch (...) {} // NOLINT(bugprone-empty-catch): the completion is dropped then
+    }
+
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return done_.slot(); }
 
     [[nodiscard]] std::string_view method() const override { return Machine::method; }
@@ -88,11 +94,14 @@ void exchange_of<Machine>::fail(error why) {
 }
 
 /**
- * \brief A client's body, which outlives it while something is under way.
+ * \brief A client's body, which outlives it while something is under way. It may outlive its I/O context too: then it only refuses.
  * \details Public members may be called from any thread. What it knows belongs to its executor, where one coroutine, `serve`, goes through the lives of the server.
  */
 class client_core : public std::enable_shared_from_this<client_core> {
   public:
+    [[nodiscard]] static std::shared_ptr<client_core> make(asio::any_io_executor executor, std::string name,
+                                                           server_params params, client_environment surroundings);
+
     client_core(asio::any_io_executor executor, std::string name, server_params params,
                 client_environment surroundings);
 
@@ -106,10 +115,10 @@ class client_core : public std::enable_shared_from_this<client_core> {
             slot.assign([weak = weak_from_this(), which = std::weak_ptr<exchange>(e)](asio::cancellation_type) {
                 auto const self = weak.lock();
                 auto const unwanted = which.lock();
-                if (self && unwanted) asio::post(self->executor_, [self, unwanted] { self->cancel(unwanted); });
+                if (self && unwanted) self->executor_.post([self, unwanted] { self->cancel(unwanted); });
             });
-        asio::dispatch(executor_,
-                       [self = shared_from_this(), e = std::move(e)]() mutable { self->submit(std::move(e)); });
+        // Where the context has gone, the exchange is dropped here and fails.
+        executor_.post([self = shared_from_this(), e = std::move(e)]() mutable { self->submit(std::move(e)); });
     }
 
     void stop(ipybox::detail::completion<bool> done);
@@ -134,6 +143,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     void cancel(std::shared_ptr<exchange> const& e);
     void end_waiting(error const& why);
     void end_all();
+    void context_ends() noexcept;
 
     static asio::awaitable<void> serve(std::shared_ptr<client_core> self);
     asio::awaitable<result<session>> connect();
@@ -145,7 +155,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     [[nodiscard]] handshake_machine::step next_step(handshake_machine& machine, answer a, bool was_probe) const;
     void begin_session(session s);
 
-    asio::any_io_executor const executor_;
+    ipybox::detail::context_bound_executor executor_;
     std::string const name_;
     server_params const params_;
     client_environment const surroundings_;

@@ -21,6 +21,16 @@ IPYBOX_DECL error error_of(std::string const& server, error const& what) {
     return error(code, "the MCP server '" + server + "' " + what.text()).with_status(what.status());
 }
 
+IPYBOX_DECL std::shared_ptr<client_core> client_core::make(asio::any_io_executor executor, std::string name,
+                                                           server_params params, client_environment surroundings) {
+    auto const made =
+        std::make_shared<client_core>(std::move(executor), std::move(name), std::move(params), std::move(surroundings));
+    made->executor_.on_end([weak = std::weak_ptr(made)] {
+        if (auto const self = weak.lock()) self->context_ends();
+    });
+    return made;
+}
+
 IPYBOX_DECL client_core::client_core(asio::any_io_executor executor, std::string name, server_params params,
                                      client_environment surroundings)
     : executor_(std::move(executor)), name_(std::move(name)), params_(std::move(params)),
@@ -33,7 +43,7 @@ IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
     // One that has ended, or been told to, is not asked any more, though `serve` may not have come to it yet.
     if (session_ && !connection_->has_ended()) return ask(e);
     if (e->deadline != exchange::clock::time_point::max()) {
-        e->patience = std::make_unique<asio::steady_timer>(executor_, e->deadline);
+        e->patience = std::make_unique<asio::steady_timer>(executor_.get(), e->deadline);
         e->patience->async_wait(
             [self = shared_from_this(), which = std::weak_ptr<exchange>(e)](asio::error_code ended) {
                 auto const late = which.lock();
@@ -42,7 +52,7 @@ IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
             });
     }
     waiting_.push_back(std::move(e));
-    if (!std::exchange(serving_, true)) asio::co_spawn(executor_, serve(shared_from_this()), asio::detached);
+    if (!std::exchange(serving_, true)) asio::co_spawn(executor_.get(), serve(shared_from_this()), asio::detached);
 }
 
 IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
@@ -193,10 +203,10 @@ IPYBOX_DECL result<server_params> client_core::params_with_variables() const {
 }
 
 IPYBOX_DECL result<std::shared_ptr<channel>> client_core::channel_to(server_params const& params) const {
-    if (!surroundings_.make_channel) return make_channel(executor_, params);
+    if (!surroundings_.make_channel) return make_channel(executor_.get(), params);
     result<std::shared_ptr<channel>> made = nullptr;
     try {
-        made = surroundings_.make_channel(executor_, params);
+        made = surroundings_.make_channel(executor_.get(), params);
     } catch (...) { return failure(errc::invalid_argument, "cannot be reached: make_channel threw: " + thrown_text()); }
     if (made && !*made) return failure(errc::invalid_argument, "cannot be reached: make_channel returned no channel");
     return made;
@@ -212,10 +222,10 @@ IPYBOX_DECL asio::awaitable<result<void>> client_core::open_connection(server_pa
     }
     std::function<void()> changed;
     if (surroundings_.on_tools_changed)
-        changed = [executor = executor_, call = surroundings_.on_tools_changed] {
+        changed = [executor = executor_.get(), call = surroundings_.on_tools_changed] {
             asio::post(executor, [call] { tell(call); });
         };
-    connection_ = std::make_shared<connection>(executor_, std::move(*made), std::move(changed));
+    connection_ = std::make_shared<connection>(executor_.get(), std::move(*made), std::move(changed));
     co_return co_await connection_->open();
 }
 
@@ -238,21 +248,24 @@ IPYBOX_DECL void client_core::end_all() {
 }
 
 IPYBOX_DECL void client_core::stop(ipybox::detail::completion<bool> done) {
-    asio::dispatch(executor_, [self = shared_from_this(), done = std::move(done)]() mutable {
+    // Shared, so that it is still there where the context has gone.
+    auto const waiter = std::make_shared<ipybox::detail::completion<bool>>(std::move(done));
+    auto const end = [self = shared_from_this(), waiter] {
         self->end_all();
-        if (!self->serving_) return done(true);
-        self->stop_waiters_.push_back(std::move(done));
-    });
+        if (!self->serving_) return (*waiter)(true);
+        self->stop_waiters_.push_back(std::move(*waiter));
+    };
+    if (!executor_.post(end)) (*waiter)(true);
 }
 
 IPYBOX_DECL void client_core::retire() {
     retired_ = true;
-    auto const nobody_waits = [](bool) {};
-    stop(ipybox::detail::completion<bool>(nobody_waits, executor_));
+    executor_.post([self = shared_from_this()] { self->end_all(); });
 }
 
 IPYBOX_DECL void client_core::describe(ipybox::detail::completion<std::optional<session>> done) {
-    asio::dispatch(executor_, [self = shared_from_this(), done = std::move(done)]() mutable { done(self->session_); });
+    auto const asker = std::make_shared<ipybox::detail::completion<std::optional<session>>>(std::move(done));
+    if (!executor_.post([self = shared_from_this(), asker] { (*asker)(self->session_); })) (*asker)(std::nullopt);
 }
 
 IPYBOX_DECL void client_core::kill() {
@@ -261,7 +274,23 @@ IPYBOX_DECL void client_core::kill() {
         killed_ = true;
         if (channel_) channel_->kill();
     }
-    asio::post(executor_, [self = shared_from_this()] { self->end_all(); });
+    executor_.post([self = shared_from_this()] { self->end_all(); });
+}
+
+/// The I/O context is being destroyed: what belongs to it goes now, and every call has an outcome.
+IPYBOX_DECL void client_core::context_ends() noexcept {
+    std::shared_ptr<channel> running;
+    {
+        std::scoped_lock const lock(channel_mutex_);
+        killed_ = true;
+        running = std::exchange(channel_, nullptr);
+    }
+    if (running) running->kill();
+    error const gone(errc::not_running, "has gone: its I/O context was destroyed");
+    end_waiting(gone);
+    if (auto const open = std::exchange(connection_, nullptr)) open->finish(gone);
+    session_.reset();
+    for (auto& done : std::exchange(stop_waiters_, {})) done(true);
 }
 
 } // namespace ipybox::mcp::detail

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <ipybox/async/suspend.hpp>
+#include <ipybox/core/exception_error.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <nlohmann/json.hpp>
 
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -18,10 +20,12 @@ asio::awaitable<result<T>> failed(error why) {
     co_return failure(std::move(why));
 }
 
-/// Completes when the last of several has.
+/// Completes when the last of several has. They may end in several threads.
 struct countdown {
-    std::size_t left;
+    std::atomic<std::size_t> left;
     ipybox::detail::completion<bool> done;
+
+    countdown(std::size_t count, ipybox::detail::completion<bool> d) : left(count), done(std::move(d)) {}
 
     void one_less() {
         if (--left == 0) done(true);
@@ -29,10 +33,11 @@ struct countdown {
 };
 
 /// Waits for several coroutines, which run beside each other.
-inline asio::awaitable<void> all_of(asio::any_io_executor executor, std::vector<asio::awaitable<void>> work) {
+inline asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> work) {
     if (work.empty()) co_return;
+    auto const executor = co_await asio::this_coro::executor;
     auto const begin = [&](ipybox::detail::completion<bool> done) {
-        auto const open = std::make_shared<countdown>(countdown{work.size(), std::move(done)});
+        auto const open = std::make_shared<countdown>(work.size(), std::move(done));
         for (auto& one : std::exchange(work, {}))
             asio::co_spawn(executor, std::move(one), [open](std::exception_ptr) { open->one_less(); });
     };
@@ -46,11 +51,17 @@ IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, reg
 
 IPYBOX_DECL server_registry::~server_registry() = default;
 
-IPYBOX_DECL std::shared_ptr<client> server_registry::make_client(std::string const& name, server_params params) const {
+IPYBOX_DECL result<std::shared_ptr<client>> server_registry::make_client(std::string const& name,
+                                                                         server_params params) const {
     client_environment surroundings{options_.make_channel, options_.variables, {}};
     if (options_.on_tools_changed)
         surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };
-    return std::make_shared<client>(executor_, name, std::move(params), std::move(surroundings));
+    std::shared_ptr<client> made;
+    executor_.with([&](asio::any_io_executor const& executor) {
+        made = std::make_shared<client>(executor, name, std::move(params), std::move(surroundings));
+    });
+    if (!made) return failure(errc::not_running, "the I/O context of the registry of MCP servers was destroyed");
+    return made;
 }
 
 IPYBOX_DECL result<void> server_registry::add(std::string name, server_params params) {
@@ -59,14 +70,18 @@ IPYBOX_DECL result<void> server_registry::add(std::string name, server_params pa
     if (clients_.contains(name))
         return failure(errc::mcp_server_exists,
                        "an MCP server '" + name + "' is registered already; choose another name");
-    clients_.emplace(name, make_client(name, std::move(params)));
+    auto made = make_client(name, std::move(params));
+    if (!made) return failure(made);
+    clients_.emplace(name, std::move(*made));
     return {};
 }
 
 IPYBOX_DECL result<void> server_registry::replace(std::string name, server_params params) {
     if (auto named = check_server_name(name); !named) return named;
     std::scoped_lock const lock(mutex_);
-    auto const old = std::exchange(clients_[name], make_client(name, std::move(params)));
+    auto made = make_client(name, std::move(params));
+    if (!made) return failure(made);
+    auto const old = std::exchange(clients_[name], std::move(*made));
     if (old) old->retire();
     return {};
 }
@@ -74,7 +89,12 @@ IPYBOX_DECL result<void> server_registry::replace(std::string name, server_param
 IPYBOX_DECL result<registered_servers>
 server_registry::add_file(std::filesystem::path const& file, std::optional<std::chrono::milliseconds> tool_timeout) {
     auto servers = read_server_file(file);
-    if (!servers) return failure(servers);
+    return servers ? add_from(file, std::move(*servers), tool_timeout) : failure(servers);
+}
+
+IPYBOX_DECL result<registered_servers>
+server_registry::add_from(std::filesystem::path const& file, std::vector<named_server> servers,
+                          std::optional<std::chrono::milliseconds> tool_timeout) {
     registered_servers registered;
     auto const notice = [&](named_server const& server, std::string_view what) {
         registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
@@ -84,31 +104,48 @@ server_registry::add_file(std::filesystem::path const& file, std::optional<std::
         notice(server, " is left out: it is reached over HTTP, which only a channel of the application can");
         return true;
     };
-    if (std::erase_if(*servers, out_of_reach) > 0 && servers->empty())
+    if (std::erase_if(servers, out_of_reach) > 0 && servers.empty())
         return failure(errc::invalid_argument, registered.notices.front() + "; there is no other");
     std::scoped_lock const lock(mutex_);
-    for (auto const& server : *servers)
+    for (auto const& server : servers)
         if (clients_.contains(server.name))
             return failure(errc::mcp_server_exists, file.string() + ": an MCP server '" + server.name +
                                                         "' is registered already: remove or rename one of them");
     configurations_.push_back(file);
-    for (auto& server : *servers) {
+    for (auto& server : servers) {
         if (server.name != server.written)
             notice(server, " is registered as " + server.name + ", for Python imports it");
         if (tool_timeout) server.params.call_timeout = server.params.list_timeout = *tool_timeout;
-        clients_.emplace(server.name, make_client(server.name, std::move(server.params)));
+        auto made = make_client(server.name, std::move(server.params));
+        if (!made) return failure(made);
+        clients_.emplace(server.name, std::move(*made));
         registered.names.push_back(std::move(server.name));
     }
     return registered;
 }
 
+/// Of all that are registered now, so that they can be used without the lock.
+IPYBOX_DECL std::vector<std::shared_ptr<client>> server_registry::clients() const {
+    std::scoped_lock const lock(mutex_);
+    std::vector<std::shared_ptr<client>> all;
+    all.reserve(clients_.size());
+    for (auto const& [name, client] : clients_) all.push_back(client);
+    return all;
+}
+
+/// The parameters with their variables put in; an error where one is not set, or the application's look-up throws.
+IPYBOX_DECL result<server_params> server_registry::params_with_variables(server_params const& params) const {
+    try {
+        return put_variables(params, options_.variables ? options_.variables : host_variable);
+    } catch (...) { return failure(ipybox::detail::error_of(std::current_exception())); }
+}
+
 IPYBOX_DECL std::map<std::string, server_files> server_registry::files_by_server() const {
     std::map<std::string, server_files> files;
-    std::scoped_lock const lock(mutex_);
-    for (auto const& [name, client] : clients_) {
-        auto const params = put_variables(client->params(), options_.variables ? options_.variables : host_variable);
+    for (auto const& client : clients()) {
+        auto const params = params_with_variables(client->params());
         auto const* const local = params ? std::get_if<stdio_server>(&params->server) : nullptr;
-        if (local) files.emplace(name, files_of(*local));
+        if (local) files.emplace(client->name(), files_of(*local));
     }
     return files;
 }
@@ -192,17 +229,13 @@ IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call_listed(st
 }
 
 IPYBOX_DECL void server_registry::kill() {
-    std::scoped_lock const lock(mutex_);
-    for (auto const& [name, client] : clients_) client->kill();
+    for (auto const& client : clients()) client->kill();
 }
 
 IPYBOX_DECL asio::awaitable<void> server_registry::stop() {
     std::vector<asio::awaitable<void>> stops;
-    {
-        std::scoped_lock const lock(mutex_);
-        for (auto const& [name, client] : clients_) stops.push_back(client->stop());
-    }
-    return detail::all_of(executor_, std::move(stops));
+    for (auto const& client : clients()) stops.push_back(client->stop());
+    return detail::all_of(std::move(stops));
 }
 
 } // namespace ipybox::mcp

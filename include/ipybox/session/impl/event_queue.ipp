@@ -15,6 +15,16 @@ inline std::size_t event_size(execution_event const& e) {
     return 0;
 }
 
+IPYBOX_DECL std::shared_ptr<event_queue> const& event_queue::ended() {
+    // Never destroyed: static objects may hold streams until the end of the program.
+    static auto const& none = *new auto([] {
+        auto queue = std::make_shared<event_queue>(asio::system_executor(), nullptr);
+        queue->finished_ = true;
+        return queue;
+    }());
+    return none;
+}
+
 IPYBOX_DECL void event_queue::on_reader(std::function<void()> room, std::function<void()> left) {
     std::scoped_lock const lock(mutex_);
     on_room_ = std::move(room);

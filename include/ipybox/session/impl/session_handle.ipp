@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ipybox/async/blocked_signals.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/forked_away.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -9,7 +8,6 @@
 #include <asio/post.hpp>
 #include <asio/system_executor.hpp>
 
-#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -45,11 +43,12 @@ IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(home where, ses
 }
 
 IPYBOX_DECL std::shared_ptr<session_handle> const& session_handle::closed() {
-    static auto const none = [] {
+    // Never destroyed: static objects may move executors, or call those that were moved from, until the end of the program.
+    static auto const& none = *new auto([] {
         auto handle = std::make_shared<session_handle>();
         handle->outstanding_->end(error(errc::not_running, ""));
         return handle;
-    }();
+    }());
     return none;
 }
 
@@ -115,15 +114,14 @@ IPYBOX_DECL void session_handle::forget_on_signal(std::shared_ptr<pending_call> 
 
 /// Does the work of a call on a thread of its own, for whose end the handle waits.
 IPYBOX_DECL void session_handle::aside(std::shared_ptr<pending_call> const& call, std::function<void()> work) {
-    auto const has_ended = [](std::future<void> const& one) {
-        return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    // What an application's function throws is the outcome of the call.
+    auto const guarded = [call, work = std::move(work)] {
+        try {
+            work();
+        } catch (...) { call->fail(error_of(std::current_exception())); }
     };
     try {
-        blocked_signals const blocked;
-        auto begun = std::async(std::launch::async, std::move(work));
-        std::scoped_lock const lock(mutex_);
-        std::erase_if(aside_, has_ended);
-        aside_.push_back(std::move(begun));
+        aside_.begin(guarded);
     } catch (...) { call->fail(error_of(std::current_exception())); }
 }
 

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <ipybox/async/blocked_signals.hpp>
+#include <ipybox/async/late_joins.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace ipybox::detail {
+
+/**
+ * \brief Threads that each do one piece of work and end.
+ * \details The destructor waits for them, where that is possible: work may end what these threads belong to.
+ * \par Thread safety Safe.
+ */
+class side_threads {
+  public:
+    side_threads() = default;
+    side_threads(side_threads const&) = delete;
+    side_threads& operator=(side_threads const&) = delete;
+    ~side_threads() { join_all(std::move(threads_)); }
+
+    /// Does work on a thread of its own; it must not throw. Throws where no thread can be made.
+    void begin(std::function<void()> work) {
+        std::vector<side_thread> ended;
+        {
+            std::scoped_lock const lock(mutex_);
+            ended = take_ended();
+            threads_.reserve(threads_.size() + 1); // a thread that cannot be kept would end the program
+            threads_.push_back(thread_for(std::move(work)));
+        }
+        join_all(std::move(ended));
+    }
+
+  private:
+    struct side_thread {
+        std::shared_ptr<std::atomic<bool>> has_ended;
+        std::thread thread;
+    };
+
+    static side_thread thread_for(std::function<void()> work) {
+        auto has_ended = std::make_shared<std::atomic<bool>>(false);
+        blocked_signals const blocked;
+        return {has_ended, std::thread([has_ended, work = std::move(work)]() mutable {
+                    work();
+                    work = nullptr;
+                    *has_ended = true;
+                    late_joins::ended();
+                })};
+    }
+
+    /// Those that have done their work. Waiting for them takes no time.
+    std::vector<side_thread> take_ended() {
+        auto const first = std::partition(threads_.begin(), threads_.end(),
+                                          [](side_thread const& one) { return !one.has_ended->load(); });
+        std::vector<side_thread> ended(std::make_move_iterator(first), std::make_move_iterator(threads_.end()));
+        threads_.erase(first, threads_.end());
+        return ended;
+    }
+
+    static void join_all(std::vector<side_thread> threads) {
+        for (auto& one : threads) (void)late_joins::join(std::move(one.thread));
+    }
+
+    std::mutex mutex_;
+    std::vector<side_thread> threads_;
+};
+
+} // namespace ipybox::detail
