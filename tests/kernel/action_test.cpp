@@ -56,8 +56,10 @@ mcp::server_params tool_server() {
     return params;
 }
 
-executor_options asking(std::filesystem::path const& dir) {
+executor_options asking(std::filesystem::path const& dir,
+                        std::chrono::milliseconds longest_pause = std::chrono::hours(1)) {
     auto options = options_in(dir);
+    options.longest_pause = longest_pause;
     options.working_dir = dir;
     options.approve_shell_cmds = true;
     return options;
@@ -65,7 +67,10 @@ executor_options asking(std::filesystem::path const& dir) {
 
 /// An executor with the tools of `tool_server`.
 struct tool_box {
-    tool_box() : box(asking(dir.path()), seen.policy(), unsandboxed) {
+    tool_box() : tool_box(std::chrono::hours(1)) {}
+
+    explicit tool_box(std::chrono::milliseconds longest_pause)
+        : box(asking(dir.path(), longest_pause), seen.policy(), unsandboxed) {
         REQUIRE(box.register_mcp_server("tools", tool_server()));
         auto const made = box.generate_mcp_sources("tools", dir.path() / "mcptools");
         REQUIRE(made);
@@ -250,6 +255,20 @@ TEST_CASE("tools: the time of a decision counts beyond the longest pause", "[ker
     CHECK(late.error().output()->text == "");
     REQUIRE(person.asked.size() == 1);
     CHECK_FALSE(person.asked[0].decided()->accepted());
+}
+
+TEST_CASE("tools: an open question of a thread stops the time of busy code no longer than the longest pause", "[kernel]") {
+    tool_box on(2s);
+    on.seen.decide = [](approval_request const&) {}; // `seen` keeps it
+    auto const began = std::chrono::steady_clock::now();
+    auto const r = on.box.execute(
+        "import threading\nthreading.Thread(target=lambda: echo.run(echo.Params(text='hi')), daemon=True).start()\n"
+        "while True: pass",
+        {.timeout = 1s});
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == errc::timed_out);
+    CHECK(on.seen.asked.size() == 1);
+    CHECK(std::chrono::steady_clock::now() - began >= 2s); // it did stop
 }
 
 TEST_CASE("Q11 tools: a cancelled cell cancels its call", "[kernel]") {
