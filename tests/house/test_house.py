@@ -6,6 +6,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import check_bounds
 import check_headers
 import check_layers
 import check_links
@@ -154,6 +155,25 @@ class Links(Sandbox):
         )
         self.assertEqual(check_links.broken_links(self.root / "docs/cli.md", self.root), [])
         self.assertEqual(len(check_links.broken_links(page, self.root)), 3)
+
+
+class Bounds(Sandbox):
+    head = "| what | bound | beyond it | tests |\n| --- | --- | --- | --- |\n"
+
+    def problems(self, rows: str) -> list[str]:
+        self.write("tests/unit/a.cpp", 'TEST_CASE("a: at the bound, and one beyond") {}\n')
+        return check_bounds.wrong_rows(f"Text\n\n{self.head}{rows}\n\nText\n", self.root / "tests")
+
+    def test_a_row_names_its_test(self) -> None:
+        self.assertEqual(self.problems("| a | 1 | | `unit/a.cpp: and one beyond` |"), [])
+        self.assertEqual(self.problems(f"| a | 1 | refused | {check_bounds.SYSTEM} |"), [])
+
+    def test_rows_without_a_test_or_with_one_that_is_not_there(self) -> None:
+        for named in ("", "`unit/a.cpp: gone`", "`unit/b.cpp: beyond`", "`unit/a.cpp: beyond`, `unit/a.cpp: gone`"):
+            self.assertEqual(len(self.problems(f"| a | 1 | refused | {named} |")), 1, named)
+
+    def test_no_table(self) -> None:
+        self.assertEqual(len(check_bounds.wrong_rows("Text\n", self.root)), 1)
 
 
 class SnippetProgram(unittest.TestCase):

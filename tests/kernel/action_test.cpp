@@ -257,7 +257,8 @@ TEST_CASE("tools: the time of a decision counts beyond the longest pause", "[ker
     CHECK_FALSE(person.asked[0].decided()->accepted());
 }
 
-TEST_CASE("tools: an open question of a thread stops the time of busy code no longer than the longest pause", "[kernel]") {
+TEST_CASE("tools: an open question of a thread stops the time of busy code no longer than the longest pause",
+          "[kernel]") {
     tool_box on(2s);
     on.seen.decide = [](approval_request const&) {}; // `seen` keeps it
     auto const began = std::chrono::steady_clock::now();
