@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -158,6 +159,16 @@ def test_sigkill_leaves_no_process(any_sandbox: Program) -> None:
     process.kill()
     process.communicate(timeout=PATIENCE)
     any_sandbox.assert_all_gone()
+
+
+def test_death_of_the_supervisor_is_told(program: Program) -> None:
+    process = program.start("-c", "import os\nprint(os.getppid())\n" + SLEEP)
+    assert process.stdout is not None
+    os.kill(int(process.stdout.readline()), signal.SIGKILL)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 1
+    assert err == b"ipybox: cell 1: the kernel died with its supervisor, which has ended\n"
+    program.assert_all_gone()
 
 
 def test_children_of_the_code_are_gone_too(any_sandbox: Program) -> None:

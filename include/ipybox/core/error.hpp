@@ -26,7 +26,7 @@ enum class errc {
     ipykernel_missing,       ///< the interpreter lacks ipykernel
     ipykernel_unsupported,   ///< the interpreter's ipykernel or IPython does not fit
     kernelspec_not_found,    ///< no kernelspec of that name
-    sandbox_unavailable,     ///< the sandbox that was asked for cannot be had here
+    sandbox_unavailable,     ///< the requested sandbox is unavailable here
     supervisor_died,         ///< the process that owns the kernels ended
     invalid_argument,        ///< an option or argument cannot be used
     not_running,             ///< the executor has been stopped

@@ -35,7 +35,8 @@ using namespace std::chrono_literals;
 using namespace ipybox::detail;
 using ipybox::test::run;
 
-std::string const would_deadlock = "a blocking call was made from the thread that would have to serve it";
+std::string const would_deadlock = "a blocking call was made from the thread that would have to serve it; call the "
+                                   "async_ operation, or block on another thread";
 
 /// What a question that is asked on an executor refuses with; empty where it does not.
 std::string refused_on(asio::any_io_executor const& executor, std::function<ipybox::result<void>()> const& question) {

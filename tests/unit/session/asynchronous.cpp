@@ -189,14 +189,16 @@ TEST_CASE_METHOD(scripted_box, "session: blocking calls from its own thread woul
         all.set_value(std::move(texts));
     });
     CHECK(got(all.get_future()) ==
-          std::vector<std::string>(6, "<a blocking call was made from the thread that would have to serve it>"));
+          std::vector<std::string>(6, "<a blocking call was made from the thread that would have to serve it; call the "
+                                      "async_ operation, or block on another thread>"));
 }
 
 TEST_CASE_METHOD(on_context, "session: blocking calls from a thread that runs the application's context, too") {
     std::string text;
     asio::post(context, [&] { text = said((*this)->execute("a")); });
     context.run_for(30s);
-    CHECK(text == "<a blocking call was made from the thread that would have to serve it>");
+    CHECK(text == "<a blocking call was made from the thread that would have to serve it; call the async_ operation, "
+                  "or block on another thread>");
 }
 
 TEST_CASE_METHOD(on_context, "session: a blocking call between two polls of the context says what to do") {

@@ -165,7 +165,8 @@ TEST_CASE_METHOD(scripted_box, "stream: a loop that would have to serve itself e
         }
         seen.set_value(all);
     });
-    CHECK(got(seen.get_future()) == "<a blocking call was made from the thread that would have to serve it>|none|");
+    CHECK(got(seen.get_future()) == "<a blocking call was made from the thread that would have to serve it; call the "
+                                    "async_ operation, or block on another thread>|none|");
     REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     CHECK(words(stream->next()) == "x"); // here it can wait

@@ -24,11 +24,13 @@ class error_category_type final : public std::error_category {
         case errc::ipykernel_missing: return "the Python interpreter lacks ipykernel";
         case errc::ipykernel_unsupported: return "this version of ipykernel or IPython is not supported";
         case errc::kernelspec_not_found: return "there is no kernelspec of that name";
-        case errc::sandbox_unavailable: return "the sandbox that was asked for cannot be had here";
+        case errc::sandbox_unavailable: return "the requested sandbox is unavailable here";
         case errc::supervisor_died: return "the process that owns the kernels ended";
         case errc::invalid_argument: return "an option or argument cannot be used";
         case errc::not_running: return "the executor has been stopped";
-        case errc::would_deadlock: return "a blocking call was made from the thread that would have to serve it";
+        case errc::would_deadlock:
+            return "a blocking call was made from the thread that would have to serve it; call the async_ operation, "
+                   "or block on another thread";
         case errc::protocol_error: return "the other side broke the protocol";
         case errc::message_too_large: return "a message is larger than its bound";
         case errc::io_error: return "the operating system refused an operation";

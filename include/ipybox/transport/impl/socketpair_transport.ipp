@@ -61,7 +61,9 @@ struct socketpair_transport::connection {
     static asio::awaitable<error> death(supervised_process kernel) {
         auto const status = co_await kernel.exited(std::chrono::seconds(2));
         auto const known = status.value_or(exit_status());
-        co_return error(errc::kernel_died, "the kernel died: " + to_string(known)).with_status(known);
+        bool const with_supervisor = status && known == exit_status(); // which alone knows how a kernel ended
+        auto const how = with_supervisor ? " with its supervisor, which has ended" : ": " + to_string(known);
+        co_return error(errc::kernel_died, "the kernel died" + how).with_status(known);
     }
 
     socket_type socket;
