@@ -80,7 +80,8 @@ class Host:
         self.changed = threading.Condition()
         self.reading = False
         memory = os.memfd_create("sources")
-        os.write(memory, json.dumps(sources() if texts is None else texts).encode())
+        for name, text in (sources() if texts is None else texts).items():
+            os.write(memory, f"{name} {len(text.encode())}\n{text}".encode())
         greeting = {"op": "hello", "protocol": 1, "preload": True, "level": "auto", "modules": [], **hello}
         self.send(greeting, [memory, theirs_of_lifeline.fileno()])
         os.close(memory)

@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -36,8 +37,9 @@ class any_approval {
     /// True when there is a policy.
     explicit operator bool() const noexcept { return policy_ != nullptr; }
 
-    /// Puts the request itself to the policy: the answer arrives there, perhaps later.
-    [[nodiscard]] asio::awaitable<void> ask(approval_request request) const {
+    /// Puts the request itself to the policy: the answer arrives there, perhaps later. A policy that answers by a coroutine needs what is returned to be
+    /// awaited.
+    [[nodiscard]] std::optional<asio::awaitable<void>> ask(approval_request request) const {
         return detail::put_to(ask_, policy_, std::move(request));
     }
 

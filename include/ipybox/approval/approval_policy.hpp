@@ -8,6 +8,7 @@
 
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -82,10 +83,10 @@ template <class P>
     }
 }
 
-/// Asks an erased policy, which it keeps alive; without one it rejects. What the policy returns or throws answers the request; what it answers later is not
-/// waited for.
-[[nodiscard]] asio::awaitable<void> put_to(approval_reply (*ask)(void*, approval_request&&),
-                                           std::shared_ptr<void> policy, approval_request request);
+/// Asks an erased policy, which must live until it has answered; without one it rejects. What the policy returns or throws answers the request; what it
+/// answers later is not waited for. A policy that answers by a coroutine is asked when what is returned is awaited, which keeps it alive.
+[[nodiscard]] std::optional<asio::awaitable<void>> put_to(approval_reply (*ask)(void*, approval_request&&),
+                                                          std::shared_ptr<void> policy, approval_request request);
 
 /// As `decide`, for an erased policy. Not a template: a coroutine is much
 /// to compile for each lambda.

@@ -15,6 +15,8 @@ struct runtime_module {
 /// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
 inline constexpr std::string_view runtime_boot = R"py("""The text that starts the supervisor, ``PYTHON -E -c BOOT N``: gets the package from the host and hands over."""
 
+from __future__ import annotations
+
 import sys
 
 sys.path.remove("")  # nothing may be imported from the working directory
@@ -26,6 +28,11 @@ import socket
 import struct
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
+
+TYPE_CHECKING = False  # typing is dear
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import BinaryIO
 
 
 class Sources:
@@ -78,7 +85,14 @@ def greeting(control: socket.socket) -> tuple[dict[str, object], dict[str, str],
     sources, *lifeline = struct.unpack(f"{len(ancillary[0][2]) // 4}i", ancillary[0][2])
     with open(sources, "rb") as memory:
         memory.seek(0)
-        return json.loads(data), json.loads(memory.read()), lifeline
+        return json.loads(data), dict(modules(memory)), lifeline
+
+
+def modules(memory: BinaryIO) -> Iterator[tuple[str, str]]:
+    """The names and texts of the package: each text is behind a line with its name and size."""
+    for head in iter(memory.readline, b""):
+        name, size = head.split()
+        yield name.decode(), memory.read(int(size)).decode()
 
 
 control = control_socket(int(sys.argv[1]))

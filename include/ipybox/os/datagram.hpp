@@ -37,6 +37,9 @@ enum class transfer { done, would_block, closed, failed };
 /// An anonymous file in memory that holds `bytes`, to be read from its beginning.
 [[nodiscard]] result<unique_fd> make_memory_file(char const* name, std::string_view bytes);
 
+/// The same of pieces, of which no copy is made.
+[[nodiscard]] result<unique_fd> make_memory_file(char const* name, std::span<std::string_view const> pieces);
+
 } // namespace ipybox::os
 
 #ifdef IPYBOX_HEADER_ONLY

@@ -36,10 +36,13 @@ class seen_messages {
         for (auto at = waiting_.begin(); at != waiting_.end() && at->first <= last_; ++at) at->second->cancel();
     }
 
+    /// Whether the session has dealt with a message.
+    [[nodiscard]] bool has(std::uint64_t number) const noexcept { return number <= last_; }
+
     /// Waits until a message was dealt with, within a bound: its number is the kernel's word.
     [[nodiscard]] static asio::awaitable<void> reach(std::shared_ptr<seen_messages> self, std::uint64_t number,
                                                      clock::duration bound) {
-        if (number <= self->last_) co_return;
+        if (self->has(number)) co_return;
         asio::steady_timer woken(self->executor_, bound);
         place const waits(*self, number, woken);
         asio::error_code why;

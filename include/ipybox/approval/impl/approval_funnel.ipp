@@ -208,16 +208,21 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> 
             if (!cancelled) asked->end(decided_by::timeout, reason);
         });
     }
-    // Beside this coroutine, so that a policy that never comes back holds up nothing.
-    auto asking = put(std::move(policy), std::move(wanted), std::move(before_asking));
-    auto const keep = [asked](std::exception_ptr) {};
-    asio::co_spawn(executor, std::move(asking), asio::bind_cancellation_slot(asked->policy.slot(), keep));
+    auto later = before_asking ? put(std::move(policy), std::move(wanted), std::move(before_asking))
+                               : policy.ask(std::move(wanted));
+    if (later) {
+        // Beside this coroutine, so that a policy that never comes back holds up nothing.
+        auto const keep = [asked](std::exception_ptr) {};
+        asio::co_spawn(executor, std::move(*later), asio::bind_cancellation_slot(asked->policy.slot(), keep));
+    }
 
-    auto const cancelled = [asked] { asked->end(decided_by::cancellation, "the approval was cancelled"); };
-    try {
-        auto pending = detail::await_answer(asked->answer, cancelled);
-        (void)co_await std::move(pending);
-    } catch (std::exception const&) { cancelled(); } // cancelled before it could wait
+    if (!asked->answer->decided()) { // most policies that are no person answer at once
+        auto const cancelled = [asked] { asked->end(decided_by::cancellation, "the approval was cancelled"); };
+        try {
+            auto pending = detail::await_answer(asked->answer, cancelled);
+            (void)co_await std::move(pending);
+        } catch (std::exception const&) { cancelled(); } // cancelled before it could wait
+    }
     asked->timer.cancel();
     auto made = asked->answer->decided().value_or(decision::reject());
     co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now());
@@ -225,8 +230,9 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> 
 
 IPYBOX_DECL asio::awaitable<void> approval_funnel::put(any_approval policy, approval_request request,
                                                        preparation before_asking) {
-    if (before_asking) co_await before_asking();
-    co_await policy.ask(std::move(request));
+    co_await before_asking();
+    auto later = policy.ask(std::move(request));
+    if (later) co_await std::move(*later);
 }
 
 IPYBOX_DECL result<void> approval_funnel::finished(std::uint64_t id, action_outcome const& ended) {

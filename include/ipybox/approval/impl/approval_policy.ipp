@@ -12,34 +12,47 @@
 
 namespace ipybox::detail {
 
-IPYBOX_DECL asio::awaitable<void> put_to(approval_reply (*ask)(void*, approval_request&&), std::shared_ptr<void> policy,
-                                         approval_request request) {
+/// Of the exception that is being handled: what a policy has thrown rejects.
+inline void reject_for_exception(approval_request& request) {
+    std::string thrown = "an exception of unknown type";
+    try {
+        throw;
+    } catch (std::exception const& e) { thrown = e.what(); } catch (...) {
+    }
+    request.reject("the approval policy failed: " + thrown);
+}
+
+/// Answers with what a policy's coroutine returns. The policy and what it was given stay alive until then.
+inline asio::awaitable<void> answer_later(std::shared_ptr<void> /*policy*/, std::shared_ptr<approval_request> /*given*/,
+                                          asio::awaitable<decision> later, approval_request request) {
+    try {
+        auto made = co_await std::move(later);
+        request.answer(std::move(made));
+    } catch (...) { reject_for_exception(request); }
+}
+
+IPYBOX_DECL std::optional<asio::awaitable<void>> put_to(approval_reply (*ask)(void*, approval_request&&),
+                                                        std::shared_ptr<void> policy, approval_request request) {
     if (!policy) {
         request.reject("this application has no approval policy");
-        co_return;
+        return std::nullopt;
     }
-    std::optional<std::string> thrown;
     try {
-        auto given = request;
-        auto reply = ask(policy.get(), std::move(given));
-        if (auto* later = std::get_if<asio::awaitable<decision>>(&reply)) {
-            auto made = co_await std::move(*later);
-            request.answer(std::move(made));
-        } else if (auto* now = std::get_if<decision>(&reply)) {
-            request.answer(std::move(*now));
-        }
-    } catch (std::exception const& e) { thrown = e.what(); } catch (...) {
-        thrown = "an exception of unknown type";
-    }
-    if (thrown) request.reject("the approval policy failed: " + *thrown);
+        auto given = std::make_shared<approval_request>(request);
+        auto reply = ask(policy.get(), std::move(*given));
+        if (auto* later = std::get_if<asio::awaitable<decision>>(&reply))
+            return answer_later(std::move(policy), std::move(given), std::move(*later), std::move(request));
+        if (auto* now = std::get_if<decision>(&reply)) request.answer(std::move(*now));
+    } catch (...) { reject_for_exception(request); }
+    return std::nullopt;
 }
 
 IPYBOX_DECL asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, approval_request&&),
                                                 std::shared_ptr<void> policy, approval_request request) {
     approval_request own(request.subject());
     auto const answer = own.pending_answer();
-    auto asking = put_to(ask, std::move(policy), std::move(own));
-    co_await std::move(asking);
+    auto later = put_to(ask, std::move(policy), std::move(own));
+    if (later) co_await std::move(*later);
     if (auto settled = answer->decided()) co_return *std::move(settled);
     auto const cancelled = [answer] { answer->decide(decision::reject("the approval was cancelled")); };
     auto pending = await_answer(answer, cancelled);

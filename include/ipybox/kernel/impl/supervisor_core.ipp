@@ -55,10 +55,17 @@ inline std::string greeting(supervisor_options const& options) {
     return json_text(hello);
 }
 
-inline std::string runtime_sources() {
-    json sources = json::object();
-    for (auto const& module : runtime_modules) sources[std::string(module.name)] = module.text;
-    return json_text(sources);
+/// The modules one after the other, each behind a line with its name and size. They are not copied: the heap would keep the room for as long as the host runs.
+inline result<os::unique_fd> runtime_sources() {
+    std::vector<std::string> heads;
+    for (auto const& module : runtime_modules)
+        heads.push_back(std::string(module.name) + ' ' + std::to_string(module.text.size()) + '\n');
+    std::vector<std::string_view> pieces;
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+        pieces.emplace_back(heads[i]);
+        pieces.push_back(runtime_modules[i].text);
+    }
+    return os::make_memory_file("ipybox_kernel", pieces);
 }
 
 inline constexpr char const* system_shell = "/bin/sh";
@@ -289,7 +296,7 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
 
     auto const program = wrapped->argv.empty() ? std::string() : wrapped->argv.front();
 
-    auto sources = os::make_memory_file("ipybox_kernel", runtime_sources());
+    auto sources = runtime_sources();
     if (!sources) return failure(sources);
     // The greeting waits in the socket until the supervisor is there to read it.
     std::vector<os::unique_fd> attached;

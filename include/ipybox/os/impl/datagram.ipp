@@ -78,13 +78,21 @@ IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_
 }
 
 IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::string_view bytes) {
+    return make_memory_file(name, std::span(&bytes, 1));
+}
+
+IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::span<std::string_view const> pieces) {
     unique_fd file(::memfd_create(name, MFD_CLOEXEC));
     if (!file) return failure(system_failure("memfd_create", errno));
-    for (std::size_t at = 0; at < bytes.size();) {
-        ssize_t const count = ::pwrite(file.get(), bytes.data() + at, bytes.size() - at, static_cast<off_t>(at));
-        if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) return failure(system_failure("writing a file in memory", errno));
-        at += static_cast<std::size_t>(count);
+    off_t at = 0; // the descriptor's own position stays at the beginning, for the reader
+    for (auto rest : pieces) {
+        while (!rest.empty()) {
+            ssize_t const count = ::pwrite(file.get(), rest.data(), rest.size(), at);
+            if (count < 0 && errno == EINTR) continue;
+            if (count <= 0) return failure(system_failure("writing a file in memory", errno));
+            rest.remove_prefix(static_cast<std::size_t>(count));
+            at += count;
+        }
     }
     return file;
 }

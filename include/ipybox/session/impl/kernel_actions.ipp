@@ -104,8 +104,10 @@ IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& su
         auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
         policy = any_approval(ask_reader);
     }
-    auto const output_is_seen = [seen = seen_, after] { return seen_messages::reach(seen, after, time_for_output); };
-    return funnel_.decide(subject, std::move(policy), output_is_seen);
+    approval_funnel::preparation output_is_seen;
+    if (!seen_->has(after))
+        output_is_seen = [seen = seen_, after] { return seen_messages::reach(seen, after, time_for_output); };
+    return funnel_.decide(subject, std::move(policy), std::move(output_is_seen));
 }
 
 IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_outcome const& how) {
