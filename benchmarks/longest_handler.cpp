@@ -64,14 +64,14 @@ while True: flood("display_data", wide))"},
     {"deep_json", R"(
 deep = b'{"data":{},"metadata":{"a":' + b"[" * 490 + b"]" * 490 + b"}}"
 while True: flood("display_data", deep))"},
-    {"json_16_mb", R"(
-long = data % (b"[" + b"1234567890123456," * 980_000 + b"0]")
+    {"json_8_mb", R"(
+long = data % (b"[" + b"1234567890123456," * 490_000 + b"0]")
 while True: flood("display_data", long))"},
-    {"text_in_json_15_mb", R"(
-text = b'{"name":"stdout","text":"' + b"x" * 15_000_000 + b'"}'
+    {"text_in_json_8_mb", R"(
+text = b'{"name":"stdout","text":"' + b"x" * 8_000_000 + b'"}'
 while True: flood("stream", text))"},
-    {"escaped_text_15_mb", R"(
-text = b'{"name":"stdout","text":"' + rb"\u00e9" * 2_500_000 + b'"}'
+    {"escaped_text_8_mb", R"(
+text = b'{"name":"stdout","text":"' + rb"\u00e9" * 1_350_000 + b'"}'
 while True: flood("stream", text))"},
     {"text_beside_json_60_mb", R"(
 text = b"\n" * 60_000_000
@@ -85,17 +85,17 @@ while True: flood("display_data", data % b'""', raw, wide))"},
     {"hostile_frame_60_mb", R"(
 wide = b"[" + b"[]," * 20_000_000 + b"0]"
 while True: flood("display_data", data % wide))"},
-    {"hostile_comm_60_mb", R"(
-wide = b"[" + b"[]," * 5_000_000 + b"0]"
+    {"hostile_comm_7_mb", R"(
+wide = b"[" + b"[]," * 2_500_000 + b"0]"
 while True: flood("comm_msg", wide))"},
-    {"traceback_15_mb", R"(
-lines = b'{"ename":"E","evalue":"","traceback":["' + rb"\u001b[0m" * 1_600_000 + b'"]}'
+    {"traceback_8_mb", R"(
+lines = b'{"ename":"E","evalue":"","traceback":["' + rb"\u001b[0m" * 900_000 + b'"]}'
 while True: flood("error", lines))"},
     {"png_60_mb", R"(
 image = b'\x89PNG\r\n\x1a\n' + b"x" * 60_000_000
 while True: flood("display_data", b'{"data":{"image/png":""},"metadata":{},"transient":{}}', b'{"raw":[[["data","image/png"],0,"base64"]]}', image))"},
-    {"png_as_base64_15_mb", R"(
-image = b'{"data":{"image/png":"iVBORw0KGgo' + b"A" * 15_000_001 + b'"},"metadata":{},"transient":{}}'
+    {"png_as_base64_8_mb", R"(
+image = b'{"data":{"image/png":"iVBORw0KGgo' + b"A" * 8_000_001 + b'"},"metadata":{},"transient":{}}'
 while True: flood("display_data", image))"},
     {"many_displays", R"(
 one = b'{"data":{"text/plain":"x"},"metadata":{},"transient":{"display_id":"a"}}'

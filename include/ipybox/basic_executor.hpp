@@ -45,7 +45,7 @@ class basic_executor : public executor_base {
                   "or void, or a specialisation of ipybox::approval_traits");
 
   public:
-    /// Works on a thread of its own.
+    /// Works on a thread of its own. \throws std::system_error if the system makes no thread for it
     explicit basic_executor(executor_options options = {}, ApprovalPolicy approval = ApprovalPolicy(),
                             SandboxPolicy sandbox = SandboxPolicy(), Transport transport = Transport())
         : basic_executor(std::optional<asio::any_io_executor>(), std::move(options), std::move(approval),

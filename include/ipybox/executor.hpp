@@ -25,7 +25,7 @@ namespace ipybox {
  */
 class executor : public executor_base {
   public:
-    /// Works on a thread of its own.
+    /// Works on a thread of its own. \throws std::system_error if the system makes no thread for it
     explicit executor(executor_options options = {}, any_approval approval = {},
                       any_sandbox sandbox = bubblewrap_sandbox{});
 

@@ -19,7 +19,7 @@ from ipybox_kernel.interrupt import interrupts
 SHELL, IOPUB, STDIN, CONTROL = range(4)
 MAX_MESSAGE = 256 << 20  # of the host
 MAX_SENT = 64 << 20  # what the host takes: docs/kernel-protocol.md section 3
-MAX_CONTENT = 16 << 20
+MAX_CONTENT = 8 << 20
 MAX_METADATA = 1 << 20
 MAX_HEADER = 64 << 10
 MAX_VALUES = 100_000

@@ -7,7 +7,10 @@
 
 #include <chrono>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <system_error>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/kernel_box.hpp"
@@ -74,4 +77,26 @@ def ended():
     REQUIRE(box.run(ask) == "");
     CHECK(text_of(run_with_little_memory(box, "ended()")) == "True");
     CHECK(box.run("1") == "1");
+}
+
+TEST_CASE("executors for which no thread can be made throw, and the others go on", "[kernel]") {
+    scratch_dir dir;
+    kernel_box<> before;
+    REQUIRE(before.run("1") == "1");
+    {
+        little_memory const none(std::size_t(1)
+                                 << 20); // a thread's stack takes more, and stacks that are kept for reuse are few
+        std::vector<std::unique_ptr<executor>> many;
+        auto const make = [&] {
+            many.push_back(std::make_unique<executor>(options_in(dir.path()), any_approval(), unsandboxed));
+        };
+        CHECK_THROWS_AS(
+            [&] {
+                for (int i = 0; i < 100; ++i) make();
+            }(),
+            std::system_error);
+    }
+    CHECK(before.run("2") == "2");
+    kernel_box<> after;
+    CHECK(after.run("3") == "3");
 }

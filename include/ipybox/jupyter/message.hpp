@@ -75,10 +75,10 @@ struct json_frames {
 
 /// What the JSON of a message may hold: it is counted before anything is built. Long texts and bytes travel beside it, as buffers.
 struct message_bounds {
-    json_bounds header{std::size_t(64) << 10, 2000};     ///< the parent's too
-    json_bounds metadata{std::size_t(1) << 20, 20'000};  ///< of the message, not of a display
-    json_bounds content{std::size_t(16) << 20, 100'000}; ///< but for what is displayed
-    json_bounds displayed{std::size_t(16) << 20,
+    json_bounds header{std::size_t(64) << 10, 2000};    ///< the parent's too
+    json_bounds metadata{std::size_t(1) << 20, 20'000}; ///< of the message, not of a display
+    json_bounds content{std::size_t(8) << 20, 100'000}; ///< but for what is displayed
+    json_bounds displayed{std::size_t(8) << 20,
                           1'000'000}; ///< content of a display: long JSON in its `data` stays text
 };
 

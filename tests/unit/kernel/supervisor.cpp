@@ -161,6 +161,17 @@ TEST_CASE("supervisor: a current directory that does not exist any more is named
     CHECK(ready.error().text().find("set `working_dir`") != std::string::npos);
 }
 
+TEST_CASE("supervisor: of what it says at its end the last 16 KiB are kept") {
+    auto const said = [](int bytes) {
+        auto const command = "printf '%0" + std::to_string(bytes) + "d' 7 >&2; exit 3";
+        auto const text = not_ready(test::python(), {"/bin/sh", "-c", command}).text();
+        return text.substr(text.find("it said:\n") + 9);
+    };
+    CHECK((said(16 * 1024) == std::string(16 * 1024 - 1, '0') + "7"));
+    CHECK((said(16 * 1024 + 1) == std::string(16 * 1024 - 1, '0') + "7"));
+    CHECK((said(1'000'000) == std::string(16 * 1024 - 1, '0') + "7"));
+}
+
 TEST_CASE("supervisor: why it refuses a kernel") {
     auto const guard = refused("guard", "38");
     CHECK(guard == errc::guard_unavailable);

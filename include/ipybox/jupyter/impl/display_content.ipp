@@ -32,9 +32,9 @@ inline std::map<std::string, raw_value, std::less<>> raw_values(message const& m
     return values;
 }
 
-/// A string, or the lines of one (nbformat's multi-line strings); none for other JSON.
-inline std::optional<std::string> text_of(json const& value) {
-    if (value.is_string()) return value.get<std::string>();
+/// Takes a string, or the lines of one (nbformat's multi-line strings); none for other JSON.
+inline std::optional<std::string> take_text(json& value) {
+    if (value.is_string()) return std::move(value.get_ref<std::string&>());
     if (!value.is_array()) return std::nullopt;
     std::string text;
     for (auto const& line : value) {
@@ -44,8 +44,8 @@ inline std::optional<std::string> text_of(json const& value) {
     return text;
 }
 
-inline mime_bundle::entry to_entry(std::string const& type, json const& value) {
-    auto text = is_json(type) ? std::nullopt : text_of(value);
+inline mime_bundle::entry to_entry(std::string const& type, json& value) {
+    auto text = is_json(type) ? std::nullopt : take_text(value);
     if (!text) return {type, mime_bundle::encoding::json, json_text(value)};
     if (is_binary(type))
         if (auto decoded = base64_decode(*text)) return {type, mime_bundle::encoding::bytes, std::move(*decoded)};
@@ -59,7 +59,7 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
     auto const data = m.content.find("data");
     if (data == m.content.end() || !data->is_object()) return bundle;
     auto const raw = detail::raw_values(m);
-    for (auto const& [type, value] : data->items()) {
+    for (auto& [type, value] : data->get_ref<json::object_t&>()) {
         auto const found = raw.find(type);
         if (auto const text = m.json_texts.find(type); text != m.json_texts.end()) {
             bundle.add({type, mime_bundle::encoding::json, std::move(text->second)});
@@ -68,10 +68,12 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
         } else {
             auto const kind = found->second.bytes ? mime_bundle::encoding::bytes : mime_bundle::encoding::text;
             auto& buffer = m.buffers[found->second.index];
-            if (kind == mime_bundle::encoding::text && (detail::is_binary(type) || detail::is_json(type)))
-                bundle.add(detail::to_entry(type, json(std::move(buffer))));
-            else
+            if (kind == mime_bundle::encoding::text && (detail::is_binary(type) || detail::is_json(type))) {
+                json sent(std::move(buffer));
+                bundle.add(detail::to_entry(type, sent));
+            } else {
                 bundle.add({type, kind, std::move(buffer)});
+            }
         }
     }
     m.json_texts.clear();

@@ -159,7 +159,9 @@ IPYBOX_DECL std::string field(json const& object, std::string_view name) {
 IPYBOX_DECL std::string take_text(message& m, std::string_view name) {
     auto const index = detail::raw_index(m, name);
     if (index < m.buffers.size()) return std::move(m.buffers[index]);
-    return field(m.content, name);
+    if (!m.content.is_object()) return {};
+    auto const found = m.content.find(name);
+    return found != m.content.end() && found->is_string() ? std::move(found->get_ref<std::string&>()) : std::string();
 }
 
 IPYBOX_DECL std::string new_message_id() { return random_hex(16); }

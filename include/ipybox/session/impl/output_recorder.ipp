@@ -2,6 +2,7 @@
 
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/os/new_file.hpp>
 #include <ipybox/session/output_recorder.hpp>
 
@@ -133,20 +134,60 @@ IPYBOX_DECL void output_recorder::save_image(display& d) {
     if (!failure_) failure_ = file.error();
 }
 
-/// The text of a spill file: an object of `data` and `metadata`. Written by hand: JSON that a display brings is text already, and may be large.
-inline std::string spilled_text(display const& d) {
-    std::string text = R"({"data":{)";
-    for (auto const& e : d.data.entries()) {
-        if (text.back() != '{') text += ',';
-        text.append(json_text(nlohmann::json(e.type))).append(":");
-        switch (e.kind) {
-        case mime_bundle::encoding::text: text += json_text(nlohmann::json(e.value)); break;
-        case mime_bundle::encoding::bytes: text.append("\"").append(base64_encode(e.value)).append("\""); break;
-        case mime_bundle::encoding::json: text += e.value; break;
+/// Writes the spill file of a display: an object of `data` and `metadata`. By hand and in pieces: JSON that a display brings is text already, and may be large.
+class display_file {
+  public:
+    display_file(os::new_file const& file, file_budget& budget) : file_(file), budget_(budget) {}
+
+    void write(display const& d) {
+        put(R"({"data":{)");
+        bool first = true;
+        for (auto const& e : d.data.entries()) {
+            if (!std::exchange(first, false)) put(",");
+            put(json_text(nlohmann::json(e.type)));
+            put(":");
+            put_value(e);
         }
+        put(R"(},"metadata":)");
+        put(d.metadata);
+        put("}");
     }
-    return text.append(R"(},"metadata":)").append(d.metadata).append("}");
-}
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
+    [[nodiscard]] bool has_room() const noexcept { return has_room_; }
+    [[nodiscard]] std::optional<error> const& failure() const noexcept { return failure_; }
+
+  private:
+    static constexpr std::size_t piece = std::size_t(3) << 18; // base64 takes three bytes at a time
+
+    void put_value(mime_bundle::entry const& e) {
+        if (e.kind == mime_bundle::encoding::json) return put(e.value);
+        bool const is_text = e.kind == mime_bundle::encoding::text;
+        put("\"");
+        for (std::string_view rest = e.value; !rest.empty();) {
+            auto const taken = rest.substr(0, is_text ? whole_characters(rest, piece) : piece);
+            auto const shown = is_text ? json_text(nlohmann::json(taken)) : base64_encode(taken);
+            put(is_text ? std::string_view(shown).substr(1, shown.size() - 2) : std::string_view(shown));
+            rest.remove_prefix(taken.size());
+        }
+        put("\"");
+    }
+
+    void put(std::string_view text) {
+        if (failure_ || !has_room_) return;
+        auto const room = budget_.take_bytes(text.size());
+        bytes_ += room;
+        has_room_ = room == text.size();
+        if (!has_room_) return;
+        if (auto written = os::write_all(file_, text); !written) failure_ = std::move(written).error();
+    }
+
+    os::new_file const& file_;
+    file_budget& budget_;
+    std::uint64_t bytes_ = 0;
+    bool has_room_ = true;
+    std::optional<error> failure_;
+};
 
 /// The display as it is kept: its values in a file once the bound is used up.
 IPYBOX_DECL output_recorder::kept_display output_recorder::fitting(display const& d, std::size_t copies) {
@@ -158,19 +199,27 @@ IPYBOX_DECL output_recorder::kept_display output_recorder::fitting(display const
     kept_display kept{d, 0, 0};
     kept.shown.data = mime_bundle();
     kept.shown.metadata = "{}";
-    auto const text = spilled_text(d);
-    if (!budget_->take_file(text.size())) {
+    if (!budget_->take_file(0)) {
         ++result_.files_left_out;
         return kept;
     }
-    auto const file = saved(places_->make_spill_file("ipybox-display-", ".json"), text);
-    if (file) {
-        kept.shown.spill_file = *file;
-        kept.in_file = text.size();
+    auto const file = places_->make_spill_file("ipybox-display-", ".json");
+    if (!file) {
+        budget_->give_back_file(0);
+        if (!failure_) failure_ = file.error();
         return kept;
     }
-    budget_->give_back_file(text.size());
-    if (!failure_) failure_ = file.error();
+    display_file written(*file, *budget_);
+    written.write(d);
+    if (written.has_room() && !written.failure()) {
+        kept.shown.spill_file = file->path;
+        kept.in_file = written.bytes();
+        return kept;
+    }
+    places_->remove_spill_file(file->path);
+    budget_->give_back_file(written.bytes());
+    if (!written.has_room()) ++result_.files_left_out;
+    if (!failure_) failure_ = written.failure();
     return kept;
 }
 
