@@ -88,7 +88,7 @@ class Reminders:
             self.expect(handled)
 
     def again(self) -> None:
-        """An interrupt has been put off."""
+        """An interrupt has been put off. This may be the main thread, in the middle of `begin` on the other one."""
         self.expect(interrupts.handled)
 
     def expect(self, handled: int) -> None:
@@ -98,7 +98,7 @@ class Reminders:
     def remind(self) -> None:
         """The main thread has had its time."""
         self.timer.reset()
-        if interrupts.handled == self.handled:
+        if interrupts.put_off or interrupts.handled == self.handled:
             interrupts.nudge()
             self.timer.set(self.left.pop(0) if self.left else 0)
 

@@ -168,6 +168,29 @@ def test_an_interrupt_in_the_middle_of_a_fork(any_kernel: Kernel) -> None:
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
+def test_an_interrupt_that_is_put_off_while_the_service_looks(any_kernel: Kernel) -> None:
+    """The service has read how many signals were handled, and looks at the number after the main thread has put the interrupt off."""
+    code = """
+        import os, signal, time
+        from ipybox_kernel.interrupt import interrupts
+        streams = get_ipython().kernel.streams  # flushed before a fork
+        reminders = streams.service.reminders
+        def flush(original=streams.flush):
+            original()
+            os.kill(os.getpid(), signal.SIGINT)
+        def again(original=reminders.again):
+            before = interrupts.handled - 1
+            original()
+            reminders.expect(before)
+        interrupts.remind = again
+        interrupts.has_arrived = lambda original=interrupts.has_arrived: original() and False
+    """
+    any_kernel.run(code)
+    code = "streams.flush = flush\nif not os.fork(): os._exit(0)\ndel streams.flush\ntime.sleep(1000)"
+    assert any_kernel.run(code).error == "KeyboardInterrupt"
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
 def test_tight_print_loop(kernel: Kernel) -> None:
     """At shifting moments: nothing is torn, doubled or lost."""
     for turn in range(30):
