@@ -202,3 +202,29 @@ def test_bubblewrap_is_the_default(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "Read-only file system" in ended.stderr
     assert not os.path.exists("/etc/ipybox-test")
+
+
+@pytest.mark.parametrize("kernel", [[], ["--kernel", "python3"]], ids=["forked", "zmq"])
+class TestLongPaths:
+    """Names of sockets have 108 bytes, those of files 4096."""
+
+    def test_temporary_directories(self, program: Program, kernel: list[str]) -> None:
+        long = program.directory / ("l" * 200)
+        long.mkdir()
+        file = program.write("file", "")
+        for temporary in (str(long), str(program.directory / "missing"), file, "relative", ""):
+            program.env["TMPDIR"] = temporary
+            ended = program.run(*kernel, "-c", "print(1)")
+            assert (ended.code, ended.out) == (0, "1\n"), (temporary, ended)
+
+    def test_a_working_directory(self, any_sandbox: Program, kernel: list[str]) -> None:
+        deep = any_sandbox.directory.joinpath(*["d" * 200] * 5)
+        deep.mkdir(parents=True)
+        code = "import os\nprint(len(os.getcwd()))\n_ = open('file', 'w').write('text')"
+        ended = any_sandbox.run(*kernel, "--working-dir", str(deep), "-c", code)
+        assert (ended.code, ended.out) == (0, f"{len(os.path.realpath(deep))}\n"), ended
+        assert (deep / "file").read_text() == "text"
+
+    def test_a_working_directory_that_is_too_long(self, any_sandbox: Program, kernel: list[str]) -> None:
+        ended = any_sandbox.run(*kernel, "--working-dir", "/tmp/" + "x/" * 2500, "-c", "1")
+        assert (ended.code, ended.out) == (2, "")

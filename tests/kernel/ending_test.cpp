@@ -1,11 +1,17 @@
+#include <asio/use_future.hpp>
+
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <future>
 #include <string>
 
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/kernel_box.hpp"
 
 namespace {
@@ -107,3 +113,28 @@ TEST_CASE("a kernel that runs code is killed at once", "[kernel]") {
 }
 
 } // namespace
+
+TEST_CASE("a stop that comes while a reset ends its old kernel leaves no other one to be started", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.end_grace = std::chrono::seconds(30); });
+    // The old kernel ends when it is let.
+    REQUIRE(box.run("import atexit, os, time\n"
+                    "def wait():\n"
+                    "    open('ending', 'w').close()\n"
+                    "    while not os.path.exists('go'): time.sleep(0.01)\n"
+                    "_ = atexit.register(wait)")
+                .empty());
+    auto const work = box.options().working_dir;
+    auto reset = box->async_reset(asio::use_future);
+    REQUIRE(eventually([&] { return std::filesystem::exists(work / "ending"); }));
+    auto stop = box->async_stop(asio::use_future);
+    std::ofstream(work / "go").close();
+    REQUIRE(reset.wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+    auto const outcome = reset.get();
+    REQUIRE_FALSE(outcome);
+    CHECK(outcome.error() == errc::not_running);
+    REQUIRE(stop.wait_for(std::chrono::seconds(30)) == std::future_status::ready);
+    CHECK(stop.get());
+    CHECK(box->state() == kernel_state::stopped);
+    REQUIRE(box->start());
+    CHECK(box.run("1") == "1");
+}

@@ -74,7 +74,9 @@ class action_router : public std::enable_shared_from_this<action_router> {
     asio::awaitable<result<std::shared_ptr<running_program>>> start(action_host& host, program_run const& wanted);
     asio::awaitable<bool> begin_start();
     void end_start();
+    void end_program(std::shared_ptr<running_program> const& program);
     static asio::awaitable<void> stop(std::shared_ptr<running_program> program);
+    static asio::awaitable<void> interrupt(std::shared_ptr<running_program> program);
     void answer(action_frame frame);
 
     asio::any_io_executor executor_;

@@ -13,7 +13,8 @@ struct kernel_order final : pending_result<void> {
     kernel_order(kind w, completion<result<void>> done) : pending_result<void>(std::move(done)), what(w) {}
 
     kind const what;
-    bool unwanted = false; ///< its caller does not wait for it any more
+    bool unwanted = false;  ///< its caller does not wait for it any more
+    bool overtaken = false; ///< a stop that came later does not wait for a kernel that is still to come
 };
 
 } // namespace ipybox::detail

@@ -99,6 +99,7 @@ class session final : public kernel_manager::observer, public std::enable_shared
 
     class running;
 
+    void overtake();
     void ensure_served();
     static asio::awaitable<void> serve(std::shared_ptr<session> self);
     void on_served(std::exception_ptr bug);

@@ -21,6 +21,7 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -47,6 +48,7 @@ class scripted_program final : public running_program {
 
     asio::awaitable<result<void>> signal(int number) override {
         signals.push_back(number);
+        if (throwing.contains(number)) throw std::runtime_error("no memory, say");
         if (number == SIGKILL || minds_interrupts) end({std::nullopt, number});
         co_return result<void>();
     }
@@ -58,6 +60,7 @@ class scripted_program final : public running_program {
 
     std::optional<exit_status> status;
     std::vector<int> signals;
+    std::set<int> throwing = {}; ///< these signals cannot be sent
     bool minds_interrupts = true;
 
   private:
@@ -327,6 +330,26 @@ TEST_CASE("action router: a program that is cancelled is interrupted, then kille
         CHECK(exited["signal"] == (minds ? SIGINT : SIGKILL));
         CHECK(program->signals == (std::vector<int>{SIGINT, SIGKILL}));
     }
+}
+
+TEST_CASE("action router: a program that cannot be interrupted is killed") {
+    stage on;
+    on.start(1, "sleep");
+    CHECK(on.answer()["op"] == "started");
+    auto const program = on.host->program;
+    program->throwing = {SIGINT};
+    on.send({{"op", "cancel"}, {"id", 1}});
+    CHECK(on.answer()["signal"] == SIGKILL);
+    CHECK(program->signals == (std::vector<int>{SIGINT, SIGKILL}));
+}
+
+TEST_CASE("action router: the channel ends with a program that cannot be killed either") {
+    stage on;
+    on.start(1, "sleep");
+    CHECK(on.answer()["op"] == "started");
+    on.host->program->throwing = {SIGINT, SIGKILL};
+    on.send({{"op", "cancel"}, {"id", 1}});
+    CHECK_FALSE(run(on.context, on.kernel->receive()));
 }
 
 TEST_CASE("action router: a program that is cancelled while it is being started is ended when it runs") {

@@ -2,6 +2,8 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/files.hpp>
+#include <support/python.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <unistd.h>
@@ -9,6 +11,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <stop_token>
 #include <string>
@@ -122,6 +125,31 @@ TEST_CASE_METHOD(surroundings, "find_python: a script is asked for the interpret
     CHECK(found(script("shim", "echo " + real.string())) == real);
     CHECK(test::contains(found(script("fails", "exit 3")), "it ends with"));
     CHECK(test::contains(found(script("says-nothing", "true")), "it names none"));
+}
+
+TEST_CASE_METHOD(surroundings, "find_python: a script in an environment that is found, not named, is not run") {
+    auto const real = program("versions/3.12/bin/python");
+    auto const planted = script("here/.venv/bin/python", ": > ran; echo " + real.string());
+    CHECK(test::contains(found(), planted.string() + " is a script, which code may have written"));
+    CHECK_FALSE(fs::exists(root / "here/below/ran"));
+    CHECK(found(planted) == real);
+}
+
+TEST_CASE_METHOD(surroundings, "find_python: an interpreter behind a script runs nothing of the user's packages") {
+    auto const real = fs::canonical(test::python()).string();
+    ::setenv("HOME", root.c_str(), 1);
+    auto const shim = script("shim", "exec " + real + " \"$@\"");
+    auto const site = script("site", "exec " + real + " -c 'import site; print(site.USER_SITE)' > " +
+                                         (root / "where").string());
+    REQUIRE(std::system(site.c_str()) == 0);
+    auto text = test::read_file(root / "where");
+    if (text.ends_with('\n')) text.pop_back();
+    fs::create_directories(text);
+    std::ofstream(text + "/x.pth") << "import os; open('" + (root / "ran").string() + "', 'w')\n";
+    REQUIRE(std::system((shim.string() + " -c pass").c_str()) == 0);
+    REQUIRE(fs::remove(root / "ran")); // as it would be
+    CHECK(fs::path(found(shim)).is_absolute());
+    CHECK_FALSE(fs::exists(root / "ran"));
 }
 
 TEST_CASE_METHOD(surroundings, "find_python: a script that prints nothing and leaves a child with its output") {

@@ -497,6 +497,44 @@ TEST_CASE("client: wherever the channel fails, every call completes once and the
     }
 }
 
+TEST_CASE("client: a call that cannot be sent, for want of memory, say, fails alone, whether its server runs or starts for it") {
+    /// Copying it fails, as it does where memory is short.
+    struct throws_when_copied {
+        explicit throws_when_copied(std::shared_ptr<bool> a) : armed(std::move(a)) {}
+        throws_when_copied(throws_when_copied const& other) : armed(other.armed) {
+            if (*armed) throw std::runtime_error("no memory, say");
+        }
+        throws_when_copied(throws_when_copied&&) noexcept = default;
+        throws_when_copied& operator=(throws_when_copied const&) = delete;
+        throws_when_copied& operator=(throws_when_copied&&) = delete;
+        ~throws_when_copied() = default;
+        void operator()(progress const&) const {}
+        std::shared_ptr<bool> armed;
+    };
+    one_server f;
+    auto const armed = std::make_shared<bool>(false);
+    f.server->answer = [&](json const& message) {
+        if (message.value("method", "") == "initialize") *armed = true;
+        return good(message);
+    };
+    for (bool const runs : {false, true}) {
+        CAPTURE(runs);
+        *armed = false;
+        call_options options;
+        options.on_progress = throws_when_copied(armed);
+        auto const first = f.begin("first", std::move(options));
+        auto const second = f.begin("second");
+        *armed = runs;
+        REQUIRE(f.until([&] { return first->outcome && second->outcome; }));
+        CHECK(first->completions == 1);
+        REQUIRE_FALSE(*first->outcome);
+        CHECK(first->outcome->error() == errc::io_error);
+        CHECK(contains(first->outcome->error().text(), "cannot be asked: no memory, say"));
+        CHECK(one_server::said(*second->outcome) == "second");
+    }
+    CHECK(f.server->lives == 1);
+}
+
 TEST_CASE(
     "client: wherever a channel of the application throws, every call completes once and the client works again") {
     for (std::size_t n = 0; n < 14; ++n) {

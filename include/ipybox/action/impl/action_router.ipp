@@ -169,7 +169,7 @@ IPYBOX_DECL action_router::refusal action_router::on(action_cancel const& wanted
     auto const waiting = found->second;
     if (std::exchange(waiting->cancelled, true)) return std::nullopt;
     if (waiting->program)
-        asio::co_spawn(executor_, stop(waiting->program), asio::detached);
+        end_program(waiting->program);
     else
         waiting->cancel.emit(asio::cancellation_type::terminal);
     return std::nullopt;
@@ -248,8 +248,7 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> action_rou
     auto const waiting = pending_.find(wanted.id);
     if (waiting == pending_.end()) co_return failure(errc::cancelled, "its caller is gone");
     waiting->second->program = *program;
-    if (waiting->second->cancelled) // while it was being started
-        asio::co_spawn(executor_, stop(*program), asio::detached);
+    if (waiting->second->cancelled) end_program(*program); // while it was being started
     auto const descriptors = pipes->ours.size();
     (void)co_await channel_.send(started_answer(wanted.id, descriptors), std::move(pipes->ours));
     co_return std::move(*program);
@@ -279,9 +278,23 @@ IPYBOX_DECL void action_router::end_start() {
     start_ended_.cancel_one();
 }
 
-IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_program> program) {
+/// Ends it beside everything else. One that cannot be killed either ends with the channel, to which all of the kernel's programs belong.
+IPYBOX_DECL void action_router::end_program(std::shared_ptr<running_program> const& program) {
+    auto const ended = [self = shared_from_this()](std::exception_ptr bug) {
+        if (bug) self->close();
+    };
+    asio::co_spawn(executor_, stop(program), ended);
+}
+
+IPYBOX_DECL asio::awaitable<void> action_router::interrupt(std::shared_ptr<running_program> program) {
     (void)co_await program->signal(SIGINT);
     (void)co_await within(program->exited(), program_grace);
+}
+
+IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_program> program) {
+    try {
+        co_await interrupt(program);
+    } catch (...) {} // NOLINT(bugprone-empty-catch): a program that cannot be told, for want of memory, say, is killed at once
     (void)co_await program->signal(SIGKILL); // what is left of its group too
 }
 

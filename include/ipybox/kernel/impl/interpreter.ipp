@@ -38,7 +38,8 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
     // What the script left behind may hold the other end without ever writing.
     if (::fcntl(answer.get(), F_SETFL, O_NONBLOCK) != 0) return failure(system_failure("fcntl", errno));
     launch_spec spec;
-    spec.argv = {script.string(), "-c", "import sys; print(sys.executable)"};
+    // Not in a sandbox: it takes nothing from the packages of the user, which code may have put there where it works in the home directory.
+    spec.argv = {script.string(), "-I", "-c", "import sys; print(sys.executable)"};
     for (char** variable = environ; *variable; ++variable) {
         std::string_view const text(*variable);
         if (auto const equals = text.find('='); equals != std::string_view::npos)
@@ -74,6 +75,13 @@ inline result<std::filesystem::path> named_python(std::filesystem::path const& w
     return failure(errc::python_not_found, who + " names " + wanted.string() + ", which is no program that can be run");
 }
 
+/// The interpreter of an environment that lies there. A script would have to be run on the host, and code that worked in this directory may have written it.
+inline result<std::filesystem::path> discovered_python(std::filesystem::path const& python) {
+    if (!is_script(python)) return python;
+    return failure(errc::python_not_found, python.string() + " is a script, which code may have written: remove it, or name the "
+                                                             "interpreter with the option `python`");
+}
+
 inline std::filesystem::path python_in(std::filesystem::path const& environment) {
     return environment / "bin" / "python";
 }
@@ -91,7 +99,7 @@ IPYBOX_DECL result<std::filesystem::path> find_python(std::filesystem::path cons
     auto folder = std::filesystem::current_path(ignored);
     for (; !folder.empty(); folder = folder.parent_path()) {
         auto const python = os::find_program(detail::python_in(folder / ".venv").string());
-        if (!python.empty()) return detail::usable(python, stop);
+        if (!python.empty()) return detail::discovered_python(python);
         if (folder == folder.root_path()) break;
     }
     auto const python = os::find_program("python3");

@@ -138,7 +138,11 @@ class client_core : public std::enable_shared_from_this<client_core> {
     using answer = std::variant<std::string, rpc_error, error>;
 
     void submit(std::shared_ptr<exchange> e);
+    void accept(std::shared_ptr<exchange> const& e);
+    void ensure_served();
     void ask(std::shared_ptr<exchange> const& e);
+    void send_request(std::shared_ptr<exchange> const& e);
+    void conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
     void on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome);
     void cancel(std::shared_ptr<exchange> const& e);
     void end_waiting(error const& why);
@@ -146,6 +150,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     void context_ends() noexcept;
 
     static asio::awaitable<void> serve(std::shared_ptr<client_core> self);
+    asio::awaitable<void> live();
     asio::awaitable<result<session>> connect();
     [[nodiscard]] result<server_params> params_with_variables() const;
     [[nodiscard]] result<std::shared_ptr<channel>> channel_to(server_params const& params) const;

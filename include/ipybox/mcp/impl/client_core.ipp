@@ -38,7 +38,17 @@ IPYBOX_DECL client_core::client_core(asio::any_io_executor executor, std::string
 
 // --- requests ---------------------------------------------------------------------------------------------------------
 
+/// A call that the system does not let be made, for want of memory, say, has an outcome like every other.
 IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
+    try {
+        accept(e);
+    } catch (...) {
+        std::erase(waiting_, e);
+        e->fail(error(errc::io_error, "cannot be asked: " + thrown_text()));
+    }
+}
+
+IPYBOX_DECL void client_core::accept(std::shared_ptr<exchange> const& e) {
     if (retired_) return e->fail(error(errc::not_running, "is no longer registered"));
     // One that has ended, or been told to, is not asked any more, though `serve` may not have come to it yet.
     if (session_ && !connection_->has_ended()) return ask(e);
@@ -51,12 +61,32 @@ IPYBOX_DECL void client_core::submit(std::shared_ptr<exchange> e) {
                 late->fail(error(errc::timed_out, "was not ready in time"));
             });
     }
-    waiting_.push_back(std::move(e));
-    if (!std::exchange(serving_, true)) asio::co_spawn(executor_.get(), serve(shared_from_this()), asio::detached);
+    waiting_.push_back(e);
+    ensure_served();
+}
+
+IPYBOX_DECL void client_core::ensure_served() {
+    if (std::exchange(serving_, true)) return;
+    try {
+        asio::co_spawn(executor_.get(), serve(shared_from_this()), asio::detached);
+    } catch (...) {
+        serving_ = false;
+        throw;
+    }
 }
 
 IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
     e->patience.reset();
+    try {
+        send_request(e);
+    } catch (...) {
+        error why(errc::io_error, "cannot be asked: " + thrown_text());
+        if (e->sent) connection_->abandon(*std::exchange(e->sent, std::nullopt), "it was not sent");
+        e->fail(std::move(why));
+    }
+}
+
+IPYBOX_DECL void client_core::send_request(std::shared_ptr<exchange> const& e) {
     // Weak: the connection is ours. While it lives, so does `serve`, and we with it.
     auto const take = [weak = weak_from_this(), e](rpc_outcome outcome) {
         if (auto const self = weak.lock()) self->on_outcome(e, std::move(outcome));
@@ -71,6 +101,12 @@ IPYBOX_DECL void client_core::ask(std::shared_ptr<exchange> const& e) {
 
 IPYBOX_DECL void client_core::on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
     e->sent.reset();
+    try {
+        conclude(e, std::move(outcome));
+    } catch (...) { e->fail(error(errc::io_error, "answered what cannot be taken: " + thrown_text())); }
+}
+
+IPYBOX_DECL void client_core::conclude(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
     if (auto* const why = std::get_if<error>(&outcome)) return e->fail(std::move(*why));
     if (auto const* const why = std::get_if<rpc_error>(&outcome))
         return e->fail(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)));
@@ -95,17 +131,10 @@ IPYBOX_DECL void client_core::end_waiting(error const& why) {
 
 IPYBOX_DECL asio::awaitable<void> client_core::serve(std::shared_ptr<client_core> self) {
     while (!self->waiting_.empty()) {
-        result<session> agreed = failure(errc::io_error);
         try {
-            agreed = co_await self->connect();
+            co_await self->live();
         } catch (...) { // of the system, for want of memory say: each call has an outcome all the same
-            agreed = failure(errc::io_error, "cannot be started: " + thrown_text());
-        }
-        if (agreed && !self->stopping_) {
-            self->begin_session(std::move(*agreed));
-            (void)co_await self->connection_->finished();
-        } else if (!self->stopping_) { // who came after the stop waits for the next life
-            self->end_waiting(agreed.error());
+            self->end_waiting(error(errc::io_error, "cannot be started: " + thrown_text()));
         }
         self->session_.reset();
         co_await self->close_connection();
@@ -113,6 +142,18 @@ IPYBOX_DECL asio::awaitable<void> client_core::serve(std::shared_ptr<client_core
         for (auto& done : std::exchange(self->stop_waiters_, {})) done(true);
     }
     self->serving_ = false;
+}
+
+/// One life of the server, up to its end or to why there is none.
+IPYBOX_DECL asio::awaitable<void> client_core::live() {
+    auto agreed = co_await connect();
+    if (stopping_) co_return; // who came after the stop waits for the next life
+    if (!agreed) {
+        end_waiting(agreed.error());
+        co_return;
+    }
+    begin_session(std::move(*agreed));
+    (void)co_await connection_->finished();
 }
 
 IPYBOX_DECL void client_core::begin_session(session s) {
@@ -231,7 +272,9 @@ IPYBOX_DECL asio::awaitable<result<void>> client_core::open_connection(server_pa
 
 IPYBOX_DECL asio::awaitable<void> client_core::close_connection() {
     // Stays in place meanwhile, so that `kill` reaches the server.
-    if (connection_) co_await connection_->close();
+    try {
+        if (connection_) co_await connection_->close();
+    } catch (...) {} // NOLINT(bugprone-empty-catch): it is let go of either way
     connection_.reset();
     std::scoped_lock const lock(channel_mutex_);
     channel_.reset();

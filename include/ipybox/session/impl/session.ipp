@@ -49,9 +49,15 @@ IPYBOX_DECL void session::submit(std::shared_ptr<kernel_order> order) {
     using kind = kernel_order::kind;
     if (order->what == kind::reset) unwant_all({errc::cancelled, true});
     if (order->what == kind::stop) unwant_all({errc::not_running, true});
-    if (order->what == kind::stop) kernel_->abandon_start();
+    if (order->what == kind::stop) overtake();
     requests_.push(std::move(order));
     ensure_served();
+}
+
+/// A stop has come: a start under way is abandoned, and a reset that ends its old kernel starts no other.
+IPYBOX_DECL void session::overtake() {
+    if (auto const obeyed = requests_.obeyed()) obeyed->overtaken = true;
+    kernel_->abandon_start();
 }
 
 IPYBOX_DECL void session::interrupt(std::shared_ptr<pending_result<void>> call) {
@@ -151,7 +157,7 @@ IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(kernel_order con
     co_await kernel_->end();
     co_await kernel_->actions().stop_servers();
     if (order.what == kind::reset) {
-        if (closing_ || order.unwanted) co_return failure(errc::not_running);
+        if (closing_ || order.unwanted || order.overtaken) co_return failure(errc::not_running);
         co_return co_await kernel_->start();
     }
     kernel_->life().stop_on_request();
