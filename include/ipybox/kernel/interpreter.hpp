@@ -11,7 +11,8 @@ namespace ipybox {
 /**
  * \brief Finds the Python interpreter for kernels.
  * \details `wanted` if it is not empty; else, in order: the variable IPYBOX_PYTHON, VIRTUAL_ENV, a `.venv` in the current directory or above it, `python3` on PATH. What is named but
- * does not exist is an error, not a reason to look further. A script in front of an interpreter (pyenv's shims) is asked for the interpreter itself.
+ * does not exist is an error, not a reason to look further. A script in front of an interpreter (pyenv's shims) is asked for the interpreter itself, unless it
+ * lies in a `.venv` that is merely found: code may have written it, and the script would run on the host.
  * \return its absolute path, links unresolved: a virtual environment is known by it
  * \par Errors errc::python_not_found — says what was looked for and where, or that a script did not answer within ten seconds; errc::not_running — the
  * search was to stop

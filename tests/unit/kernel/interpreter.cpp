@@ -139,8 +139,8 @@ TEST_CASE_METHOD(surroundings, "find_python: an interpreter behind a script runs
     auto const real = fs::canonical(test::python()).string();
     ::setenv("HOME", root.c_str(), 1);
     auto const shim = script("shim", "exec " + real + " \"$@\"");
-    auto const site = script("site", "exec " + real + " -c 'import site; print(site.USER_SITE)' > " +
-                                         (root / "where").string());
+    auto const site =
+        script("site", "exec " + real + " -c 'import site; print(site.USER_SITE)' > " + (root / "where").string());
     REQUIRE(std::system(site.c_str()) == 0);
     auto text = test::read_file(root / "where");
     if (text.ends_with('\n')) text.pop_back();

@@ -497,7 +497,8 @@ TEST_CASE("client: wherever the channel fails, every call completes once and the
     }
 }
 
-TEST_CASE("client: a call that cannot be sent, for want of memory, say, fails alone, whether its server runs or starts for it") {
+TEST_CASE("client: a call that cannot be sent, for want of memory, say, fails alone, whether its server runs or starts "
+          "for it") {
     /// Copying it fails, as it does where memory is short.
     struct throws_when_copied {
         explicit throws_when_copied(std::shared_ptr<bool> a) : armed(std::move(a)) {}

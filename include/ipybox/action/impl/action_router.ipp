@@ -294,7 +294,8 @@ IPYBOX_DECL asio::awaitable<void> action_router::interrupt(std::shared_ptr<runni
 IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_program> program) {
     try {
         co_await interrupt(program);
-    } catch (...) {} // NOLINT(bugprone-empty-catch): a program that cannot be told, for want of memory, say, is killed at once
+    } catch (...) {
+    } // NOLINT(bugprone-empty-catch): a program that cannot be told, for want of memory, say, is killed at once
     (void)co_await program->signal(SIGKILL); // what is left of its group too
 }
 

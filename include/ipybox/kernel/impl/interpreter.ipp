@@ -78,8 +78,9 @@ inline result<std::filesystem::path> named_python(std::filesystem::path const& w
 /// The interpreter of an environment that lies there. A script would have to be run on the host, and code that worked in this directory may have written it.
 inline result<std::filesystem::path> discovered_python(std::filesystem::path const& python) {
     if (!is_script(python)) return python;
-    return failure(errc::python_not_found, python.string() + " is a script, which code may have written: remove it, or name the "
-                                                             "interpreter with the option `python`");
+    return failure(errc::python_not_found, python.string() +
+                                               " is a script, which code may have written: remove it, or name the "
+                                               "interpreter with the option `python`");
 }
 
 inline std::filesystem::path python_in(std::filesystem::path const& environment) {
