@@ -196,3 +196,16 @@ TEST_CASE("take_bundle: one buffer named twice, one kind that is none") {
     auto odd = with_raw({{"a", ""}}, json::array({place("a", 0U, json::array({1}))}), {"text"});
     CHECK(only(take_bundle(odd)).kind == encoding::text);
 }
+
+TEST_CASE("take_bundle: a string that is displayed as JSON is JSON up to the bound of JSON, and text beyond it") {
+    std::size_t const bound = std::size_t(8) << 20;
+    auto const raw = json::array({place("application/json", 0U, "text")});
+    auto at = with_raw({{"application/json", ""}}, raw, {std::string(bound, 'x')});
+    auto const taken = take_bundle(at);
+    CHECK(only(taken).kind == encoding::json);
+    CHECK(only(taken).value.size() == bound + 2); // its quotes
+    auto beyond = with_raw({{"application/json", ""}}, raw, {std::string(bound + 1, 'x')});
+    auto const kept = take_bundle(beyond);
+    CHECK(only(kept).kind == encoding::text);
+    CHECK(only(kept).value.size() == bound + 1);
+}

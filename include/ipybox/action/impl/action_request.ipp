@@ -130,7 +130,7 @@ inline bool holds_nul_in_names(std::string_view body, nlohmann::ordered_json con
 
 /// The arguments of a call. The text of an error says what they have to be. A name that stands twice is refused: the server might take the value that was not
 /// looked at.
-inline result<mcp::raw_json> read_arguments(std::string_view body) {
+inline result<mcp::raw_json> read_arguments(std::string body) {
     auto const wanted = [](std::string what) { return failure(errc::invalid_argument, std::move(what)); };
     switch (count_json(body, largest_arguments).excess) {
     case json_excess::bytes: return wanted("at most " + std::to_string(largest_arguments.bytes >> 20) + " MiB");
@@ -158,13 +158,13 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
 
     action_request request = malformed_action{id, {}};
     if (op == "call") {
-        constexpr std::size_t of_one = 64; // what a value takes, about
-        auto sent = read_arguments(frame.body);
+        constexpr std::size_t of_one = 64;                 // what a value takes, about
+        auto sent = read_arguments(std::move(frame.body)); // which may be large, and is gone before a value is built
         if (!sent) return malformed_action{id, "the body has to be " + sent.error().text()};
         auto arguments = std::make_shared<nlohmann::ordered_json const>(sent->value());
-        if (holds_nul_in_names(frame.body, *arguments))
+        if (holds_nul_in_names(sent->text(), *arguments))
             return malformed_action{id, "the body has to be without NUL in the names of its members"};
-        size += of_one * count_json(frame.body, largest_arguments).values;
+        size += of_one * count_json(sent->text(), largest_arguments).values;
         request = tool_call{*id,
                             head.text("cell"),
                             head.number("after"),

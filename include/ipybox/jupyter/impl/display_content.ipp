@@ -52,6 +52,11 @@ inline mime_bundle::entry to_entry(std::string const& type, json& value) {
     return {type, mime_bundle::encoding::text, std::move(*text)};
 }
 
+/// Whether a text that travelled as a buffer stands for something else: base64 for bytes, a string for JSON, which has the bound of all JSON.
+inline bool is_converted(std::string_view type, std::string const& text) {
+    return is_binary(type) || (is_json(type) && text.size() <= message_bounds().displayed.bytes);
+}
+
 } // namespace detail
 
 IPYBOX_DECL mime_bundle take_bundle(message& m) {
@@ -68,7 +73,7 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
         } else {
             auto const kind = found->second.bytes ? mime_bundle::encoding::bytes : mime_bundle::encoding::text;
             auto& buffer = m.buffers[found->second.index];
-            if (kind == mime_bundle::encoding::text && (detail::is_binary(type) || detail::is_json(type))) {
+            if (kind == mime_bundle::encoding::text && detail::is_converted(type, buffer)) {
                 json sent(std::move(buffer));
                 bundle.add(detail::to_entry(type, sent));
             } else {
