@@ -26,6 +26,8 @@ if(NOT TARGET ipybox_compiled)
   set_target_properties(ipybox_compiled PROPERTIES UNITY_BUILD OFF)
   target_compile_definitions(ipybox_compiled PUBLIC IPYBOX_SEPARATE_COMPILATION)
   target_link_libraries(ipybox_compiled PUBLIC ipybox::ipybox)
+  # A program that links with --gc-sections keeps what it uses, and no more.
+  target_compile_options(ipybox_compiled PRIVATE -ffunction-sections -fdata-sections)
   # GCC takes the frames of coroutines that stand in a body for types of several translation units, and where it inlines one of the
   # two allocation functions of a frame, it takes the other for one that does not match.
   target_compile_options(ipybox_compiled PRIVATE
