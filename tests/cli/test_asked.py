@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from program import Program, Terminals
@@ -165,6 +166,7 @@ def test_input_and_approvals_are_asked_one_after_the_other(program: Program, on_
         terminal.expect("tool call", patience=0.8)
     terminal.type("y\n")  # is not an answer to the question that waits
     terminal.expect(QUESTION)
+    time.sleep(1)  # what is typed sooner does not count
     terminal.type("y\n")
     terminal.expect("typed y")
     terminal.expect("got a")
