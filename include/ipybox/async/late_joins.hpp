@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/owning_process.hpp>
+#include <ipybox/core/sha256.hpp>
 
 #include <chrono>
 #include <condition_variable>
@@ -54,7 +55,12 @@ class late_joins {
   private:
     static constexpr std::chrono::seconds bound{2};
 
+    /// libcrypto, which the threads may work with, is torn down by a handler of `exit` that its first use registers. What was registered before is called after
+    /// this destructor.
     struct end_of_program {
+        end_of_program() { (void)sha256_hex(""); }
+        end_of_program(end_of_program const&) = delete;
+        end_of_program& operator=(end_of_program const&) = delete;
         ~end_of_program() { wait_for_left(); }
     };
 

@@ -108,11 +108,15 @@ TEST_CASE_METHOD(box_with_a_tool, "session: what a filter of tools throws is the
 }
 
 TEST_CASE_METHOD(box_with_a_tool, "session: a filter of tools may destroy the executor") {
-    auto made = generate([this](auto const&) {
+    std::promise<void> dropped;
+    auto made = generate([&](auto const&) {
         drop();
+        dropped.set_value();
         return true;
     });
     CHECK(test::got(std::move(made)).error() == errc::not_running);
+    // The program must not end meanwhile.
+    REQUIRE(dropped.get_future().wait_for(std::chrono::seconds(30)) == std::future_status::ready);
 }
 
 TEST_CASE_METHOD(test::scripted_box, "session: a configuration that is slow to read holds up nothing else") {
