@@ -549,3 +549,11 @@ def wait_until(condition: Any, timeout: float = TIMEOUT) -> None:
     while not condition():
         assert time.monotonic() < deadline, "condition never came true"
         select.select([], [], [], 0.005)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs: it exists, and is not one that waits to be waited for."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):  # the latter where it ends while it is read
+        return False

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from ipybox_kernel import landlock
 from ways_to_start_programs import PAST_PYTHON, STARTS, TOOLS
 
-from harness import PACKAGE, PYTHON, Action, Host, Kernel, Refusal, default_env, sources, wait_until
+from harness import PACKAGE, PYTHON, Action, Host, Kernel, Refusal, alive, default_env, sources, wait_until
 
 SENTENCE = "Start them with !"
 NOBODY = 65534
@@ -72,14 +72,6 @@ def open_interpreter(directory: Path) -> str:
             path.chmod(0o755)
         return str(directory / "bin" / "python")
     return PYTHON
-
-
-def alive(pid: int) -> bool:
-    """Whether it runs: it exists, and is not one that waits to be waited for."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.fixture

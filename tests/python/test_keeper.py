@@ -15,8 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 
 from ipybox_kernel import landlock
 
-from harness import Host, Kernel, wait_until
-from test_processes import alive
+from harness import Host, Kernel, alive, wait_until
 
 NAME = "6464.25"  # the seconds of a sleep, by which it is found
 

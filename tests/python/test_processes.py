@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Closed, Host, Kernel, default_env, wait_until
+from harness import Closed, Host, Kernel, alive, default_env, wait_until
 
 LEAVE_BEHIND = """
 import os, subprocess, sys
@@ -22,14 +22,6 @@ for command in ("setsid %s -c '%s' &", "(setsid setsid %s -c '%s' &) &"):
     pids.append(int(lines.readline()))
 print(*pids)
 """
-
-
-def alive(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 def test_a_kernel_is_on_its_own(host: Host, kernel: Kernel) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import Action, Host, Kernel, Refusal, default_env, wait_until
-from test_processes import alive
+from harness import Action, Host, Kernel, Refusal, alive, default_env, wait_until
 
 
 class TestRequest:
