@@ -58,7 +58,7 @@ class late_joins {
     /// libcrypto, which the threads may work with, is torn down by a handler of `exit` that its first use registers. What was registered before is called after
     /// this destructor.
     struct end_of_program {
-        end_of_program() { (void)sha256_hex(""); }
+        end_of_program() { register_end_of_crypto(); }
         end_of_program(end_of_program const&) = delete;
         end_of_program& operator=(end_of_program const&) = delete;
         ~end_of_program() { wait_for_left(); }

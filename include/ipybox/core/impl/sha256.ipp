@@ -3,6 +3,7 @@
 #include <ipybox/core/hex.hpp>
 #include <ipybox/core/sha256.hpp>
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -19,5 +20,7 @@ IPYBOX_DECL std::string sha256_hex(std::string_view bytes) {
         std::abort();
     return to_hex(digest);
 }
+
+IPYBOX_DECL void register_end_of_crypto() noexcept { (void)::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr); }
 
 } // namespace ipybox
