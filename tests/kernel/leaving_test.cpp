@@ -213,9 +213,20 @@ void leave_at(moment const& when, where w, bool executor_first) {
     all->has_ended();
 }
 
+/// What is held when nothing changes any more: threads and processes of an executor may still be ending.
+holdings at_rest() {
+    holdings last;
+    CHECK(eventually([&last] {
+        auto const before = std::exchange(last, holdings());
+        std::this_thread::sleep_for(300ms);
+        return holdings() == last && last == before;
+    }));
+    return last;
+}
+
 void leave_at_every_moment(where w) {
     leave_at(moments[2], w, true); // what a process keeps from its first executor on does not count
-    holdings const before;
+    auto const before = at_rest();
     for (auto const& when : moments) {
         for (bool const executor_first : {true, false}) {
             INFO(when.name << (executor_first ? "; the executor first" : "; the context first"));

@@ -21,6 +21,8 @@ IPYBOX_DECL std::string sha256_hex(std::string_view bytes) {
     return to_hex(digest);
 }
 
-IPYBOX_DECL void register_end_of_crypto() noexcept { (void)::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr); }
+IPYBOX_DECL void register_end_of_crypto() noexcept {
+    (void)::OPENSSL_init_crypto(OPENSSL_INIT_ADD_ALL_DIGESTS, nullptr);
+}
 
 } // namespace ipybox
