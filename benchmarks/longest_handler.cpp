@@ -30,7 +30,7 @@ namespace {
 using namespace std::chrono_literals;
 using milliseconds = std::chrono::duration<double, std::milli>;
 
-/// What a cell may use: `flood(kind, content, metadata, *buffers)` sends one message on the stream socket, `ask(head, body)` one request on the action socket.
+/// A cell may use these: `flood(kind, content, metadata, *buffers)` sends one message on the stream socket, `ask(head, body)` one request on the action socket.
 constexpr auto preamble = R"(
 import json, os, sys
 import ipybox_kernel.actions as actions

@@ -72,7 +72,7 @@ struct runtime_module {
 /// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
 inline constexpr std::string_view runtime_boot = ${text_of_boot};
 
-/// What the system's shell runs as the supervisor's parent, where that is not the first process of a pid namespace.
+/// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
 inline constexpr std::string_view runtime_keeper = ${keeper};
 
 inline constexpr runtime_module runtime_modules[] = {

@@ -29,7 +29,7 @@ class context_bound_executor {
         waiters_->remove(*state_);
     }
 
-    /// What the end of the context calls, in the thread that destroys it.
+    /// Sets the function that is called at the end of the context, in the thread that destroys it.
     void on_end(std::function<void()> call) {
         std::scoped_lock const lock(state_->mutex);
         std::swap(state_->on_end, call);

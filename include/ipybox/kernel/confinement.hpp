@@ -5,7 +5,7 @@
 
 namespace ipybox::detail {
 
-/// What a sandbox is asked for around a supervisor: its paths and openings, without a program.
+/// The paths and openings of the sandbox around a supervisor, without a program.
 [[nodiscard]] launch_spec confinement_of(supervisor_options const& options);
 
 /// Adds the paths that another set of options wants to have protected.

@@ -50,7 +50,7 @@ class kernel_host {
     /// \par Errors those of `find_python`; errc::kernel_start_failed — no thread for the search; errc::not_running — ended, given up, or in a fork
     asio::awaitable<result<std::shared_ptr<supervisor>>> obtain();
 
-    /// What the sandbox around the supervisor was asked for; where there is none, what it will be asked for. From any thread.
+    /// The paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no supervisor. From any thread.
     [[nodiscard]] launch_spec confinement();
 
     /// The search for the interpreter is not waited for any more. From any thread.

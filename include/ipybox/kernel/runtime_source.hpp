@@ -105,7 +105,7 @@ import ipybox_kernel.supervisor
 ipybox_kernel.supervisor.main(control, hello, lifeline)
 )py";
 
-/// What the system's shell runs as the supervisor's parent, where that is not the first process of a pid namespace.
+/// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
 inline constexpr std::string_view runtime_keeper = R"py(# A small parent of the supervisor, `sh -c THIS keeper N PROGRAM ARG…`: when the supervisor has ended, it kills what that has left behind.
 # The host has made this process a subreaper, so orphans come to it. N is the number of the control descriptor, which only the program keeps.
 control=$1

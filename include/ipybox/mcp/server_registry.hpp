@@ -68,7 +68,7 @@ class server_registry {
      */
     [[nodiscard]] server_files files() const;
 
-    /// What each of these servers is started from, by its name.
+    /// The files that each of these servers is started from, by its name.
     [[nodiscard]] std::map<std::string, server_files> files_by_server() const;
 
     /// Forgets a server and stops it. \return whether there was one

@@ -62,7 +62,7 @@ class process {
     std::optional<exit_status> status_;
 };
 
-/// What becomes of processes below a child that lose their parent.
+/// The fate of processes below a child that lose their parent.
 enum class orphans {
     left, ///< they go to whom they would go without it: the first process of the system, as a rule
     adopted ///< they become children of the child, also when that has run another program (PR_SET_CHILD_SUBREAPER(2const))

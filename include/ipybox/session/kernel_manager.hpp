@@ -78,7 +78,7 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     /// Lets go of a supervisor of its own.
     asio::awaitable<void> release_host();
 
-    /// What code in the kernel can change and must not. From any thread.
+    /// The files that code in the kernel can change and must not. From any thread.
     [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
     /// Ends the processes and decides what is undecided, whether the executor runs or not; there is no kernel afterwards.

@@ -71,7 +71,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
         return session_ != nullptr;
     }
 
-    /// What code in the kernel can change and must not; nothing when it is closed.
+    /// The files that code in the kernel can change and must not; nothing when it is closed.
     [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
     /**

@@ -11,7 +11,7 @@
 namespace ipybox::mcp {
 namespace detail {
 
-/// What the first argument that is no option stands for.
+/// The meaning of the first argument that is not an option.
 enum class first_word { file, name_of_code };
 
 /// An interpreter that leaves the directory alone where it is told which file to run. Options are separated by blanks; those of no column use the directory.

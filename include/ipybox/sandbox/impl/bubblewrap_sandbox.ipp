@@ -237,7 +237,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
 
 namespace detail {
 
-/// What code in a sandbox for a launch can change.
+/// The paths that code in a sandbox for a launch can change.
 class changeable_paths {
   public:
     explicit changeable_paths(launch_spec const& spec) : writable_{real(spec.working_dir)} {

@@ -114,7 +114,7 @@ IPYBOX_DECL void session_handle::forget_on_signal(std::shared_ptr<pending_call> 
 
 /// Does the work of a call on a thread of its own, for whose end the handle waits.
 IPYBOX_DECL void session_handle::aside(std::shared_ptr<pending_call> const& call, std::function<void()> work) {
-    // What an application's function throws is the outcome of the call.
+    // An exception of an application's function is the outcome of the call.
     auto const guarded = [call, work = std::move(work)] {
         try {
             work();
