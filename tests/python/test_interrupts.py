@@ -168,6 +168,28 @@ def test_an_interrupt_in_the_middle_of_a_fork(any_kernel: Kernel) -> None:
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
+@pytest.mark.parametrize(
+    "called", ["class Closed:\n    def __del__(self): close()\nClosed()", "weakref.finalize(Box(), close)"]
+)
+def test_an_interrupt_where_python_can_raise_nothing(any_kernel: Kernel, called: str) -> None:
+    code = """
+        import os, signal, time, weakref
+        class Box: pass
+        def close():
+            os.kill(os.getpid(), signal.SIGINT)
+    """
+    any_kernel.run(code)
+    result = any_kernel.run(f"{called}\ntime.sleep(1000)")
+    assert result.error == "KeyboardInterrupt" and result.text("stderr") == ""
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
+def test_what_else_cannot_be_raised_is_shown(any_kernel: Kernel) -> None:
+    for error in ("KeyboardInterrupt", "ValueError"):
+        result = any_kernel.run(f"class Closed:\n    def __del__(self): raise {error}\nclosed = Closed(); del closed")
+        assert not result.error and error in result.text("stderr")
+
+
 def test_an_interrupt_that_is_put_off_while_the_service_looks(any_kernel: Kernel) -> None:
     """The service has read how many signals were handled, and looks at the number after the main thread has put the interrupt off."""
     code = """

@@ -1372,6 +1372,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -1424,6 +1425,7 @@ class Interrupts:
         signal.set_wakeup_fd(self.arrival, warn_on_full_buffer=False)
         signal.signal(NUDGE, self.nudged)
         signal.signal(signal.SIGINT, self.received)
+        sys.unraisablehook = self.show_unraisable
 
     def has_arrived(self) -> bool:
         """Whether the system has taken an interrupt since this was last asked."""
@@ -1533,6 +1535,16 @@ class Interrupts:
             self.cancelled = True
             self.loop.call_soon_threadsafe(self.task.cancel)
 
+    def show_unraisable(self, lost: sys.UnraisableHookArgs) -> None:
+        """Called by Python for an exception that it cannot raise, such as one in `__del__`: an interrupt that struck
+        there strikes again a little later.
+        """
+        if self.armed and isinstance(lost.exc_value, KeyboardInterrupt) and struck_here(lost.exc_traceback):
+            self.put_off = True
+            self.remind()
+        else:
+            sys.__unraisablehook__(lost)
+
     def waiting(self) -> bool:
         """Whether one is waiting for the end of this thread's shield."""
         return self.pending and threading.get_ident() == self.main
@@ -1570,6 +1582,14 @@ class Interrupts:
         signal.set_wakeup_fd(-1)
         signal.signal(NUDGE, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = sys.__unraisablehook__
+
+
+def struck_here(traceback: TracebackType | None) -> bool:
+    """Whether an exception was raised by `Interrupts.strike`."""
+    while traceback and traceback.tb_next:
+        traceback = traceback.tb_next
+    return traceback is not None and traceback.tb_frame.f_code is Interrupts.strike.__code__
 
 
 def runs_a_callback(frame: FrameType | None) -> bool:
