@@ -33,7 +33,6 @@
 #include <ipybox/approval/impl/safe_text.ipp>
 #include <ipybox/approval/impl/same_json.ipp>
 #include <ipybox/approval/impl/shell_line.ipp>
-#include <ipybox/approval/impl/strict_json.ipp>
 #include <ipybox/approval/impl/subject_commands.ipp>
 #include <ipybox/approval/impl/subject_json.ipp>
 #include <ipybox/approval/impl/tool_pattern.ipp>
@@ -64,6 +63,7 @@
 #include <ipybox/core/impl/json_cursor.ipp>
 #include <ipybox/core/impl/random_hex.ipp>
 #include <ipybox/core/impl/sha256.ipp>
+#include <ipybox/core/impl/strict_json.ipp>
 #include <ipybox/execution/impl/input_request.ipp>
 #include <ipybox/impl/execution_stream.ipp>
 #include <ipybox/impl/executor.ipp>
@@ -109,8 +109,12 @@
 #include <ipybox/os/impl/process.ipp>
 #include <ipybox/os/impl/read_file.ipp>
 #include <ipybox/os/impl/unforked.ipp>
+#include <ipybox/sandbox/impl/address_range.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_preflight.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_sandbox.ipp>
+#include <ipybox/sandbox/impl/domain_pattern.ipp>
+#include <ipybox/sandbox/impl/network_host.ipp>
+#include <ipybox/sandbox/impl/sandbox_config.ipp>
 #include <ipybox/sandbox/impl/system_call_filter.ipp>
 #include <ipybox/session/impl/event_queue.ipp>
 #include <ipybox/session/impl/execute_machine.ipp>

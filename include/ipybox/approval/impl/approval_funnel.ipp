@@ -3,8 +3,8 @@
 #include <ipybox/approval/approval_funnel.hpp>
 #include <ipybox/approval/approval_machine.hpp>
 #include <ipybox/approval/impl/await_answer.hpp>
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/core/json_depth.hpp>
+#include <ipybox/core/strict_json.hpp>
 #include <ipybox/core/time_budget.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>

@@ -2,9 +2,9 @@
 
 #include <ipybox/approval/approval_rules.hpp>
 #include <ipybox/approval/command_pattern.hpp>
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/subject_commands.hpp>
 #include <ipybox/approval/tool_pattern.hpp>
+#include <ipybox/core/strict_json.hpp>
 #include <ipybox/os/read_file.hpp>
 
 #include <nlohmann/json.hpp>

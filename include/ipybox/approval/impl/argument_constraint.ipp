@@ -2,8 +2,8 @@
 
 #include <ipybox/approval/argument_constraint.hpp>
 #include <ipybox/approval/same_json.hpp>
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/wildcard.hpp>
+#include <ipybox/core/strict_json.hpp>
 
 #include <algorithm>
 #include <array>

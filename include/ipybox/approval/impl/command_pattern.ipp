@@ -2,8 +2,8 @@
 
 #include <ipybox/approval/command_pattern.hpp>
 #include <ipybox/approval/program_word.hpp>
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/subject_commands.hpp>
+#include <ipybox/core/strict_json.hpp>
 
 #include <nlohmann/json.hpp>
 

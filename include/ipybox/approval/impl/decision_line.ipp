@@ -2,7 +2,7 @@
 
 #include <ipybox/approval/decision_line.hpp>
 #include <ipybox/approval/grant.hpp>
-#include <ipybox/approval/strict_json.hpp>
+#include <ipybox/core/strict_json.hpp>
 
 #include <nlohmann/json.hpp>
 

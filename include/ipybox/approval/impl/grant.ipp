@@ -1,9 +1,9 @@
 #pragma once
 
 #include <ipybox/approval/grant.hpp>
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/subject_json.hpp>
 #include <ipybox/approval/tool_pattern.hpp>
+#include <ipybox/core/strict_json.hpp>
 #include <ipybox/core/time_budget.hpp>
 
 #include <algorithm>

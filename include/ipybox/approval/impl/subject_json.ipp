@@ -1,8 +1,8 @@
 #pragma once
 
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/subject_json.hpp>
 #include <ipybox/core/base64.hpp>
+#include <ipybox/core/strict_json.hpp>
 #include <ipybox/core/utf8.hpp>
 
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/approval/tool_pattern.hpp>
+#include <ipybox/core/strict_json.hpp>
 
 #include <utility>
 

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <ipybox/approval/strict_json.hpp>
+#include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/strict_json.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -52,9 +53,30 @@ IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::st
     } catch (nlohmann::json::exception const& e) { return failure(errc::invalid_argument, describe(e, text, name)); }
 }
 
+IPYBOX_DECL std::optional<std::string_view> json_part(std::string_view text, std::string_view pointer) {
+    json_cursor cursor(text);
+    if (pointer.empty()) return cursor.skip();
+    pointer.remove_prefix(1);
+    auto const token = pointer.substr(0, pointer.find('/'));
+    auto const rest = pointer.substr(token.size());
+    std::optional<std::string_view> found;
+    auto const pass = [&](bool is_here) {
+        auto const part = cursor.skip();
+        if (is_here && part) found = part;
+        return part.has_value();
+    };
+    if (cursor.peek() == '{') {
+        (void)cursor.object([&](std::string const& name) { return pass(name == token); });
+    } else if (cursor.peek() == '[') {
+        std::size_t index = 0;
+        (void)cursor.array([&] { return pass(std::to_string(index++) == token); });
+    }
+    return found ? json_part(*found, rest) : std::nullopt;
+}
+
 IPYBOX_DECL strict_object::strict_object(nlohmann::json const& value, std::string where)
     : value_(value), where_(std::move(where)) {
-    if (!value_.is_object()) problem_ = where_ + ": an object is wanted";
+    if (!value_.is_object()) fail("", "an object is wanted");
 }
 
 IPYBOX_DECL nlohmann::json const* strict_object::find(std::string_view name) {
@@ -106,21 +128,48 @@ IPYBOX_DECL nlohmann::json const* strict_object::array(std::string_view name) {
     return nullptr;
 }
 
+IPYBOX_DECL std::optional<bool> strict_object::flag(std::string_view name) {
+    return take<bool>(name, "true or false is wanted", [](nlohmann::json const& member) {
+        return member.is_boolean() ? std::optional(member.get<bool>()) : std::nullopt;
+    });
+}
+
+IPYBOX_DECL std::optional<std::vector<std::string>> strict_object::texts(std::string_view name) {
+    auto const is_text = [](nlohmann::json const& element) {
+        return element.is_string() && !element.get_ref<std::string const&>().empty();
+    };
+    return take<std::vector<std::string>>(name, "a list of texts is wanted", [&](nlohmann::json const& member) {
+        bool const good = member.is_array() && std::all_of(member.begin(), member.end(), is_text);
+        return good ? std::optional(member.get<std::vector<std::string>>()) : std::nullopt;
+    });
+}
+
+IPYBOX_DECL std::optional<strict_object> strict_object::object(std::string_view name) {
+    auto const* member = find(name);
+    if (!member) return std::nullopt;
+    return std::optional<strict_object>(std::in_place, *member, place(name));
+}
+
 IPYBOX_DECL void strict_object::fail(std::string_view name, std::string_view what) {
-    if (!problem_) problem_ = place(name) + ": " + std::string(what);
+    if (!problem_) problem_ = json_problem{place(name), std::string(what)};
 }
 
 IPYBOX_DECL std::string strict_object::place(std::string_view name) const {
     return name.empty() ? where_ : where_ + "/" + std::string(name);
 }
 
-IPYBOX_DECL result<void> strict_object::finish() {
+IPYBOX_DECL std::optional<json_problem> strict_object::problem() {
     if (value_.is_object()) {
         for (auto const& [name, unused] : value_.items()) {
             if (!known_.contains(name)) fail(name, "no such member is known here");
         }
     }
-    if (problem_) return failure(errc::invalid_argument, *problem_);
+    return problem_;
+}
+
+IPYBOX_DECL result<void> strict_object::finish() {
+    auto const found = problem();
+    if (found) return failure(errc::invalid_argument, found->place + ": " + found->reason);
     return {};
 }
 

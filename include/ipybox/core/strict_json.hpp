@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ipybox::detail {
 
@@ -22,6 +23,15 @@ inline constexpr int deepest_json = 128;
  * \return or errc::invalid_argument, "NAME:LINE:COLUMN: WHAT".
  */
 [[nodiscard]] result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name);
+
+/// What is wrong with a document: the place in it (RFC 6901, the document's name in front) and the reason.
+struct json_problem {
+    std::string place;
+    std::string reason;
+};
+
+/// The text of the value that `pointer` (RFC 6901, without escapes) leads to in a JSON text; none where nothing is there.
+[[nodiscard]] std::optional<std::string_view> json_part(std::string_view text, std::string_view pointer);
 
 /**
  * \brief Reads the members of one object. What has the wrong type, is missing or unknown is the object's error: the first of them.
@@ -37,12 +47,18 @@ class strict_object {
     std::optional<std::string> text(std::string_view name);
     std::optional<std::uint64_t> count(std::string_view name);               ///< an integer above 0
     std::optional<std::chrono::milliseconds> seconds(std::string_view name); ///< a number above 0, at most ten years
+    std::optional<bool> flag(std::string_view name);
     nlohmann::json const* array(std::string_view name);
+    std::optional<std::vector<std::string>> texts(std::string_view name); ///< a list of strings, none of them empty
+    std::optional<strict_object> object(std::string_view name);           ///< with a reader of its own
 
     /// The object is wrong for a reason of the caller's.
     void fail(std::string_view name, std::string_view what);
 
     [[nodiscard]] std::string place(std::string_view name) const;
+
+    /// The first thing that is wrong, members that nobody asked for included.
+    [[nodiscard]] std::optional<json_problem> problem();
 
     /// Success, where all that was read was right and nothing else is there.
     [[nodiscard]] result<void> finish();
@@ -54,11 +70,11 @@ class strict_object {
     nlohmann::json const& value_;
     std::string where_;
     std::set<std::string, std::less<>> known_;
-    std::optional<std::string> problem_;
+    std::optional<json_problem> problem_;
 };
 
 } // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
-#include <ipybox/approval/impl/strict_json.ipp>
+#include <ipybox/core/impl/strict_json.ipp>
 #endif
