@@ -107,6 +107,7 @@
 #include <ipybox/os/impl/directory.ipp>
 #include <ipybox/os/impl/new_file.ipp>
 #include <ipybox/os/impl/process.ipp>
+#include <ipybox/os/impl/program_output.ipp>
 #include <ipybox/os/impl/read_file.ipp>
 #include <ipybox/os/impl/unforked.ipp>
 #include <ipybox/sandbox/impl/address_range.ipp>
@@ -115,6 +116,7 @@
 #include <ipybox/sandbox/impl/domain_pattern.ipp>
 #include <ipybox/sandbox/impl/network_host.ipp>
 #include <ipybox/sandbox/impl/sandbox_config.ipp>
+#include <ipybox/sandbox/impl/sandbox_report.ipp>
 #include <ipybox/sandbox/impl/system_call_filter.ipp>
 #include <ipybox/session/impl/event_queue.ipp>
 #include <ipybox/session/impl/execute_machine.ipp>

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <ipybox/os/process.hpp>
-#include <ipybox/os/unique_fd.hpp>
+#include <ipybox/os/program_output.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 
-#include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -124,48 +120,6 @@ IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host con
         std::string(why).append(" (").append(said.empty() ? "it said nothing" : said).append(")"));
 }
 
-/// All that a program with this input at its descriptor 3 writes until every process of it is gone or the time is over, when it is killed.
-IPYBOX_DECL result<std::string> output_of(std::vector<std::string> const& command, std::string const& input,
-                                          std::chrono::milliseconds bound) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe", errno));
-    os::unique_fd const reader(ends[0]);
-    os::unique_fd writer(ends[1]);
-
-    // Messages are compared with English ones.
-    launch_spec spec{command, {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}}, "/"};
-    spec.inputs.emplace(3, input);
-    // Signals as new: bwrap before 0.11.1 waits for ever with an ignored SIGCHLD, or with a blocked one.
-    auto process = os::start_process(spec, {{1, writer.get()}, {2, writer.get()}});
-    if (!process) return failure(process);
-    writer.reset();
-
-    auto const deadline = std::chrono::steady_clock::now() + bound;
-    std::string text;
-    bool in_time = true;
-    for (;;) {
-        auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-        pollfd readable{reader.get(), POLLIN, 0};
-        int const ready =
-            ::poll(&readable, 1, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
-        if (ready < 0 && errno == EINTR) continue;
-        in_time = ready > 0;
-        if (!in_time) break;
-        char chunk[4096];
-        auto const n = ::read(reader.get(), chunk, sizeof chunk);
-        if (n <= 0) break;
-        if (text.size() < 16 * sizeof chunk) text.append(chunk, static_cast<std::size_t>(n));
-    }
-    // Whoever has closed its output has said all it had to say.
-    process->kill_tree();
-    (void)process->wait(std::chrono::seconds(1));
-    if (!in_time) {
-        return failure(errc::timed_out,
-                       command.front() + " did not end within " + std::to_string(bound.count()) + " ms");
-    }
-    return text;
-}
-
 /// Proof is what the program inside says, not an exit status: an application that ignores SIGCHLD gets none.
 IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags,
                                         std::string const& filter, std::chrono::milliseconds bound) {
@@ -176,7 +130,10 @@ IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, st
     // Here the parent's thread waits, so that its death is indeed the end.
     command.insert(command.end(),
                    {"--die-with-parent", "--chdir", "/", "--", "/bin/sh", "-c", "echo 'ipybox: the sandbox works'"});
-    auto said = output_of(command, filter, bound);
+    // Messages are compared with English ones.
+    launch_spec spec{command, {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}}, "/"};
+    spec.inputs.emplace(3, filter);
+    auto said = os::program_output(spec, bound);
     if (!said) return failure(sandbox_unavailable("bubblewrap does not work here: " + said.error().text()));
     if (said->ends_with(proof)) return {};
     return failure(bubblewrap_unavailable(*said, this_sandbox_host()));

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <ipybox/os/process.hpp>
+#include <ipybox/os/program_output.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+
+namespace ipybox::os {
+
+IPYBOX_DECL result<std::string> program_output(launch_spec const& spec, std::chrono::milliseconds bound) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe", errno));
+    unique_fd const reader(ends[0]);
+    unique_fd writer(ends[1]);
+    // Signals as new: bwrap before 0.11.1 waits for ever with an ignored SIGCHLD, or with a blocked one.
+    auto process = start_process(spec, {{1, writer.get()}, {2, writer.get()}});
+    if (!process) return failure(process);
+    writer.reset();
+
+    auto const deadline = std::chrono::steady_clock::now() + bound;
+    std::string text;
+    bool in_time = true;
+    for (;;) {
+        auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+        pollfd readable{reader.get(), POLLIN, 0};
+        int const ready =
+            ::poll(&readable, 1, static_cast<int>(std::max(left.count(), std::chrono::milliseconds::rep{0})));
+        if (ready < 0 && errno == EINTR) continue;
+        in_time = ready > 0;
+        if (!in_time) break;
+        char chunk[4096];
+        auto const n = ::read(reader.get(), chunk, sizeof chunk);
+        if (n <= 0) break;
+        if (text.size() < 16 * sizeof chunk) text.append(chunk, static_cast<std::size_t>(n));
+    }
+    process->kill_tree();
+    (void)process->wait(std::chrono::seconds(1));
+    if (!in_time) {
+        return failure(errc::timed_out,
+                       spec.argv.front() + " did not end within " + std::to_string(bound.count()) + " ms");
+    }
+    return text;
+}
+
+} // namespace ipybox::os

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <ipybox/os/process.hpp>
+#include <ipybox/os/program_output.hpp>
+#include <ipybox/os/read_file.hpp>
+#include <ipybox/sandbox/bubblewrap_preflight.hpp>
+#include <ipybox/sandbox/sandbox_report.hpp>
+
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+IPYBOX_DECL std::string system_name() {
+    utsname names{};
+    if (::uname(&names) != 0) return "unknown";
+    return std::string(names.sysname) + ' ' + names.release + ' ' + names.machine;
+}
+
+/// The last word of the first line that a program says to `--version`; empty where there is no such program.
+IPYBOX_DECL std::string version_of(std::filesystem::path const& program) {
+    if (program.empty()) return {};
+    launch_spec spec{{program.string(), "--version"}, {}, "/"};
+    if (auto const* path = std::getenv("PATH")) spec.env.emplace("PATH", path); // srt starts Node
+    auto const said = os::program_output(spec, std::chrono::seconds(5));
+    if (!said) return "of unknown version";
+    std::string const line = said->substr(0, said->find('\n'));
+    return line.substr(line.find_last_of(' ') + 1);
+}
+
+IPYBOX_DECL int landlock_abi() {
+    constexpr long create_ruleset = 444; // on every machine; older headers have no name for it
+    constexpr unsigned ask_for_version = 1;
+    return static_cast<int>(std::max(::syscall(create_ruleset, nullptr, 0, ask_for_version), 0L));
+}
+
+IPYBOX_DECL bool has_seccomp_filters() {
+    auto const action = static_cast<unsigned>(SECCOMP_RET_ERRNO);
+    return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
+
+/// Where the cgroup of this process lies in the hierarchy of version 2.
+IPYBOX_DECL std::optional<std::filesystem::path> own_cgroup() {
+    auto const groups = os::read_file("/proc/self/cgroup", "the cgroups", 65536);
+    if (!groups) return std::nullopt;
+    constexpr std::string_view version_2 = "0::/";
+    auto const at = groups->starts_with(version_2) ? 0 : groups->find("\n0::/");
+    if (at == std::string::npos) return std::nullopt;
+    auto const begin = groups->find('/', at) + 1;
+    return "/sys/fs/cgroup/" + groups->substr(begin, groups->find('\n', begin) - begin);
+}
+
+IPYBOX_DECL bool has_delegated_cgroup() {
+    auto const group = own_cgroup();
+    if (!group || ::access((*group / "cgroup.subtree_control").c_str(), W_OK) != 0) return false;
+    auto const controllers = os::read_file(*group / "cgroup.controllers", "the controllers", 4096);
+    auto const has = [&](std::string_view name) { return controllers->find(name) != std::string::npos; };
+    return controllers && has("memory") && has("pids") && ::access(group->c_str(), W_OK) == 0;
+}
+
+IPYBOX_DECL sandbox_machine this_machine(bubblewrap_options const& options) {
+    auto const host = this_sandbox_host();
+    return {.system = system_name(),
+            .bubblewrap = version_of(find_bubblewrap(options.program).value_or(std::filesystem::path())),
+            .srt = version_of(os::find_program("srt")),
+            .landlock = landlock_abi(),
+            .seccomp_filters = has_seccomp_filters(),
+            .delegated_cgroup = has_delegated_cgroup(),
+            .root = host.root,
+            .container = host.container};
+}
+
+/// Why code cannot be kept from going around approvals; empty: it can be.
+IPYBOX_DECL std::string gap_of_the_guard(sandbox_machine const& machine) {
+    if (!machine.seccomp_filters) return "needs filters of system calls: a Linux with CONFIG_SECCOMP_FILTER";
+    if (machine.landlock == 0)
+        return "needs Landlock: Linux 5.13 or newer, with landlock in the list of `lsm=` that it is booted with";
+    if (!machine.system.ends_with("x86_64") && !machine.system.ends_with("aarch64"))
+        return "is written for x86_64 and aarch64 only";
+    return {};
+}
+
+IPYBOX_DECL std::string gap_of_signals(sandbox_machine const& machine) {
+    constexpr int abi_with_scopes = 6;
+    return machine.landlock >= abi_with_scopes ? "" : "needs Linux 6.12 or newer (Landlock ABI 6)";
+}
+
+constexpr auto approvals = "approvals: code cannot start programs by itself (require_shell_escape)";
+
+IPYBOX_DECL sandbox_policy_report bubblewrap_report(sandbox_machine const& machine, std::string gap) {
+    if (!gap.empty()) return {.policy = "bubblewrap", .gap = std::move(gap)};
+    return {.policy = "bubblewrap",
+            .protections = {{"files: nothing is written but what is writable"},
+                            {"network: none but a loopback of its own"},
+                            {"services: no Unix sockets of the host"},
+                            {"processes: none but its own are seen or signalled"},
+                            {"end: no process outlives the host"},
+                            {approvals, gap_of_the_guard(machine)}}};
+}
+
+IPYBOX_DECL sandbox_policy_report none_report(sandbox_machine const& machine) {
+    auto const* const other = "choose bubblewrap";
+    return {.policy = "none",
+            .protections = {{"files: nothing is written but what is writable", other},
+                            {"network: none but a loopback of its own", other},
+                            {"processes: none but its own are signalled", gap_of_signals(machine)},
+                            {approvals, gap_of_the_guard(machine)}}};
+}
+
+IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_machine machine, std::string no_bubblewrap) {
+    std::vector policies{bubblewrap_report(machine, std::move(no_bubblewrap)), none_report(machine)};
+    return {std::move(machine), std::move(policies)};
+}
+
+/// What keeps bubblewrap_sandbox from working here; empty: nothing.
+IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_options const& options) {
+    auto const tried = bubblewrap_sandbox(options).wrap({.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"});
+    return tried ? "" : tried.error().text();
+}
+
+} // namespace detail
+
+IPYBOX_DECL bool sandbox_policy_report::whole() const noexcept {
+    return gap.empty() && std::ranges::all_of(protections, &sandbox_protection::enforced);
+}
+
+IPYBOX_DECL std::string sandbox_report::text() const {
+    std::string text =
+        machine.system + (machine.root ? ", as root" : "") + (machine.container ? ", in a container\n" : "\n");
+    auto const line = [&text](std::initializer_list<std::string_view> parts) {
+        for (auto const part : parts) text += part;
+        text += '\n';
+    };
+    line({"  bubblewrap  ", machine.bubblewrap.empty() ? "not installed" : machine.bubblewrap});
+    line({"  srt         ", machine.srt.empty() ? "not installed" : machine.srt});
+    line({"  Landlock    ", machine.landlock == 0 ? "none" : "ABI " + std::to_string(machine.landlock)});
+    line({"  seccomp     ", machine.seccomp_filters ? "filters" : "none"});
+    line({"  cgroup v2   ", machine.delegated_cgroup ? "delegated to this user" : "not delegated to this user"});
+    for (auto const& report : policies) {
+        line({report.policy, report.gap.empty() ? ":" : ": does not work here: ", report.gap});
+        for (auto const& protection : report.protections)
+            line({protection.enforced() ? "  yes  " : "  no   ", protection.what,
+                  protection.enforced() ? "" : "; " + protection.gap});
+    }
+    return text;
+}
+
+IPYBOX_DECL sandbox_report report_sandboxes(bubblewrap_options const& options) {
+    return detail::sandbox_report_of(detail::this_machine(options), detail::why_no_bubblewrap(options));
+}
+
+} // namespace ipybox

@@ -1,0 +1,91 @@
+#include <ipybox/sandbox/sandbox_report.hpp>
+
+#include <support/catch.hpp>
+#include <support/scratch_dir.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace {
+
+using ipybox::report_sandboxes;
+using ipybox::sandbox_machine;
+using ipybox::detail::sandbox_report_of;
+
+sandbox_machine modern() {
+    return {.system = "Linux 6.12.1 x86_64", .bubblewrap = "0.8.0", .srt = "", .landlock = 6, .seccomp_filters = true};
+}
+
+} // namespace
+
+TEST_CASE("sandbox_report: a machine that has everything") {
+    auto const report = sandbox_report_of(modern(), "");
+    CHECK(report.policies.at(0).whole());
+    CHECK(report.text() == "Linux 6.12.1 x86_64\n"
+                           "  bubblewrap  0.8.0\n"
+                           "  srt         not installed\n"
+                           "  Landlock    ABI 6\n"
+                           "  seccomp     filters\n"
+                           "  cgroup v2   not delegated to this user\n"
+                           "bubblewrap:\n"
+                           "  yes  files: nothing is written but what is writable\n"
+                           "  yes  network: none but a loopback of its own\n"
+                           "  yes  services: no Unix sockets of the host\n"
+                           "  yes  processes: none but its own are seen or signalled\n"
+                           "  yes  end: no process outlives the host\n"
+                           "  yes  approvals: code cannot start programs by itself (require_shell_escape)\n"
+                           "none:\n"
+                           "  no   files: nothing is written but what is writable; choose bubblewrap\n"
+                           "  no   network: none but a loopback of its own; choose bubblewrap\n"
+                           "  yes  processes: none but its own are signalled\n"
+                           "  yes  approvals: code cannot start programs by itself (require_shell_escape)\n");
+}
+
+TEST_CASE("sandbox_report: where bubblewrap does not work, the reason stands for all of it") {
+    auto const report = sandbox_report_of(modern(), "bubblewrap is not installed");
+    CHECK_FALSE(report.policies.at(0).whole());
+    CHECK(report.policies.at(0).protections.empty());
+    CHECK(report.text().find("\nbubblewrap: does not work here: bubblewrap is not installed\nnone:\n") !=
+          std::string::npos);
+}
+
+TEST_CASE("sandbox_report: what older systems lack is told with what mends it") {
+    auto const gap = [](sandbox_machine const& machine, std::size_t policy, std::size_t protection) {
+        return sandbox_report_of(machine, "").policies.at(policy).protections.at(protection).gap;
+    };
+    auto machine = modern();
+    machine.landlock = 5;
+    CHECK(gap(machine, 1, 2) == "needs Linux 6.12 or newer (Landlock ABI 6)");
+    CHECK(gap(machine, 0, 5).empty());
+    machine.landlock = 0;
+    CHECK(gap(machine, 0, 5).starts_with("needs Landlock: Linux 5.13 or newer"));
+    CHECK(gap(machine, 1, 3) == gap(machine, 0, 5));
+    machine = modern();
+    machine.seccomp_filters = false;
+    CHECK(gap(machine, 1, 3).find("CONFIG_SECCOMP_FILTER") != std::string::npos);
+    machine = modern();
+    machine.system = "Linux 6.12.1 riscv64";
+    CHECK(gap(machine, 1, 3) == "is written for x86_64 and aarch64 only");
+}
+
+TEST_CASE("sandbox_report: this machine, as bubblewrap itself sees it") {
+    auto const report = report_sandboxes();
+    CHECK(report.machine.system.starts_with("Linux "));
+    CHECK(std::ranges::count(report.machine.bubblewrap, '.') == 2);
+    CHECK(report.machine.seccomp_filters);
+    CHECK(report.policies.at(0).policy == "bubblewrap");
+    CHECK(report.policies.at(0).gap.empty());
+    CHECK(report.policies.at(1).policy == "none");
+}
+
+TEST_CASE("sandbox_report: a bwrap that does not work") {
+    ipybox::test::scratch_dir const dir;
+    auto const program = dir.path() / "bwrap";
+    std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = --version ] && echo bubblewrap 0.3.1 || echo Unknown option\n";
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    auto const report = report_sandboxes({.program = program});
+    CHECK(report.machine.bubblewrap == "0.3.1");
+    CHECK(report.policies.at(0).gap.find("install version 0.8 or newer") != std::string::npos);
+}
