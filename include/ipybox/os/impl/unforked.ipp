@@ -17,10 +17,7 @@ namespace detail {
 /// The descriptors that no fork keeps. The child's handler makes system calls only.
 class unforked_descriptors {
   public:
-    static unforked_descriptors& all() {
-        static auto* const made = new unforked_descriptors; // forks may come at the very end of the program
-        return *made;
-    }
+    constexpr unforked_descriptors() noexcept = default;
 
     void add(int descriptor) {
         std::scoped_lock const lock(mutex_);
@@ -33,11 +30,10 @@ class unforked_descriptors {
         if (found != numbers_.end()) numbers_.erase(found);
     }
 
-  private:
-    unforked_descriptors() {
-        (void)::pthread_atfork([] { all().mutex_.lock(); }, [] { all().mutex_.unlock(); }, [] { all().in_child(); });
-    }
+    /// For pthread_atfork(3), which may fail for want of memory.
+    [[nodiscard]] static bool handle_forks();
 
+  private:
     void in_child() noexcept {
         if (!numbers_.empty()) replace_all();
         mutex_.unlock();
@@ -61,10 +57,30 @@ class unforked_descriptors {
     std::vector<int> numbers_;
 };
 
+/// Never destroyed: forks may come at the very end of the program.
+union lasting_descriptors {
+    constexpr lasting_descriptors() noexcept : all() {}
+    lasting_descriptors(lasting_descriptors const&) = delete;
+    lasting_descriptors& operator=(lasting_descriptors const&) = delete;
+    ~lasting_descriptors() {} // NOLINT(modernize-use-equals-default): that would be deleted
+
+    unforked_descriptors all;
+};
+
+// Both are there before the program begins. The child of a fork that comes while another thread makes one would wait for it, and has no such thread.
+inline constinit lasting_descriptors unforked_of_this_process;
+inline bool const forks_are_handled = unforked_descriptors::handle_forks();
+
+inline bool unforked_descriptors::handle_forks() {
+    return ::pthread_atfork([] { unforked_of_this_process.all.mutex_.lock(); },
+                            [] { unforked_of_this_process.all.mutex_.unlock(); },
+                            [] { unforked_of_this_process.all.in_child(); }) == 0;
+}
+
 } // namespace detail
 
 IPYBOX_DECL unforked::unforked(int descriptor) : descriptor_(descriptor) {
-    if (descriptor_ >= 0) detail::unforked_descriptors::all().add(descriptor_);
+    if (descriptor_ >= 0) detail::unforked_of_this_process.all.add(descriptor_);
 }
 
 IPYBOX_DECL unforked& unforked::operator=(unforked&& other) noexcept {
@@ -74,7 +90,7 @@ IPYBOX_DECL unforked& unforked::operator=(unforked&& other) noexcept {
 }
 
 IPYBOX_DECL unforked::~unforked() {
-    if (descriptor_ >= 0) detail::unforked_descriptors::all().remove(descriptor_);
+    if (descriptor_ >= 0) detail::unforked_of_this_process.all.remove(descriptor_);
 }
 
 } // namespace ipybox::os
