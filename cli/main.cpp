@@ -78,6 +78,7 @@ result<executor_options> executor_options_of(run_options const& options) {
     result.approval_timeout = std::nullopt; // a question on a terminal stays as long as its cell
     result.python = options.python;
     result.allow = options.allow;
+    result.limits = options.limits;
     result.read_only = options.deciding_files();
     result.restart_dead_kernel = options.keep_going;
     result.end_grace = options.end_grace;

@@ -80,6 +80,12 @@ std::string check_access(std::string const& name) {
     return "'" + name + "' is none of " + known;
 }
 
+std::string check_limit(std::string const& text) {
+    sandbox_limits ignored;
+    auto const set = set_limit(ignored, text);
+    return set ? std::string() : set.error().text();
+}
+
 /// Where an argument that the program does not know may have been meant for the code: how the code gets it.
 std::string advice_for_arguments(CLI::App const& command, CLI::Error const& error) {
     bool const unknown = dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
@@ -253,6 +259,16 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         ->type_name("NAME")
         ->allow_extra_args(false)
         ->check(check_access);
+    auto const limit = [&options](std::vector<std::string> const& limits) {
+        for (auto const& one : limits) (void)set_limit(options.limits, one);
+    };
+    run.add_option_function<std::vector<std::string>>(
+           "--limit", limit,
+           "What the code may take: memory=4G and cpu-time=60 (seconds) of each process,\n"
+           "processes=500, file-size=1G, open-files=1000, or =none; may be given more than once")
+        ->type_name("NAME=N")
+        ->allow_extra_args(false)
+        ->check(check_limit);
     run.add_option("--timeout", timeout, "Seconds that one cell may take; no limit without it")
         ->type_name("S")
         ->check(check_timeout);

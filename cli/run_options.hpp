@@ -53,6 +53,7 @@ struct run_options {
     std::filesystem::path rules; ///< a rules file; empty: none
     std::filesystem::path audit_log;
     std::vector<system_access> allow; ///< what sandbox and guard leave open
+    sandbox_limits limits;
 
     /// The files named here that decide about what is done: the code must not write to them.
     [[nodiscard]] std::vector<std::filesystem::path> deciding_files() const;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/os/launch_spec.hpp>
+#include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
@@ -21,6 +22,7 @@ struct runtime_options {
     std::filesystem::path python = {};                 ///< as in executor_options
     std::vector<std::string> preload = {};             ///< as in executor_options
     std::vector<system_access> allow = {};             ///< as in executor_options, for the sandbox
+    sandbox_limits limits = {};                        ///< of all its kernels
     std::vector<std::filesystem::path> read_only = {}; ///< as in executor_options
     std::vector<std::filesystem::path> hidden = {};    ///< as in executor_options
 };

@@ -40,6 +40,10 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     reseed()
     if birth.actions:
         kernel.connect_actions(birth.actions)
+    if birth.cpu_time is not None:
+        from ipybox_kernel import limits
+
+        limits.take_cpu_time(0, birth.cpu_time)
     if birth.guard:
         from ipybox_kernel import guards
 

@@ -48,6 +48,7 @@ class Birth:
         restore_cwd: bool,
         guard: bool,
         allow: list[str],
+        cpu_time: int | None,
     ) -> None:
         self.supervisor = supervisor
         self.stream = stream
@@ -56,15 +57,17 @@ class Birth:
         self.restore_cwd = restore_cwd
         self.guard = guard
         self.allow = allow
+        self.cpu_time = cpu_time
 
 
 class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
-    def __init__(self, control: socket.socket, lifeline: list[int]) -> None:
+    def __init__(self, control: socket.socket, lifeline: list[int], limits: dict[str, int]) -> None:
         self.pid = os.getpid()
         self.control = control
         self.lifeline = lifeline
+        self.cpu_time = limits.get("cpu_time")  # of each process, but not of this one
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -173,7 +176,7 @@ class Supervisor:
             self.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
-            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow)
+            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time)
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
@@ -233,6 +236,10 @@ class Supervisor:
         finally:
             self.leave()
         self.living.add(pid)
+        if self.cpu_time is not None:
+            from ipybox_kernel import limits
+
+            limits.take_cpu_time(pid, self.cpu_time)
         return {"pid": pid}
 
     def signal(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -361,7 +368,12 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
     if lifeline:
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
-    supervisor = Supervisor(control, lifeline)
+    allowed = hello.get("limits", {})
+    if allowed:
+        from ipybox_kernel import limits
+
+        limits.take(allowed)
+    supervisor = Supervisor(control, lifeline, allowed)
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,

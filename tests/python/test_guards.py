@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import shutil
 import signal
 import subprocess
 import sys
@@ -20,10 +19,21 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from ipybox_kernel import landlock
 from ways_to_start_programs import PAST_PYTHON, STARTS, TOOLS
 
-from harness import PACKAGE, PYTHON, Action, Host, Kernel, Refusal, alive, default_env, sources, wait_until
+from harness import (
+    ORDINARY_USER,
+    PACKAGE,
+    Action,
+    Host,
+    Kernel,
+    Refusal,
+    alive,
+    default_env,
+    open_interpreter,
+    sources,
+    wait_until,
+)
 
 SENTENCE = "Start them with !"
-NOBODY = 65534
 
 X86 = platform.machine() == "x86_64"
 only_x86 = pytest.mark.skipif(not X86, reason="an ABI of x86")
@@ -49,29 +59,11 @@ def guard_host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
         pytest.skip(missing)
     if request.param == "nobody":
         python = open_interpreter(tmp_path_factory.mktemp("python"))
-        host = Host(python=python, user=NOBODY, cwd="/")
+        host = Host(python=python, user=ORDINARY_USER, cwd="/")
     else:
         host = Host(cwd="/")
     with host:
         yield host
-
-
-def open_interpreter(directory: Path) -> str:
-    """This interpreter, or where other users may not execute it the system's of that version with our packages."""
-    version = "python%d.%d" % sys.version_info[:2]
-    try:
-        subprocess.run([PYTHON, "-c", ""], user=NOBODY, check=True)
-    except PermissionError:
-        system = shutil.which(version, path="/usr/bin")
-        if not system:
-            pytest.skip("elsewhere: others may not execute this interpreter, and the system has none of its version")
-        subprocess.run([system, "-m", "venv", "--without-pip", directory], check=True)
-        packages = next(path for path in sys.path if path.endswith("site-packages"))
-        (directory / "lib" / version / "site-packages" / "packages.pth").write_text(packages)
-        for path in (directory, directory.parent, directory.parent.parent):
-            path.chmod(0o755)
-        return str(directory / "bin" / "python")
-    return PYTHON
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@
 #include <ipybox/execution/input_request.hpp>
 #include <ipybox/fwd.hpp>
 #include <ipybox/os/launch_spec.hpp>
+#include <ipybox/os/sandbox_limits.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -107,6 +108,9 @@ struct executor_options {
 
     /// What the sandbox and `require_shell_escape` leave open of that which they close otherwise.
     std::vector<system_access> allow = {};
+
+    /// What the code may take of the machine. Executors of a `runtime` have those of its options.
+    sandbox_limits limits = {};
 
     /// Files and directories that the code must not write to, wherever they lie: what decides about actions, or runs outside of the sandbox.
     /// What does not exist yet is left out. The interpreter and its environment, and the running program, are among them by themselves.

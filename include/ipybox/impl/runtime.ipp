@@ -19,6 +19,7 @@ IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) {
         std::filesystem::absolute(options.working_dir.empty() ? "." : options.working_dir, ignored).lexically_normal();
     s.preload = std::move(options.preload);
     s.allow = std::move(options.allow);
+    s.limits = options.limits;
     s.read_only = std::move(options.read_only);
     s.hidden = std::move(options.hidden);
     s.has_tenants = true;

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
+#include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -47,6 +48,7 @@ struct supervisor_options {
     std::vector<std::filesystem::path> read_only = {}; ///< as in launch_spec
     std::vector<std::filesystem::path> hidden = {};    ///< as in launch_spec
     std::vector<system_access> allow = {};             ///< as in launch_spec
+    sandbox_limits limits = {};                        ///< of what it starts, and of itself
 };
 
 /// What the supervisor says of itself once it is ready.

@@ -34,7 +34,7 @@ struct launch_spec {
     /// What the program needs of that which a policy would close.
     std::vector<system_access> allow = {};
 
-    /// Whether the program becomes the first process of a pid namespace: with it the system ends all others there.
+    /// Whether the program becomes the first process of a pid namespace, within a user namespace of its own: with it the system ends all others there.
     bool first_in_namespace = false;
 
     /// What the started program can read, by the number of the descriptor: for what stands in front of it, as `bwrap`.

@@ -46,12 +46,27 @@ inline constexpr std::size_t diagnostics_size = 16 * 1024;
 
 IPYBOX_DECL supervised_state::~supervised_state() { core->discard(pid); }
 
-inline std::string greeting(supervisor_options const& options) {
+/// Processes are counted by user, and those in a namespace of its own by themselves: elsewhere the limit would count what the user runs besides.
+inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
+    json named = json::object();
+    auto const add = [&named](char const* name, std::optional<std::uint64_t> const& value) {
+        if (value) named[name] = std::min<std::uint64_t>(*value, INT64_MAX); // rlim_t of Python
+    };
+    add("memory", limits.memory);
+    if (launch.first_in_namespace) add("processes", limits.processes);
+    if (limits.cpu_time) add("cpu_time", static_cast<std::uint64_t>(std::max(limits.cpu_time->count(), std::chrono::seconds::rep{1})));
+    add("file_size", limits.file_size);
+    add("open_files", limits.open_files);
+    return named;
+}
+
+inline std::string greeting(supervisor_options const& options, launch_spec const& launch) {
     json const hello = {{"op", "hello"},
                         {"protocol", protocol_version},
                         {"preload", options.duty == supervisor_options::role::forks_kernels},
                         {"level", options.level},
-                        {"modules", options.preload}};
+                        {"modules", options.preload},
+                        {"limits", limits_in(options.limits, launch)}};
     return json_text(hello);
 }
 
@@ -310,7 +325,7 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
         attached.push_back(std::move(pair->theirs));
         wrapped = with_keeper(std::move(*wrapped));
     }
-    if (os::send_datagram(control->ours.get(), greeting(options_), attached) != os::transfer::done)
+    if (os::send_datagram(control->ours.get(), greeting(options_, *wrapped), attached) != os::transfer::done)
         return failure(system_failure("greeting the supervisor", errno));
 
     auto process =

@@ -67,6 +67,7 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
     own.duty = duty;
     own.preload = options_.preload;
     own.allow = options_.allow;
+    own.limits = options_.limits;
     own.read_only = options_.read_only;
     append(own.read_only, servers.read_only);
     own.hidden = options_.hidden;

@@ -1,0 +1,123 @@
+"""What a kernel, and the programs that it starts, may take of the machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import pytest
+
+from harness import Host, open_interpreter
+
+MIB = 1 << 20
+USER = 54321  # has no other processes than those of a test
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return open_interpreter(tmp_path_factory.mktemp("python"))
+
+
+def ordinary(python: str, limits: dict[str, int]) -> Host:
+    """A supervisor of a user for whom all limits count: root may raise them, and has as many processes as it likes."""
+    user: dict[str, Any] = {"user": USER, "cwd": "/", "python": python} if os.getuid() == 0 else {}
+    return Host(limits=limits, **user)
+
+
+def test_memory_that_is_not_to_be_had_is_an_error_of_the_code() -> None:
+    with Host(limits={"memory": 500 * MIB}) as host:
+        kernel = host.fork()
+        assert kernel.run("kept = bytearray(1 << 30)").error == "MemoryError"
+        result = kernel.run("import mmap; mmap.mmap(-1, 1 << 30, mmap.MAP_PRIVATE)")
+        assert result.error == "OSError" and "Cannot allocate memory" in result.traceback
+        code = (
+            "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'bytearray(1 << 30)'], stderr=-3).returncode"
+        )
+        assert kernel.run(code).value == "1"
+        assert kernel.run("len(bytearray(100 << 20))").value == str(100 * MIB)
+
+
+def test_address_space_that_nothing_is_written_to_costs_nothing() -> None:
+    with Host(limits={"memory": 500 * MIB}) as host:
+        code = "import mmap; len(mmap.mmap(-1, 1 << 34, mmap.MAP_PRIVATE, mmap.PROT_READ))"
+        assert host.fork().run(code).value == str(1 << 34)
+
+
+FORKS = """
+import os, time
+children = []
+try:
+    while len(children) < 500:
+        pid = os.fork()
+        if not pid:
+            time.sleep(1000)
+        children.append(pid)
+except BlockingIOError:
+    pass
+len(children)
+"""
+
+
+def test_processes(python: str) -> None:
+    with ordinary(python, {"processes": 60}) as host:
+        kernel = host.fork()
+        count = int(kernel.run(FORKS).value or 0)
+        assert 10 < count < 60
+        kernel.close()
+        host.event("exit", pid=kernel.pid)
+        assert host.fork().run("1").value == "1"
+
+
+def test_files() -> None:
+    with Host(limits={"file_size": 10 * MIB, "open_files": 100}) as host:
+        kernel = host.fork()
+        result = kernel.run("import tempfile\nwith tempfile.TemporaryFile() as file: file.write(bytes(11 << 20))")
+        assert result.error == "OSError" and "File too large" in result.traceback
+        result = kernel.run("files = []\nwhile len(files) < 200: files.append(open('/dev/null'))")
+        assert result.error == "OSError" and "Too many open files" in result.traceback
+        assert kernel.run("del files; open('/dev/null').close()").error == ""
+
+
+def test_processor_time_of_a_kernel() -> None:
+    with Host(limits={"cpu_time": 1}) as host:
+        kernel, other = host.fork(), host.fork()
+        kernel.start("while True: pass")
+        assert host.event("exit", pid=kernel.pid)["signal"] == signal.SIGXCPU
+        assert other.run("1").value == "1"
+        assert host.fork().run("1").value == "1"
+
+
+def test_processor_time_of_code_that_wants_to_go_on() -> None:
+    with Host(limits={"cpu_time": 1}) as host:
+        kernel = host.fork()
+        kernel.start("import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass")
+        assert host.event("exit", pid=kernel.pid)["signal"] == signal.SIGKILL
+
+
+def test_processor_time_of_a_program() -> None:
+    with Host(limits={"cpu_time": 1}) as host:
+        kernel = host.fork(actions=True)
+        result = kernel.run("!sh -c 'while :; do :; done'\n_exit_code")
+        assert result.value == str(128 + signal.SIGXCPU)
+
+
+@pytest.mark.parametrize("name", ["DATA", "NPROC", "FSIZE", "NOFILE", "CPU", "CORE"])
+def test_what_is_limited_cannot_be_raised(python: str, name: str) -> None:
+    limits = {"memory": 1 << 30, "processes": 100, "file_size": MIB, "open_files": 100, "cpu_time": 100}
+    with ordinary(python, limits) as host:
+        kernel = host.fork()
+        kernel.run(f"import resource\nkind = resource.RLIMIT_{name}\nsoft, hard = resource.getrlimit(kind)")
+        assert kernel.run("resource.setrlimit(kind, (hard, hard + 1))").error == "ValueError"
+        assert kernel.run("hard").value != "-1"
+
+
+def test_what_is_not_limited_stays_as_it_is() -> None:
+    with Host() as host:
+        code = "import resource\nresource.getrlimit(resource.RLIMIT_DATA) == (-1, -1)"
+        assert host.fork().run(code).value == "True"
+
+
+def test_a_limit_above_that_of_the_host() -> None:
+    with Host(limits={"open_files": 1 << 40}) as host:
+        assert host.fork().run("open('/dev/null').close()").error == ""
