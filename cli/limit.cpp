@@ -63,7 +63,8 @@ result<void> set_limit(sandbox_limits& limits, std::string_view text) {
     if (name == "processes") return set(limits.processes, value, whole) ? result<void>() : wrong(count);
     if (name == "open-files") return set(limits.open_files, value, whole) ? result<void>() : wrong(count);
     if (name == "cpu-time")
-        return set(limits.cpu_time, value, seconds) ? result<void>() : wrong("write whole seconds, as in cpu-time=60, or none");
+        return set(limits.cpu_time, value, seconds) ? result<void>()
+                                                    : wrong("write whole seconds, as in cpu-time=60, or none");
     return wrong("there are memory, processes, cpu-time, file-size and open-files");
 }
 

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <cli/limit.hpp>
 #include <cli/run_options.hpp>
 
 #include <unistd.h>

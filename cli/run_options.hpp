@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/os/system_access.hpp>
 
 #include <cli/exit_code.hpp>

@@ -74,6 +74,7 @@ class Program:
     directory: Path
     sandbox: str = "none"
     env: dict[str, str] = field(default_factory=dict)
+    user: int | None = None  # this one, unless it is set
     _mark: str = field(default_factory=lambda: f"/ipybox-test/{uuid.uuid4()}")
 
     def write(self, name: str, text: str | bytes) -> str:
@@ -98,6 +99,9 @@ class Program:
             stdin=subprocess.DEVNULL if given is None else None,
             capture_output=True,
             timeout=PATIENCE,
+            user=self.user,
+            group=self.user,
+            extra_groups=None if self.user is None else [],
         )
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from harness import Host, Kernel
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import select
-import shutil
 import signal
 import socket
 import struct
@@ -21,8 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 
 from ipybox_kernel import process
@@ -30,7 +27,6 @@ from ipybox_kernel import process
 PYTHON = os.environ.get("IPYBOX_TEST_PYTHON", sys.executable)
 PACKAGE = Path(__file__).parents[2] / "python" / "ipybox_kernel"
 TIMEOUT = 20.0
-ORDINARY_USER = 65534
 MAX_OUTPUT = 1 << 30  # of one cell: one that nothing stops must not take all memory
 SHELL, IOPUB, STDIN, CONTROL = range(4)
 
@@ -561,21 +557,3 @@ def alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):  # the latter where it ends while it is read
         return False
-
-
-def open_interpreter(directory: Path) -> str:
-    """For other users: this interpreter, or where other users may not execute it the system's of that version with our packages."""
-    version = "python%d.%d" % sys.version_info[:2]
-    try:
-        subprocess.run([PYTHON, "-c", ""], user=ORDINARY_USER, check=True)
-    except PermissionError:
-        system = shutil.which(version, path="/usr/bin")
-        if not system:
-            pytest.skip("elsewhere: others may not execute this interpreter, and the system has none of its version")
-        subprocess.run([system, "-m", "venv", "--without-pip", directory], check=True)
-        packages = next(path for path in sys.path if path.endswith("site-packages"))
-        (directory / "lib" / version / "site-packages" / "packages.pth").write_text(packages)
-        for path in (directory, directory.parent, directory.parent.parent):
-            path.chmod(0o755)
-        return str(directory / "bin" / "python")
-    return PYTHON

@@ -13,8 +13,6 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
-
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
 
 import closed_system

@@ -14,21 +14,20 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "python"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from ipybox_kernel import landlock
+from open_interpreter import ORDINARY_USER, open_interpreter
 from ways_to_start_programs import PAST_PYTHON, STARTS, TOOLS
 
 from harness import (
-    ORDINARY_USER,
     PACKAGE,
+    PYTHON,
     Action,
     Host,
     Kernel,
     Refusal,
     alive,
     default_env,
-    open_interpreter,
     sources,
     wait_until,
 )
@@ -58,7 +57,7 @@ def guard_host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     if missing := missing_here():
         pytest.skip(missing)
     if request.param == "nobody":
-        python = open_interpreter(tmp_path_factory.mktemp("python"))
+        python = open_interpreter(PYTHON, tmp_path_factory.mktemp("python"))
         host = Host(python=python, user=ORDINARY_USER, cwd="/")
     else:
         host = Host(cwd="/")

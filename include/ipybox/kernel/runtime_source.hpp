@@ -803,6 +803,10 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     reseed()
     if birth.actions:
         kernel.connect_actions(birth.actions)
+    if birth.cpu_time is not None:
+        from ipybox_kernel import limits
+
+        limits.take_cpu_time(0, birth.cpu_time)
     if birth.guard:
         from ipybox_kernel import guards
 
@@ -2264,6 +2268,40 @@ def exit_code(code: object) -> int:
 def exit_text(code: object) -> bool:
     """Whether an argument of ``exit`` is shown, and is no code."""
     return code is not None and not isinstance(code, int)
+)py"},
+{"limits", R"py("""What a process may take of the machine: setrlimit(2)."""
+
+from __future__ import annotations
+
+import resource
+
+SHARED = {
+    "memory": resource.RLIMIT_DATA,  # what is written to; address space alone costs nothing
+    "processes": resource.RLIMIT_NPROC,
+    "file_size": resource.RLIMIT_FSIZE,
+    "open_files": resource.RLIMIT_NOFILE,
+}
+
+
+def take(limits: dict[str, int]) -> None:
+    """Limits this process and all that it will start; what they are limited to already is never raised."""
+    lower(resource.RLIMIT_CORE, 0)
+    for name, kind in SHARED.items():
+        if name in limits:
+            lower(kind, limits[name])
+
+
+def take_cpu_time(pid: int, seconds: int | None) -> None:
+    """Limits the processor time of a process: `SIGXCPU` at the end of it, and `SIGKILL` a second later."""
+    if seconds is not None:
+        lower(resource.RLIMIT_CPU, seconds + 1, pid, soft=seconds)
+
+
+def lower(kind: int, limit: int, pid: int = 0, soft: int | None = None) -> None:
+    """Sets both limits of a kind, the hard one included, so that nothing raises them again."""
+    _, hard = resource.prlimit(pid, kind)
+    bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
+    resource.prlimit(pid, kind, (bound if soft is None else min(soft, bound), bound))
 )py"},
 {"magics", R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
@@ -4162,6 +4200,7 @@ class Birth:
         restore_cwd: bool,
         guard: bool,
         allow: list[str],
+        cpu_time: int | None,
     ) -> None:
         self.supervisor = supervisor
         self.stream = stream
@@ -4170,15 +4209,17 @@ class Birth:
         self.restore_cwd = restore_cwd
         self.guard = guard
         self.allow = allow
+        self.cpu_time = cpu_time
 
 
 class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
-    def __init__(self, control: socket.socket, lifeline: list[int]) -> None:
+    def __init__(self, control: socket.socket, lifeline: list[int], limits: dict[str, int]) -> None:
         self.pid = os.getpid()
         self.control = control
         self.lifeline = lifeline
+        self.cpu_time = limits.get("cpu_time")  # of each process, but not of this one
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -4287,7 +4328,7 @@ class Supervisor:
             self.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
-            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow)
+            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time)
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
@@ -4347,6 +4388,10 @@ class Supervisor:
         finally:
             self.leave()
         self.living.add(pid)
+        if self.cpu_time is not None:
+            from ipybox_kernel import limits
+
+            limits.take_cpu_time(pid, self.cpu_time)
         return {"pid": pid}
 
     def signal(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -4466,7 +4511,8 @@ def checked_env(env: Any) -> dict[str, str]:
     """The environment of a request, or a refusal: a child could only fail on it."""
     for name, value in env.items():
         if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
-            raise Refused("request", f"not an environment variable: {name!r}")
+)py"
+R"py(            raise Refused("request", f"not an environment variable: {name!r}")
     return dict(env)
 
 
@@ -4475,8 +4521,12 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
     if lifeline:
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
-)py"
-R"py(    supervisor = Supervisor(control, lifeline)
+    allowed = hello.get("limits", {})
+    if allowed:
+        from ipybox_kernel import limits
+
+        limits.take(allowed)
+    supervisor = Supervisor(control, lifeline, allowed)
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,

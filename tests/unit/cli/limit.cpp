@@ -1,6 +1,6 @@
-#include <cli/limit.hpp>
-
 #include <support/catch.hpp>
+
+#include <cli/limit.hpp>
 
 #include <chrono>
 #include <optional>
@@ -50,6 +50,7 @@ TEST_CASE("set_limit: what it does not understand is told with what it does") {
     CHECK(refusal("memory=16777216T").find("a number of bytes") != std::string::npos);
     CHECK(refusal("processes=1K").find("a number of at least 1") != std::string::npos);
     CHECK(refusal("cpu-time=1.5").find("whole seconds") != std::string::npos);
-    CHECK(refusal("disk=1G").find("there are memory, processes, cpu-time, file-size and open-files") != std::string::npos);
+    CHECK(refusal("disk=1G").find("there are memory, processes, cpu-time, file-size and open-files") !=
+          std::string::npos);
     CHECK(refusal("").find("there are memory") != std::string::npos);
 }

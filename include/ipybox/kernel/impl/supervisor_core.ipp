@@ -54,7 +54,8 @@ inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
     };
     add("memory", limits.memory);
     if (launch.first_in_namespace) add("processes", limits.processes);
-    if (limits.cpu_time) add("cpu_time", static_cast<std::uint64_t>(std::max(limits.cpu_time->count(), std::chrono::seconds::rep{1})));
+    if (limits.cpu_time)
+        add("cpu_time", static_cast<std::uint64_t>(std::max(limits.cpu_time->count(), std::chrono::seconds::rep{1})));
     add("file_size", limits.file_size);
     add("open_files", limits.open_files);
     return named;

@@ -63,7 +63,8 @@ struct socketpair_transport::connection {
         auto const known = status.value_or(exit_status());
         bool const with_supervisor = status && known == exit_status(); // which alone knows how a kernel ended
         auto how = with_supervisor ? " with its supervisor, which has ended" : ": " + to_string(known);
-        if (known.signal == SIGXCPU) how += ", it has used the processor time that its limits give (sandbox_limits::cpu_time)";
+        if (known.signal == SIGXCPU)
+            how += ", it has used the processor time that its limits give (sandbox_limits::cpu_time)";
         co_return error(errc::kernel_died, "the kernel died" + how).with_status(known);
     }
 

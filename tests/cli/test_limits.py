@@ -1,0 +1,76 @@
+"""`--limit`: what the code may take of the machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from open_interpreter import ORDINARY_USER, open_interpreter
+from program import PYTHON, Program
+
+
+def test_memory(any_sandbox: Program) -> None:
+    ended = any_sandbox.run("--limit", "memory=500M", "-c", "bytearray(1 << 30)")
+    assert ended.code == 1
+    assert "MemoryError" in ended.err + ended.out
+
+
+def test_several(program: Program) -> None:
+    code = "from resource import *\nprint(getrlimit(RLIMIT_NOFILE)[0], getrlimit(RLIMIT_DATA)[0])"
+    ended = program.run("--limit", "open-files=99", "--limit", "memory=none", "-c", code)
+    assert ended.out == "99 -1\n"
+
+
+def test_processor_time(any_sandbox: Program) -> None:
+    ended = any_sandbox.run("--limit", "cpu-time=1", "-c", "while True: pass")
+    assert ended.code == 1
+    assert "it has used the processor time" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("limit", "advice"),
+    [
+        ("memory=4GB", "a number of bytes, as in memory=4G"),
+        ("cpu-time=soon", "whole seconds, as in cpu-time=60"),
+        ("disk=1G", "there are memory, processes, cpu-time, file-size and open-files"),
+    ],
+)
+def test_what_is_no_limit(program: Program, limit: str, advice: str) -> None:
+    ended = program.run("--limit", limit, "-c", "1")
+    assert ended.code == 2
+    assert advice in ended.err
+
+
+BOMB = """
+import os, time
+count = 0
+try:
+    while count < 1000:
+        if not os.fork():
+            time.sleep(1000)
+        count += 1
+except BlockingIOError:
+    print(count)
+# %%
+print(6 * 7)
+"""
+
+
+def test_a_fork_bomb_of_an_ordinary_user(program: Program, tmp_path: Path) -> None:
+    program.sandbox = "bubblewrap"
+    options = ["--limit", "processes=100"]
+    if os.getuid() == 0:
+        place = tmp_path / "python"
+        place.mkdir()
+        options += ["--python", open_interpreter(PYTHON, place)]
+        program.user = ORDINARY_USER
+        for folder in (tmp_path, *tmp_path.parents[:2]):
+            folder.chmod(0o755)
+        os.chown(tmp_path, ORDINARY_USER, ORDINARY_USER)
+        program.env = {"HOME": str(tmp_path)}
+    ended = program.run(*options, program.write("bomb.py", BOMB))
+    assert ended.code == 0, ended.err
+    count, answer = ended.out.split()
+    assert 10 < int(count) < 100
+    assert answer == "42"
