@@ -43,7 +43,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     if birth.cpu_time is not None:
         from ipybox_kernel import limits
 
-        limits.take_cpu_time(0, birth.cpu_time)
+        limits.take_cpu_time(birth.cpu_time)
     if birth.guard:
         from ipybox_kernel import guards
 

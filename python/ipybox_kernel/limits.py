@@ -20,14 +20,13 @@ def take(limits: dict[str, int]) -> None:
             lower(kind, limits[name])
 
 
-def take_cpu_time(pid: int, seconds: int | None) -> None:
-    """Limits the processor time of a process: `SIGXCPU` at the end of it, and `SIGKILL` a second later."""
-    if seconds is not None:
-        lower(resource.RLIMIT_CPU, seconds + 1, pid, soft=seconds)
+def take_cpu_time(seconds: int) -> None:
+    """Limits the processor time of this process: `SIGXCPU` at the end of it, and `SIGKILL` a second later."""
+    lower(resource.RLIMIT_CPU, seconds + 1, soft=seconds)
 
 
-def lower(kind: int, limit: int, pid: int = 0, soft: int | None = None) -> None:
+def lower(kind: int, limit: int, soft: int | None = None) -> None:
     """Sets both limits of a kind, the hard one included, so that nothing raises them again."""
-    _, hard = resource.prlimit(pid, kind)
+    _, hard = resource.getrlimit(kind)
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-    resource.prlimit(pid, kind, (bound if soft is None else min(soft, bound), bound))
+    resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))

@@ -139,6 +139,11 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
     raise error
 
 
+def with_cpu_time(argv: list[str], seconds: int) -> list[str]:
+    """What runs a program with so much processor time: a shell that limits itself, as no process may limit another."""
+    return ["/bin/sh", "-c", f'ulimit -t {seconds} && exec "$@"', "sh", *argv]
+
+
 def candidates(program: str, env: dict[str, str]) -> list[str]:
     """The files that a program's name may mean."""
     if "/" in program:
@@ -146,13 +151,17 @@ def candidates(program: str, env: dict[str, str]) -> list[str]:
     return [os.path.join(directory, program) for directory in os.get_exec_path(env)]
 
 
-def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
+def run(argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | None = None) -> int:
     """Starts a program in a session of its own and returns its pid once it runs; raises OSError if it cannot."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             detach(supervisor)
+            if cpu_time is not None:
+                from ipybox_kernel import limits
+
+                limits.take_cpu_time(cpu_time)
             landlock.keep_signals_in()
             default_signals()
             os.execvpe(argv[0], argv, env)

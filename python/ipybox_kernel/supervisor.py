@@ -213,7 +213,7 @@ class Supervisor:
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
         argv, env = checked_argv(request["argv"]), checked_env(request["env"])
-        return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid))
+        return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
     def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         """Starts a program that a kernel has asked for."""
@@ -223,6 +223,8 @@ class Supervisor:
         if kernel not in self.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
         env = checked_env(self.broker.environment(kernel, request["env"]))
+        if self.cpu_time is not None:
+            argv = process.with_cpu_time(argv, self.cpu_time)
         started = self.start(argv, request.get("cwd"), lambda: process.start(argv, env, descriptors))
         self.broker.owners[started["pid"]] = kernel
         return started
@@ -236,10 +238,6 @@ class Supervisor:
         finally:
             self.leave()
         self.living.add(pid)
-        if self.cpu_time is not None:
-            from ipybox_kernel import limits
-
-            limits.take_cpu_time(pid, self.cpu_time)
         return {"pid": pid}
 
     def signal(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,11 @@ def test_processor_time(any_sandbox: Program) -> None:
     assert "it has used the processor time" in ended.err
 
 
+def test_processor_time_of_a_command(any_sandbox: Program) -> None:
+    ended = any_sandbox.run("--limit", "cpu-time=1", "-c", "!while :; do :; done\n!ulimit -t\nprint('on')")
+    assert ended.out.endswith("1\non\n")
+
+
 @pytest.mark.parametrize(
     ("limit", "advice"),
     [

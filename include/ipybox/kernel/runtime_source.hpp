@@ -806,7 +806,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     if birth.cpu_time is not None:
         from ipybox_kernel import limits
 
-        limits.take_cpu_time(0, birth.cpu_time)
+        limits.take_cpu_time(birth.cpu_time)
     if birth.guard:
         from ipybox_kernel import guards
 
@@ -2291,17 +2291,16 @@ def take(limits: dict[str, int]) -> None:
             lower(kind, limits[name])
 
 
-def take_cpu_time(pid: int, seconds: int | None) -> None:
-    """Limits the processor time of a process: `SIGXCPU` at the end of it, and `SIGKILL` a second later."""
-    if seconds is not None:
-        lower(resource.RLIMIT_CPU, seconds + 1, pid, soft=seconds)
+def take_cpu_time(seconds: int) -> None:
+    """Limits the processor time of this process: `SIGXCPU` at the end of it, and `SIGKILL` a second later."""
+    lower(resource.RLIMIT_CPU, seconds + 1, soft=seconds)
 
 
-def lower(kind: int, limit: int, pid: int = 0, soft: int | None = None) -> None:
+def lower(kind: int, limit: int, soft: int | None = None) -> None:
     """Sets both limits of a kind, the hard one included, so that nothing raises them again."""
-    _, hard = resource.prlimit(pid, kind)
+    _, hard = resource.getrlimit(kind)
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-    resource.prlimit(pid, kind, (bound if soft is None else min(soft, bound), bound))
+    resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
 )py"},
 {"magics", R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
@@ -3131,6 +3130,11 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
     raise error
 
 
+def with_cpu_time(argv: list[str], seconds: int) -> list[str]:
+    """What runs a program with so much processor time: a shell that limits itself, as no process may limit another."""
+    return ["/bin/sh", "-c", f'ulimit -t {seconds} && exec "$@"', "sh", *argv]
+
+
 def candidates(program: str, env: dict[str, str]) -> list[str]:
     """The files that a program's name may mean."""
     if "/" in program:
@@ -3138,13 +3142,17 @@ def candidates(program: str, env: dict[str, str]) -> list[str]:
     return [os.path.join(directory, program) for directory in os.get_exec_path(env)]
 
 
-def run(argv: list[str], env: dict[str, str], supervisor: int) -> int:
+def run(argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | None = None) -> int:
     """Starts a program in a session of its own and returns its pid once it runs; raises OSError if it cannot."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             detach(supervisor)
+            if cpu_time is not None:
+                from ipybox_kernel import limits
+
+                limits.take_cpu_time(cpu_time)
             landlock.keep_signals_in()
             default_signals()
             os.execvpe(argv[0], argv, env)
@@ -4365,7 +4373,7 @@ class Supervisor:
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
         argv, env = checked_argv(request["argv"]), checked_env(request["env"])
-        return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid))
+        return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
     def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
         """Starts a program that a kernel has asked for."""
@@ -4375,6 +4383,8 @@ class Supervisor:
         if kernel not in self.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
         env = checked_env(self.broker.environment(kernel, request["env"]))
+        if self.cpu_time is not None:
+            argv = process.with_cpu_time(argv, self.cpu_time)
         started = self.start(argv, request.get("cwd"), lambda: process.start(argv, env, descriptors))
         self.broker.owners[started["pid"]] = kernel
         return started
@@ -4388,10 +4398,6 @@ class Supervisor:
         finally:
             self.leave()
         self.living.add(pid)
-        if self.cpu_time is not None:
-            from ipybox_kernel import limits
-
-            limits.take_cpu_time(pid, self.cpu_time)
         return {"pid": pid}
 
     def signal(self, request: dict[str, Any]) -> dict[str, Any]:
