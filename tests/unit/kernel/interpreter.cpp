@@ -6,6 +6,7 @@
 #include <support/python.hpp>
 #include <support/scratch_dir.hpp>
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -154,8 +155,13 @@ TEST_CASE_METHOD(surroundings, "find_python: an interpreter behind a script runs
 
 TEST_CASE_METHOD(surroundings, "find_python: a script that prints nothing and leaves a child with its output") {
     auto const began = std::chrono::steady_clock::now();
-    CHECK(test::contains(found(script("leaves", "/bin/sleep 60 &")), "it names none"));
+    // The child has nothing of the test's own output: what runs the test would wait for its end.
+    auto const leaves = script("leaves", "/bin/sleep 60 2>/dev/null & echo $! >" + (root / "child").string());
+    CHECK(test::contains(found(leaves), "it names none"));
     CHECK(std::chrono::steady_clock::now() - began < 20s);
+    ::pid_t child = 0;
+    REQUIRE(std::ifstream(root / "child") >> child);
+    CHECK(::kill(child, SIGKILL) == 0); // it was alive until now
 }
 
 TEST_CASE_METHOD(surroundings, "find_python: a script that does not answer can be given up") {
