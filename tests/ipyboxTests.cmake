@@ -34,7 +34,7 @@ function(ipybox_add_test_program name)
   target_link_libraries(${name} PRIVATE ipybox_local
     $<IF:$<TARGET_EXISTS:Catch2::Catch2WithMain>,Catch2::Catch2WithMain,Catch2::Catch2>)
   # What is tested is optimised where the preset says so; the tests themselves are read by compilers alone.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
   # In a unity build the sources are included, and GCC takes their frames of coroutines for those of a header.
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   if(IPYBOX_SANITIZE STREQUAL "thread")

@@ -3,6 +3,9 @@
 
 : "${IPYBOX_JOBS:=2}" # compilers at a time
 
+# The directory of a build is not part of what is compiled: what one preset has compiled, another that compiles it alike has too.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD}
+
 # configure PRESET CMAKE-ARGUMENT…: only when never done, or when the arguments or the presets are not what they were
 configure() {
     local preset=$1
@@ -30,7 +33,7 @@ log_file() {
 
 # The program, quiet when there is nothing to do.
 build_program() {
-    configure release
+    configure release ${IPYBOX_STRICT_BUILD:+-DCMAKE_COMPILE_WARNING_AS_ERROR=ON}
     local log
     log=$(log_file build-release)
     say "building the program (build/release/bin/ipybox)"
