@@ -6,7 +6,7 @@ install_node_packages() {
     local name=$1 folder=$2 stamp
     stamp=$(cat "$folder/package.json" "$folder/package-lock.json" | sha256sum)
     is_stamped ".node/$name/.stamp" "$stamp" && return
-    need_node
+    need_packages node
     mkdir -p .node
     (
         flock 9
@@ -20,9 +20,4 @@ install_node_packages() {
             { cat "$(log_file "node-$name")" >&2; die "npm could not install the packages of $folder"; }
         echo "$stamp" >".node/$name/.stamp"
     ) 9>.node/.lock
-}
-
-need_node() {
-    command -v node >/dev/null || install_packages nodejs
-    command -v npm >/dev/null || install_packages npm
 }

@@ -13,6 +13,7 @@ packages_of() {
         clang-16) echo clang-16=clang++-16 ;;
         clang-19) echo clang-19=clang++-19 libclang-rt-19-dev llvm=llvm-symbolizer ;;
         lint) echo clang-19=clang++-19 clang-tidy-19=clang-tidy-19 ;;
+        node) echo nodejs=node npm=npm ;;
         docs) echo doxygen=doxygen ;;
         *) die "no such group of packages: $1" ;;
     esac
