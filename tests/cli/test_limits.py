@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
-from open_interpreter import ORDINARY_USER, open_interpreter
+from open_interpreter import ORDINARY_USER, open_directory, open_interpreter
 from program import PYTHON, Program
 
 
@@ -62,19 +61,13 @@ print(6 * 7)
 """
 
 
-def test_a_fork_bomb_of_an_ordinary_user(program: Program, tmp_path: Path) -> None:
-    program.sandbox = "bubblewrap"
-    options = ["--limit", "processes=100"]
-    if os.getuid() == 0:
-        place = tmp_path / "python"
-        place.mkdir()
-        options += ["--python", open_interpreter(PYTHON, place)]
-        program.user = ORDINARY_USER
-        for folder in (tmp_path, *tmp_path.parents[:2]):
-            folder.chmod(0o755)
-        os.chown(tmp_path, ORDINARY_USER, ORDINARY_USER)
-        program.env = {"HOME": str(tmp_path)}
-    ended = program.run(*options, program.write("bomb.py", BOMB))
+def test_a_fork_bomb_of_an_ordinary_user(program: Program) -> None:
+    with open_directory() as directory, open_interpreter(PYTHON) as python:
+        program.directory, program.sandbox = directory, "bubblewrap"
+        if os.getuid() == 0:
+            os.chown(directory, ORDINARY_USER, ORDINARY_USER)
+            program.user, program.env = ORDINARY_USER, {"HOME": str(directory)}
+        ended = program.run("--python", python, "--limit", "processes=100", program.write("bomb.py", BOMB))
     assert ended.code == 0, ended.err
     count, answer = ended.out.split()
     assert 10 < int(count) < 100

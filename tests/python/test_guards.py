@@ -52,17 +52,16 @@ def missing_here() -> str:
 
 
 @pytest.fixture(scope="module", params=["root", "nobody"] if os.getuid() == 0 else ["user"])
-def guard_host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+def guard_host(request: pytest.FixtureRequest) -> Iterator[Host]:
     """A supervisor, as this user and as an ordinary one."""
     if missing := missing_here():
         pytest.skip(missing)
     if request.param == "nobody":
-        python = open_interpreter(PYTHON, tmp_path_factory.mktemp("python"))
-        host = Host(python=python, user=ORDINARY_USER, cwd="/")
+        with open_interpreter(PYTHON) as python, Host(python=python, user=ORDINARY_USER, cwd="/") as host:
+            yield host
     else:
-        host = Host(cwd="/")
-    with host:
-        yield host
+        with Host(cwd="/") as host:
+            yield host
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from open_interpreter import open_interpreter
 from harness import PYTHON, Host
 
 MIB = 1 << 20
-USER = 54321  # has no other processes than those of a test
+USER = 100_000 + os.getpid() % 100_000  # has no other processes than those of this run
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return open_interpreter(PYTHON, tmp_path_factory.mktemp("python"))
+def python() -> Iterator[str]:
+    with open_interpreter(PYTHON) as python:
+        yield python
 
 
 def tasks_of_this_user() -> int:
