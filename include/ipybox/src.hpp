@@ -114,7 +114,10 @@
 #include <ipybox/sandbox/impl/bubblewrap_preflight.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_sandbox.ipp>
 #include <ipybox/sandbox/impl/domain_pattern.ipp>
+#include <ipybox/sandbox/impl/file_rules.ipp>
 #include <ipybox/sandbox/impl/network_host.ipp>
+#include <ipybox/sandbox/impl/path_pattern.ipp>
+#include <ipybox/sandbox/impl/path_search.ipp>
 #include <ipybox/sandbox/impl/sandbox_config.ipp>
 #include <ipybox/sandbox/impl/sandbox_report.ipp>
 #include <ipybox/sandbox/impl/system_call_filter.ipp>

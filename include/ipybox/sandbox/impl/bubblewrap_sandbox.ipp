@@ -2,6 +2,7 @@
 
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+#include <ipybox/sandbox/file_rules.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
 #include <unistd.h>
@@ -19,13 +20,6 @@
 
 namespace ipybox {
 namespace detail {
-
-/// `path` is `folder` or lies below it. Both absolute and normal.
-IPYBOX_DECL bool lies_in(std::filesystem::path const& path, std::filesystem::path const& folder) {
-    auto const [rest, end] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-    (void)end;
-    return rest == folder.end();
-}
 
 /// The directories of the host that private ones replace. /run or /var/tmp may be a link or missing: bwrap can mount on
 /// neither.
@@ -258,10 +252,6 @@ class changeable_paths {
     static std::filesystem::path real(std::filesystem::path const& path) {
         std::error_code ignored;
         return std::filesystem::weakly_canonical(path, ignored);
-    }
-
-    static bool lies_in_one(std::filesystem::path const& path, paths const& folders) {
-        return std::ranges::any_of(folders, [&](auto const& folder) { return lies_in(path, folder); });
     }
 
     /// Or is one. Such a directory does not count as closed.

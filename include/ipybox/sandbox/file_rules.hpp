@@ -1,0 +1,60 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/sandbox/sandbox_config.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace ipybox::detail {
+
+/// A path that code must not write to. Where it is missing, an empty one takes its place, since nothing can be mounted there otherwise.
+struct guarded_path {
+    enum class kind { file, directory };
+
+    std::filesystem::path path;
+    kind made_as = kind::file;
+
+    friend bool operator==(guarded_path const&, guarded_path const&) = default;
+};
+
+/// Where the paths of a configuration begin.
+struct file_scene {
+    std::filesystem::path working_dir;      ///< absolute, without links
+    std::filesystem::path home;             ///< absolute; empty: none, and paths that begin with ~ mean nothing
+    std::size_t most_entries = 1'000'000;   ///< how many names patterns may search
+};
+
+/**
+ * \brief What a configuration means for the files of this machine at this moment.
+ * \details All paths are absolute and without links. A path within another one has its own rule, and the innermost rule counts.
+ */
+struct file_rules {
+    std::vector<std::filesystem::path> writable;
+    std::vector<std::filesystem::path> unreadable;
+    std::vector<std::filesystem::path> readable; ///< again, within those that are unreadable
+    std::vector<guarded_path> guarded;           ///< within those that are writable
+    std::vector<std::filesystem::path> absent;   ///< of `deny_read`, and not covered where they are made later
+    std::vector<std::string> notices;            ///< a sentence for each entry that does less than it seems to
+};
+
+/// `path` is `folder` or lies below it. Both absolute and normal.
+[[nodiscard]] bool lies_in(std::filesystem::path const& path, std::filesystem::path const& folder);
+[[nodiscard]] bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders);
+
+/**
+ * \brief Finds what the paths of a configuration mean, and what decides about other programs in the directories that are writable.
+ * \param search_depth how many names below a writable directory that is looked for
+ * \par Errors errc::invalid_argument — a pattern cannot be used, or searches too much; the working directory, or "/", could not be read.
+ * errc::io_error — a directory cannot be searched
+ */
+[[nodiscard]] result<file_rules> file_rules_of(filesystem_config const& config, int search_depth,
+                                               file_scene const& scene);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/sandbox/impl/file_rules.ipp>
+#endif

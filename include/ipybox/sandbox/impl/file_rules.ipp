@@ -1,0 +1,337 @@
+#pragma once
+
+#include <ipybox/sandbox/file_rules.hpp>
+#include <ipybox/sandbox/path_pattern.hpp>
+#include <ipybox/sandbox/path_search.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace ipybox::detail {
+
+/// Files and directories of a project that other programs take commands from.
+struct deciding_name {
+    std::string_view name;
+    guarded_path::kind kind;
+};
+
+inline constexpr auto a_file = guarded_path::kind::file;
+inline constexpr auto a_directory = guarded_path::kind::directory;
+
+/// Those of srt 0.0.83, and .envrc (direnv).
+inline constexpr std::array<deciding_name, 14> deciding_names{{
+    {".bashrc", a_file},
+    {".bash_profile", a_file},
+    {".zshrc", a_file},
+    {".zprofile", a_file},
+    {".profile", a_file},
+    {".gitconfig", a_file},
+    {".gitmodules", a_file},
+    {".ripgreprc", a_file},
+    {".mcp.json", a_file},
+    {".envrc", a_file},
+    {".vscode", a_directory},
+    {".idea", a_directory},
+    {".claude/commands", a_directory},
+    {".claude/agents", a_directory},
+}};
+
+/// Further ones of a home directory: what shells, Python and the desktop start from there.
+inline constexpr std::array<deciding_name, 9> deciding_names_of_a_home{{
+    {".bash_login", a_file},
+    {".zshenv", a_file},
+    {".zlogin", a_file},
+    {".xprofile", a_file},
+    {".ipython", a_directory},
+    {".jupyter", a_directory},
+    {".config", a_directory},
+    {".local", a_directory},
+    {".cache", a_directory},
+}};
+
+/// What of a repository runs programs when git is used there.
+inline constexpr std::array<deciding_name, 3> deciding_names_of_git{{
+    {"hooks", a_directory},
+    {"config.worktree", a_file},
+    {"info/attributes", a_file},
+}};
+
+IPYBOX_DECL bool lies_in(std::filesystem::path const& path, std::filesystem::path const& folder) {
+    auto const [rest, end] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+    (void)end;
+    return rest == folder.end();
+}
+
+IPYBOX_DECL bool lies_in_one(std::filesystem::path const& path,
+                             std::vector<std::filesystem::path> const& folders) {
+    return std::ranges::any_of(folders, [&](auto const& folder) { return lies_in(path, folder); });
+}
+
+inline std::optional<std::filesystem::path> without_links(std::filesystem::path const& path) {
+    std::error_code missing;
+    auto real = std::filesystem::canonical(path, missing);
+    return missing ? std::nullopt : std::optional(std::move(real));
+}
+
+inline bool is_link(std::filesystem::path const& path) {
+    std::error_code missing;
+    return std::filesystem::is_symlink(path, missing);
+}
+
+template <class T>
+void add_once(std::vector<T>& values, T value) {
+    if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
+}
+
+/// Turns a configuration into rules: first what can be written, then what patterns find, then everything else.
+class file_rules_maker {
+  public:
+    file_rules_maker(filesystem_config const& config, int search_depth, file_scene const& scene)
+        : config_(config), scene_(scene), search_depth_(static_cast<std::size_t>(search_depth)) {}
+
+    result<file_rules> make() {
+        for (auto const& path : config_.allow_write) add_writable(path);
+        if (auto added = add_patterns(); !added) return failure(added);
+        auto found = find_paths(patterns_, scene_.most_entries);
+        if (!found) return failure(found);
+
+        for (auto const& path : config_.allow_read) add_readable(path);
+        for (auto const& path : config_.deny_read) add_unreadable(path);
+        add_found(*found, purpose::allow_read);
+        add_found(*found, purpose::deny_read);
+        if (auto usable = check_unreadable(); !usable) return failure(usable);
+
+        for (auto const& path : config_.deny_write) guard_entry(path);
+        add_found(*found, purpose::deny_write);
+        close_guarded_roots();
+        guard_deciding_names();
+        add_found(*found, purpose::decides);
+        add_found(*found, purpose::repository);
+        return std::move(rules_);
+    }
+
+  private:
+    enum class purpose { deny_read, allow_read, deny_write, decides, repository };
+
+    /// A path of the configuration: absolute, not yet looked for.
+    struct spelled_path {
+        std::filesystem::path path;
+        bool is_directory = false; ///< it ends with a slash
+    };
+
+    void notice(std::string text) { add_once(rules_.notices, std::move(text)); }
+
+    /// The directory that a spelling begins at, and the rest of it; none for a home that is not known.
+    std::optional<std::pair<std::filesystem::path, std::string_view>> based(std::string_view text) {
+        bool const of_home = text == "~" || text.starts_with("~/");
+        if (!of_home) return std::pair(scene_.working_dir, text);
+        text.remove_prefix(std::min<std::size_t>(text.size(), 2));
+        if (!scene_.home.empty()) return std::pair(scene_.home, text);
+        notice("there is no home directory (HOME is not set): paths that begin with ~ mean nothing");
+        return std::nullopt;
+    }
+
+    std::optional<spelled_path> spelled(std::string_view text) {
+        auto const from = based(text);
+        if (!from) return std::nullopt;
+        auto const& [base, rest] = *from;
+        auto path = (base / without_contents(rest)).lexically_normal();
+        bool const is_directory = !path.has_filename() && path.has_relative_path();
+        if (is_directory) path = path.parent_path();
+        return spelled_path{std::move(path), is_directory};
+    }
+
+    static bool is_pattern(config_path const& entry) {
+        return !entry.literal && path_pattern::has_wildcards(without_contents(entry.path));
+    }
+
+    bool is_writable(std::filesystem::path const& real) const { return lies_in_one(real, rules_.writable); }
+
+    // --- what can be written ---------------------------------------------------------------------------------------------
+
+    void add_writable(config_path const& entry) {
+        auto const path = spelled(entry.path);
+        if (!path || path->path.native().starts_with("/dev/")) return; // the devices that there are can be written to
+        auto const real = without_links(path->path);
+        if (!real) {
+            notice("allowWrite " + entry.path +
+                   (is_pattern(entry) ? " has no effect: only a path without wildcards can be made writable"
+                                      : " has no effect: it does not exist"));
+        } else if (lies_in(path->path, scene_.working_dir) && !lies_in(*real, scene_.working_dir)) {
+            // Code may have made the link.
+            notice("allowWrite " + entry.path + " has no effect: a link leads out of the working directory, to " +
+                   real->string());
+        } else {
+            add_once(rules_.writable, *real);
+        }
+    }
+
+    /// A writable directory within one that must not be written to is none.
+    void close_guarded_roots() {
+        std::erase_if(rules_.writable, [&](auto const& root) {
+            return std::ranges::any_of(rules_.guarded, [&](auto const& g) { return lies_in(root, g.path); });
+        });
+        std::erase_if(rules_.guarded, [&](auto const& g) { return !is_writable(g.path); });
+    }
+
+    // --- patterns --------------------------------------------------------------------------------------------------------
+
+    result<void> add_patterns() {
+        for (auto const& [list, why] : {std::pair(&config_.deny_read, purpose::deny_read),
+                                        std::pair(&config_.allow_read, purpose::allow_read),
+                                        std::pair(&config_.deny_write, purpose::deny_write)}) {
+            for (auto const& entry : *list) {
+                auto const from = based(entry.path);
+                if (!is_pattern(entry) || !from) continue;
+                auto pattern = path_pattern::parse(from->first, from->second);
+                if (!pattern) return failure(pattern);
+                add_pattern(*std::move(pattern), why);
+            }
+        }
+        for (auto const& root : rules_.writable) add_search_of(root);
+        return {};
+    }
+
+    void add_search_of(std::filesystem::path const& root) {
+        pattern_reach const near{search_depth_, false};
+        auto const search = [&](std::string_view name, purpose why) {
+            auto pattern = path_pattern::parse(root, "**/" + std::string(name), near);
+            if (pattern) add_pattern(*std::move(pattern), why); // none for "/", which is refused as writable
+        };
+        for (auto const& deciding : deciding_names) search(deciding.name, purpose::decides);
+        search(".git", purpose::repository);
+    }
+
+    void add_pattern(path_pattern pattern, purpose why) {
+        patterns_.push_back(std::move(pattern));
+        purposes_.push_back(why);
+    }
+
+    void add_found(std::vector<found_path> const& found, purpose why) {
+        for (auto const& [path, pattern] : found) {
+            if (purposes_[pattern] != why) continue;
+            if (why == purpose::deny_read) add_unreadable_at(path);
+            if (why == purpose::allow_read) add_readable_at(path);
+            if (why == purpose::deny_write || why == purpose::decides) guard({path});
+            if (why == purpose::repository) guard_repository(path);
+        }
+    }
+
+    // --- what cannot be read ---------------------------------------------------------------------------------------------
+
+    void add_readable(config_path const& entry) {
+        auto const path = spelled(entry.path);
+        if (path && !add_readable_at(path->path) && !is_pattern(entry))
+            notice("allowRead " + entry.path + " has no effect: it does not exist");
+    }
+
+    bool add_readable_at(std::filesystem::path const& path) {
+        auto real = without_links(path);
+        if (!real) return false;
+        add_once(rules_.readable, *std::move(real));
+        return true;
+    }
+
+    void add_unreadable(config_path const& entry) {
+        auto const path = spelled(entry.path);
+        if (path && !add_unreadable_at(path->path) && !is_pattern(entry)) add_once(rules_.absent, path->path);
+    }
+
+    bool add_unreadable_at(std::filesystem::path const& path) {
+        auto real = without_links(path);
+        if (!real) return false;
+        bool const is_allowed = std::ranges::find(rules_.readable, *real) != rules_.readable.end();
+        if (is_allowed || std::ranges::find(rules_.unreadable, *real) != rules_.unreadable.end()) return true;
+        std::error_code ignored;
+        if (std::filesystem::is_regular_file(*real, ignored) && std::filesystem::hard_link_count(*real, ignored) > 1)
+            notice(real->string() + " has further names (hard links), under which it can be read");
+        rules_.unreadable.push_back(*std::move(real));
+        return true;
+    }
+
+    result<void> check_unreadable() const {
+        for (auto const& path : rules_.unreadable) {
+            if (path != scene_.working_dir && path.has_relative_path()) continue;
+            return failure(errc::invalid_argument, "denyRead closes " + path.string() +
+                                                       (path.has_relative_path() ? ", the working directory itself" : "") +
+                                                       "; name what lies in it");
+        }
+        return {};
+    }
+
+    // --- what cannot be written ------------------------------------------------------------------------------------------
+
+    void guard_entry(config_path const& entry) {
+        auto path = spelled(entry.path);
+        if (!path) return;
+        bool const is_missing = !without_links(path->path);
+        if (is_missing && is_pattern(entry)) return;
+        guard({std::move(path->path), path->is_directory ? a_directory : a_file});
+    }
+
+    void guard_deciding_names() {
+        for (auto const& deciding : deciding_names) guard({scene_.working_dir / deciding.name, deciding.kind});
+        guard_repository(scene_.working_dir / ".git");
+        auto const home = scene_.home.empty() ? std::nullopt : without_links(scene_.home);
+        if (!home || !is_writable(*home)) return;
+        for (auto const& deciding : deciding_names) guard({*home / deciding.name, deciding.kind});
+        for (auto const& deciding : deciding_names_of_a_home) guard({*home / deciding.name, deciding.kind});
+    }
+
+    /// Where there is none, code could make one, whose settings start programs at the next `git status`.
+    void guard_repository(std::filesystem::path const& git) {
+        std::error_code ignored;
+        auto const status = std::filesystem::symlink_status(git, ignored);
+        if (!std::filesystem::is_directory(status))
+            return guard({git, std::filesystem::exists(status) ? a_file : a_directory});
+        for (auto const& deciding : deciding_names_of_git) guard({git / deciding.name, deciding.kind});
+        if (!config_.allow_git_config) guard({git / "config", a_file});
+    }
+
+    void guard(guarded_path wanted) {
+        if (auto real = without_links(wanted.path)) {
+            if (is_link(wanted.path) && is_writable(wanted.path.parent_path()))
+                notice(wanted.path.string() +
+                       " is a link in a writable directory: code can put something else in its place");
+            wanted.path = *std::move(real);
+        } else if (!stop_at_missing(wanted)) {
+            return;
+        }
+        if (is_writable(wanted.path) && !is_hidden(wanted.path)) add_once(rules_.guarded, std::move(wanted));
+    }
+
+    /// The first name on the way that does not exist. False where that is a link that leads nowhere.
+    bool stop_at_missing(guarded_path& wanted) {
+        while (!without_links(wanted.path.parent_path()))
+            wanted = {wanted.path.parent_path(), a_directory};
+        if (is_link(wanted.path)) {
+            notice(wanted.path.string() + " is a link that leads nowhere: code can put something else in its place");
+            return false;
+        }
+        wanted.path = *without_links(wanted.path.parent_path()) / wanted.path.filename();
+        return true;
+    }
+
+    /// It cannot be reached at all.
+    bool is_hidden(std::filesystem::path const& path) const {
+        return lies_in_one(path, rules_.unreadable) && !lies_in_one(path, rules_.readable);
+    }
+
+    filesystem_config const& config_;
+    file_scene const& scene_;
+    std::size_t const search_depth_;
+    file_rules rules_;
+    std::vector<path_pattern> patterns_;
+    std::vector<purpose> purposes_; ///< of the patterns
+};
+
+IPYBOX_DECL result<file_rules> file_rules_of(filesystem_config const& config, int search_depth,
+                                             file_scene const& scene) {
+    return file_rules_maker(config, search_depth, scene).make();
+}
+
+} // namespace ipybox::detail

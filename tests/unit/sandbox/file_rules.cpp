@@ -1,0 +1,214 @@
+#include <ipybox/sandbox/file_rules.hpp>
+
+#include <support/catch.hpp>
+#include <support/scratch_dir.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using ipybox::config_path;
+using ipybox::filesystem_config;
+using ipybox::sandbox_config;
+using ipybox::detail::file_rules;
+using ipybox::detail::file_rules_of;
+using ipybox::detail::file_scene;
+using ipybox::detail::guarded_path;
+using ipybox::test::scratch_dir;
+namespace fs = std::filesystem;
+using paths = std::vector<fs::path>;
+
+/// A home with a project in it, the working directory.
+struct fixture {
+    scratch_dir dir;
+    fs::path home = fs::canonical(dir.path()) / "home";
+    fs::path work = home / "project";
+
+    fixture() { fs::create_directories(work); }
+
+    void make(std::string_view file) const {
+        auto const path = work / file;
+        fs::create_directories(path.parent_path());
+        std::ofstream(path) << "text";
+    }
+
+    ipybox::result<file_rules> try_rules(filesystem_config const& config) const {
+        return file_rules_of(config, 3, {.working_dir = work, .home = home});
+    }
+
+    file_rules rules(filesystem_config const& config) const {
+        auto made = try_rules(config);
+        INFO((made ? std::string() : made.error().text()));
+        REQUIRE(made);
+        return *std::move(made);
+    }
+};
+
+template <class T>
+bool holds(std::vector<T> const& values, T const& value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+bool guards(file_rules const& rules, fs::path const& path) {
+    return std::any_of(rules.guarded.begin(), rules.guarded.end(), [&](auto const& g) { return g.path == path; });
+}
+
+bool notes(file_rules const& rules, std::string_view part) {
+    return std::any_of(rules.notices.begin(), rules.notices.end(),
+                       [&](auto const& notice) { return notice.find(part) != std::string::npos; });
+}
+
+constexpr auto a_directory = guarded_path::kind::directory;
+
+} // namespace
+
+TEST_CASE("file_rules: the default closes secrets of the project and of the home, and opens the working directory") {
+    fixture const here;
+    for (auto const* file : {".env", "sub/deeper/still/.env", "../.ssh/id", "../.netrc", "../.config/gh/hosts"})
+        here.make(file);
+    auto const rules = here.rules(sandbox_config().filesystem);
+    CHECK(rules.writable == paths{here.work});
+    auto closed = rules.unreadable;
+    std::sort(closed.begin(), closed.end());
+    CHECK(closed == paths{here.home / ".config/gh", here.home / ".netrc", here.home / ".ssh", here.work / ".env",
+                          here.work / "sub/deeper/still/.env"});
+    CHECK(holds(rules.absent, here.home / ".aws"));
+    CHECK(rules.notices.empty());
+}
+
+TEST_CASE("file_rules: paths begin at the working directory or at home, and lose their links") {
+    fixture const here;
+    for (auto const* file : {"real/key", "../outside/key", "a[b]", "x1", "x2"}) here.make(file);
+    fs::create_directory_symlink("real", here.work / "link");
+    fs::create_symlink("../outside/key", here.work / "key");
+    auto const rules = here.rules({.deny_read = {{"link/key"}, {"./key"}, {"~/outside/"}, {"a[b]", true}, {"x[12]"}, {"../nothing"}},
+                                   .allow_write = {{"~/project"}}});
+    auto closed = rules.unreadable;
+    std::sort(closed.begin(), closed.end());
+    CHECK(closed == paths{here.home / "outside", here.home / "outside/key", here.work / "a[b]", here.work / "real/key",
+                          here.work / "x1", here.work / "x2"});
+    CHECK(rules.absent == paths{here.home / "nothing"});
+    CHECK(rules.writable == paths{here.work});
+}
+
+TEST_CASE("file_rules: a name that looks like a pattern is covered, too") {
+    fixture const here;
+    for (auto const* file : {"a[b]", "ab"}) here.make(file);
+    auto const rules = here.rules({.deny_read = {{"a[b]"}}, .allow_write = {}});
+    CHECK(rules.unreadable == paths{here.work / "a[b]", here.work / "ab"});
+}
+
+TEST_CASE("file_rules: what is allowed by its own name is not closed") {
+    fixture const here;
+    for (auto const* file : {"secret/key", "secret/public", "one"}) here.make(file);
+    auto const rules = here.rules({.deny_read = {{"secret/**"}, {"one"}, {"secret/public"}},
+                                   .allow_read = {{"secret/public"}, {"one"}, {"two"}},
+                                   .allow_write = {{"."}}});
+    CHECK(rules.unreadable == paths{here.work / "secret"});
+    CHECK(rules.readable == paths{here.work / "secret/public", here.work / "one"});
+    CHECK(notes(rules, "allowRead two has no effect: it does not exist"));
+}
+
+TEST_CASE("file_rules: what cannot be made writable is told") {
+    fixture const here;
+    here.make("../outside/x");
+    fs::create_directory_symlink("../outside", here.work / "out");
+    fs::create_directories(here.work / "data");
+    auto const rules =
+        here.rules({.deny_read = {}, .allow_write = {{"data/**"}, {"out"}, {"none"}, {"*.log"}, {"/dev/null"}, {"~/outside"}}});
+    CHECK(rules.writable == paths{here.work / "data", here.home / "outside"});
+    CHECK(notes(rules, "allowWrite out has no effect: a link leads out of the working directory"));
+    CHECK(notes(rules, "allowWrite none has no effect: it does not exist"));
+    CHECK(notes(rules, "allowWrite *.log has no effect: only a path without wildcards"));
+    CHECK(rules.notices.size() == 3);
+}
+
+TEST_CASE("file_rules: files that decide about other programs are guarded where they can be written") {
+    fixture const here;
+    for (auto const* file : {"sub/.bashrc", "a/b/c/.bashrc", "node_modules/x/.bashrc", "sub/repo/.git/config",
+                             "sub/.vscode/tasks.json", ".git/HEAD", "../.bashrc"})
+        here.make(file);
+    auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
+    for (auto const* name : {".envrc", ".bashrc", ".mcp.json", ".vscode", ".claude", ".git/hooks", ".git/config", ".git/info",
+                             "sub/.bashrc", "sub/repo/.git/config", "sub/repo/.git/hooks", "sub/.vscode"}) {
+        INFO(name);
+        CHECK(guards(rules, here.work / name));
+    }
+    for (auto const* name : {"a/b/c/.bashrc", "node_modules/x/.bashrc", ".git", ".claude/commands", "../.bashrc"})
+        CHECK_FALSE(guards(rules, (here.work / name).lexically_normal()));
+    CHECK(holds(rules.guarded, guarded_path{here.work / ".claude", a_directory}));
+    CHECK(holds(rules.guarded, guarded_path{here.work / ".envrc"}));
+    CHECK_FALSE(guards(here.rules({.deny_read = {}, .allow_write = {{"."}}, .allow_git_config = true}),
+                       here.work / ".git/config"));
+    CHECK(here.rules({.deny_read = {}, .allow_write = {}}).guarded.empty());
+}
+
+TEST_CASE("file_rules: a repository that is missing cannot be made, and one that is a file is guarded") {
+    fixture const here;
+    CHECK(holds(here.rules({.deny_read = {}, .allow_write = {{"."}}}).guarded, guarded_path{here.work / ".git", a_directory}));
+    here.make(".git");
+    CHECK(holds(here.rules({.deny_read = {}, .allow_write = {{"."}}}).guarded, guarded_path{here.work / ".git"}));
+}
+
+TEST_CASE("file_rules: a home that can be written to has more to guard") {
+    fixture const here;
+    auto const rules = here.rules({.deny_read = {}, .allow_write = {{"~"}}});
+    CHECK(guards(rules, here.home / ".bashrc"));
+    CHECK(guards(rules, here.home / ".ipython"));
+    CHECK(guards(rules, here.home / ".local"));
+    CHECK_FALSE(guards(rules, here.work / ".ipython"));
+}
+
+TEST_CASE("file_rules: denyWrite closes files, missing ones, and writable directories") {
+    fixture const here;
+    for (auto const* file : {"config/x", "out/log", "a.lock"}) here.make(file);
+    auto const rules = here.rules({.deny_read = {{"closed"}},
+                                   .allow_write = {{"."}, {"config/x"}},
+                                   .deny_write = {{"config"}, {"*.lock"}, {"new/deep/file"}, {"dir/"}, {"../elsewhere"}}});
+    CHECK(rules.writable == paths{here.work});
+    CHECK(guards(rules, here.work / "config"));
+    CHECK(guards(rules, here.work / "a.lock"));
+    CHECK(holds(rules.guarded, guarded_path{here.work / "new", a_directory}));
+    CHECK(holds(rules.guarded, guarded_path{here.work / "dir", a_directory}));
+    CHECK_FALSE(guards(rules, here.home / "elsewhere"));
+    CHECK(here.rules({.deny_read = {}, .allow_write = {{"."}}, .deny_write = {{"."}}}).writable.empty());
+}
+
+TEST_CASE("file_rules: hard links and links in the place of guarded files are told") {
+    fixture const here;
+    here.make(".env");
+    here.make("hooks/x");
+    fs::create_hard_link(here.work / ".env", here.work / "copy");
+    fs::create_directories(here.work / ".git");
+    fs::create_directory_symlink("../hooks", here.work / ".git/hooks");
+    fs::create_symlink("nowhere", here.work / ".bashrc");
+    auto const rules = here.rules({.deny_read = {{".env"}}, .allow_write = {{"."}}});
+    CHECK(notes(rules, "/.env has further names (hard links)"));
+    CHECK(notes(rules, "/.git/hooks is a link in a writable directory"));
+    CHECK(notes(rules, "/.bashrc is a link that leads nowhere"));
+    CHECK(guards(rules, here.work / "hooks"));
+}
+
+TEST_CASE("file_rules: closing everything, or the working directory itself, is refused") {
+    fixture const here;
+    auto const refused = [&](std::string const& path) {
+        auto const made = here.try_rules({.deny_read = {{path}}, .allow_write = {{"."}}});
+        return made ? "" : made.error().text();
+    };
+    CHECK(refused(".").find("denyRead closes " + here.work.string() + ", the working directory itself") == 0);
+    CHECK(refused("/").find("denyRead closes /; name what lies in it") == 0);
+    CHECK(refused("..").empty());
+    CHECK(refused("x**").find("** stands for directories") != std::string::npos);
+}
+
+TEST_CASE("file_rules: without a home, paths that begin with it mean nothing") {
+    fixture const here;
+    auto const rules = file_rules_of({.deny_read = {{"~/.ssh"}, {"~/*.pem"}}, .allow_write = {{"."}}}, 3, {.working_dir = here.work, .home = {}});
+    REQUIRE(rules);
+    CHECK(rules->unreadable.empty());
+    CHECK(notes(*rules, "HOME is not set"));
+}
