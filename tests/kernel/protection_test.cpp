@@ -21,9 +21,10 @@ namespace fs = std::filesystem;
 
 /// Why there can be no sandbox here, or nothing.
 std::string missing() {
+    scratch_dir const dir;
     launch_spec spec;
     spec.argv = {"/bin/true"};
-    spec.working_dir = "/usr";
+    spec.working_dir = dir.path();
     auto const wrapped = bubblewrap_sandbox().wrap(std::move(spec));
     return wrapped ? std::string() : wrapped.error().text();
 }

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,9 @@ struct launch_spec {
 
     /// What the started program can read, by the number of the descriptor: for what stands in front of it, as `bwrap`.
     std::map<int, std::string> inputs = {};
+
+    /// What has to stay as long as the program runs, and goes with its last holder.
+    std::shared_ptr<void const> keeps = {};
 };
 
 } // namespace ipybox

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/sandbox/sandbox_config.hpp>
+#include <ipybox/sandbox/sandbox_description.hpp>
 #include <ipybox/sandbox/sandbox_policy.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <utility>
@@ -12,23 +15,29 @@ namespace ipybox {
 
 /// Options of bubblewrap_sandbox.
 struct bubblewrap_options {
-    /// The `bwrap` program; empty: the one on PATH.
+    /// The `bwrap` program; empty: that of the configuration, else the one on PATH.
     std::filesystem::path program = {};
 
     /// Bytes that each private temporary directory may take; 0: what the kernel allows (half the memory).
     std::uint64_t tmpfs_size = std::uint64_t{256} * 1024 * 1024;
+
+    /// How many names in directories the patterns of a configuration may search.
+    std::size_t most_searched = 1'000'000;
 };
 
 /**
  * \brief Runs the kernel under bubblewrap (`bwrap`), the unprivileged Linux sandbox. The default.
- * \details Inside, everything is read-only but `launch_spec::working_dir` and `launch_spec::writable`. /tmp, /run,
- * /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices only; what lies below them
+ * \details The configuration says what can be read and written. By default everything is read-only but `launch_spec::working_dir`, and files in
+ * which people keep secrets (`.env` there and below, keys and tokens in the home directory) cannot be read; `launch_spec::writable` is writable in any
+ * case. Files that other programs take commands from (`.git/hooks`, `.bashrc`, `.envrc`, …) are read-only in writable directories, and cannot be made
+ * there: empty placeholders take the place of missing ones while the sandbox lives.
+ *
+ * /tmp, /run, /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices only; what lies below them
  * and is needed (`working_dir`, `writable`, `readable`) is bound back. What is `readable` is read-only where it lies in a
  * writable directory, too: code cannot change the Python that the next supervisor starts. There is no network but a loopback of its own;
  * user, pid, ipc, uts and cgroup namespaces are its own; all capabilities are dropped, for root too. A filter of system
  * calls closes Unix sockets, which are the doors of the user's services, and what is listed at `system_access` and in
- * docs/design.md; `launch_spec::allow` leaves parts of it open. Every other file that the user can read can be read
- * inside. The program is the first process of its pid namespace: with its end every other one ends.
+ * docs/sandbox.md; `launch_spec::allow` leaves parts of it open. The program is the first process of its pid namespace: with its end every other one ends.
  *
  * The first `wrap` asks the machine whether all of this can be had, by running /bin/sh in it (5 ms, at most 5 s);
  * success is remembered for the process.
@@ -38,19 +47,29 @@ class bubblewrap_sandbox {
   public:
     bubblewrap_sandbox() = default;
     explicit bubblewrap_sandbox(bubblewrap_options options) : options_(std::move(options)) {}
+    explicit bubblewrap_sandbox(sandbox_config config, bubblewrap_options options = {})
+        : config_(std::move(config)), options_(std::move(options)) {}
 
     [[nodiscard]] bubblewrap_options const& options() const noexcept { return options_; }
+    [[nodiscard]] sandbox_config const& config() const noexcept { return config_; }
 
     /**
      * \brief Puts `bwrap` and its options before the program's arguments.
      * \details The first call in a process tries what bubblewrap can do here, which holds up the calling thread for about 50 ms, 5 s at most.
-     * The environment and the control descriptor stay what they are. `working_dir` becomes the path without
-     * symbolic links.
+     * The environment, but for variables that the configuration hides, and the control descriptor stay what they are. `working_dir` becomes the path
+     * without symbolic links. Placeholders are made, which `launch_spec::keeps` holds.
      * \par Errors errc::sandbox_unavailable — bwrap is missing, or this machine does not permit what it needs; the text
      * says what to do. errc::invalid_argument — nothing to start; a path is not absolute, is not there, or would open
-     * what the sandbox closes ("/", "/tmp").
+     * what the sandbox closes ("/", "/tmp"); the configuration cannot be enforced. errc::io_error — a directory cannot be searched, or a
+     * placeholder not be made.
      */
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const;
+
+    /**
+     * \brief What the configuration means here, now, for a working directory.
+     * \par Errors those of `wrap`, but for errc::sandbox_unavailable: nothing is tried
+     */
+    [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
 
     /**
      * \brief Those of some paths that code in a sandbox for `spec` can change.
@@ -64,6 +83,7 @@ class bubblewrap_sandbox {
     }
 
   private:
+    sandbox_config config_;
     bubblewrap_options options_;
 };
 

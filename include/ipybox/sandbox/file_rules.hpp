@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/sandbox/guarded_path.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <cstddef>
@@ -10,21 +11,12 @@
 
 namespace ipybox::detail {
 
-/// A path that code must not write to. Where it is missing, an empty one takes its place, since nothing can be mounted there otherwise.
-struct guarded_path {
-    enum class kind { file, directory };
-
-    std::filesystem::path path;
-    kind made_as = kind::file;
-
-    friend bool operator==(guarded_path const&, guarded_path const&) = default;
-};
-
 /// Where the paths of a configuration begin.
 struct file_scene {
-    std::filesystem::path working_dir;      ///< absolute, without links
-    std::filesystem::path home;             ///< absolute; empty: none, and paths that begin with ~ mean nothing
-    std::size_t most_entries = 1'000'000;   ///< how many names patterns may search
+    std::filesystem::path working_dir;         ///< absolute, without links
+    std::filesystem::path home;                ///< absolute; empty: none, and paths that begin with ~ mean nothing
+    std::size_t most_entries = 1'000'000;      ///< how many names patterns may search
+    std::vector<guarded_path> placeholders = {}; ///< made by other sandboxes: they count as missing
 };
 
 /**

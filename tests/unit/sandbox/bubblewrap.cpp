@@ -30,7 +30,8 @@ launch_spec shell(std::string command, fs::path const& working_dir) {
 
 /// Why there can be no real sandbox here; tests are then skipped.
 std::optional<std::string> missing() {
-    auto const wrapped = bubblewrap_sandbox{}.wrap(shell("true", "/usr"));
+    scratch_dir const work;
+    auto const wrapped = bubblewrap_sandbox{}.wrap(shell("true", work.path()));
     if (wrapped) return std::nullopt;
     return wrapped.error().text();
 }
@@ -296,7 +297,8 @@ TEST_CASE("bubblewrap: paths that cannot be used are told before anything is sta
         INFO(closed);
         refused(shell("true", closed), "would open what the sandbox closes");
     }
-    auto spec = shell("true", "/usr");
+    scratch_dir const work;
+    auto spec = shell("true", work.path());
     spec.writable = {"/usr/lib", "/usr/not-there"};
     refused(spec, "writable path /usr/not-there");
     spec.writable = {};

@@ -47,7 +47,10 @@ bool contains(std::string const& text, std::string_view part) {
 
 std::string const no_filter;
 
-ipybox::launch_spec nothing_to_do() { return {.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"}; }
+ipybox::launch_spec nothing_to_do() {
+    static sandbox_test::scratch_dir const work;
+    return {.argv = {"/bin/true"}, .env = {}, .working_dir = work.path()};
+}
 
 } // namespace
 

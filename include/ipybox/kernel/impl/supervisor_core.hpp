@@ -89,6 +89,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
         os::unique_fd standard_error;
         os::unique_fd lifeline;
         std::string program; ///< the interpreter, or what the sandbox has put in front of it
+        std::shared_ptr<void const> kept;
     };
 
     template <class T>
@@ -137,6 +138,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
 
     // What `end` and `diagnostics` need from any thread.
     mutable std::mutex mutex_;
+    std::shared_ptr<void const> kept_; ///< what the sandbox needs as long as the process runs
     os::process process_;
     os::unique_fd control_switch_; ///< a duplicate: shutting it down ends the supervisor, whoever owns the executor
     os::unique_fd lifeline_;       ///< as long as it is open, the system does not kill a supervisor that has a keeper

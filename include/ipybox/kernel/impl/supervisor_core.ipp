@@ -200,6 +200,7 @@ IPYBOX_DECL void supervisor_core::end(std::chrono::milliseconds patience) {
     // A shutdown, unlike a close, is seen by the other end even while our own reactor still holds the socket.
     if (control_switch_) (void)::shutdown(control_switch_.get(), SHUT_RDWR);
     if (!process_.wait(patience)) process_ = os::process(); // its destructor kills the whole tree
+    kept_.reset();
     switch_unforked_ = os::unforked();
     control_switch_.reset();
     lifeline_unforked_ = os::unforked();
@@ -335,13 +336,14 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
     if (!process)
         return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
     return launched{std::move(*process), std::move(control->ours), std::move(standard_error), std::move(lifeline),
-                    program};
+                    program, std::move(wrapped->keeps)};
 }
 
 IPYBOX_DECL void supervisor_core::adopt(launched started) {
     {
         std::scoped_lock const lock(mutex_);
         if (ended_) return fail(error(errc::not_running, "the supervisor was ended before it started"));
+        kept_ = std::move(started.kept);
         process_ = std::move(started.process);
         program_ = std::move(started.program);
         lifeline_ = std::move(started.lifeline);

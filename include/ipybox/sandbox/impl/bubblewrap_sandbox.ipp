@@ -1,8 +1,11 @@
 #pragma once
 
+#include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
+#include <ipybox/sandbox/home_directory.hpp>
+#include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
 #include <unistd.h>
@@ -11,7 +14,6 @@
 #include <chrono>
 #include <initializer_list>
 #include <iterator>
-#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,138 +22,6 @@
 
 namespace ipybox {
 namespace detail {
-
-/// The directories of the host that private ones replace. /run or /var/tmp may be a link or missing: bwrap can mount on
-/// neither.
-IPYBOX_DECL std::vector<std::filesystem::path> private_directories() {
-    std::vector<std::filesystem::path> found;
-    for (auto const* name : {"/tmp", "/run", "/var/tmp"}) {
-        std::error_code ec;
-        auto path = std::filesystem::canonical(name, ec);
-        if (ec || !std::filesystem::is_directory(path, ec)) continue;
-        if (std::find(found.begin(), found.end(), path) == found.end()) found.push_back(std::move(path));
-    }
-    std::sort(found.begin(), found.end());
-    return found;
-}
-
-/// What is bound back over the read-only root and the private directories.
-class bubblewrap_binds {
-  public:
-    explicit bubblewrap_binds(std::vector<std::filesystem::path> const& private_dirs) : hidden_(private_dirs) {
-        hidden_.emplace_back("/dev/shm");
-    }
-
-    /// Returns the path without links.
-    result<std::filesystem::path> add_writable(std::filesystem::path const& path, std::string_view what) {
-        auto real = resolve(path, what);
-        if (!real) return real;
-        auto reserved = hidden_;
-        for (auto const* name : {"/dev", "/proc", "/sys"}) reserved.emplace_back(name);
-        for (auto const& closed : reserved) {
-            if (lies_in(closed, *real))
-                return failure(refuse(*real, what, "would open what the sandbox closes; choose one below it"));
-        }
-        add(path, *real, true);
-        return real;
-    }
-
-    /// Only what is hidden or could be written to needs a bind; everything else can be read anyway, and no more.
-    result<void> add_readable(std::filesystem::path const& path) {
-        if (std::error_code ec; path.is_absolute() && !std::filesystem::exists(path, ec)) return {};
-        auto const real = resolve(path, "readable path");
-        if (!real) return failure(real.error());
-        if (std::find(hidden_.begin(), hidden_.end(), *real) != hidden_.end()) {
-            return failure(refuse(*real, "readable path", "would open what the sandbox closes; choose those below it"));
-        }
-        if (is_hidden(*real) || in_writable(*real)) add(path, *real, false);
-        return {};
-    }
-
-    /// What is written to by nothing, where it can be seen at all. What is missing, or is a writable directory itself, is left as it is.
-    void add_read_only(std::filesystem::path const& path) {
-        std::error_code missing;
-        auto const real = std::filesystem::canonical(path, missing);
-        if (!missing && in_writable(real) && !binds_.contains(real)) insert(real, real, false);
-    }
-
-    /// Reading it fails, by that name; after all other binds. What cannot be seen anyway is left as it is.
-    void add_hidden(std::filesystem::path const& path) {
-        std::error_code missing;
-        auto const real = std::filesystem::canonical(path, missing);
-        if (missing || !std::filesystem::is_regular_file(real, missing)) return;
-        if (is_hidden(real) && !is_bound(real)) return;
-        binds_.insert_or_assign(real, mount{"/dev/null", false});
-    }
-
-    /// Parents first (the order of paths), or a parent's mount would bury its children.
-    void append_to(std::vector<std::string>& argv) const {
-        auto mounts = binds_;
-        for (auto const& [destination, bind] : binds_)
-            if (!bind.writable) pin_above(destination, mounts);
-        for (auto const& [destination, bind] : mounts) {
-            argv.insert(argv.end(),
-                        {bind.writable ? "--bind" : "--ro-bind", bind.source.string(), destination.string()});
-        }
-    }
-
-  private:
-    struct mount {
-        std::filesystem::path source;
-        bool writable;
-    };
-
-    static error refuse(std::filesystem::path const& path, std::string_view what, std::string_view why) {
-        return error(errc::invalid_argument,
-                     std::string("the ").append(what).append(" ").append(path.string()).append(" ").append(why));
-    }
-
-    static result<std::filesystem::path> resolve(std::filesystem::path const& path, std::string_view what) {
-        if (!path.is_absolute()) return failure(refuse(path, what, "is not an absolute path"));
-        std::error_code ec;
-        auto real = std::filesystem::canonical(path, ec);
-        if (ec) return failure(refuse(path, what, "cannot be used: " + ec.message()));
-        return real;
-    }
-
-    bool is_hidden(std::filesystem::path const& path) const {
-        return std::any_of(hidden_.begin(), hidden_.end(), [&](auto const& folder) { return lies_in(path, folder); });
-    }
-
-    /// It lies in what is bound back.
-    bool is_bound(std::filesystem::path const& path) const {
-        return std::any_of(binds_.begin(), binds_.end(), [&](auto const& bind) { return lies_in(path, bind.first); });
-    }
-
-    /// The innermost bind above `path`, or of it, is writable.
-    bool in_writable(std::filesystem::path path) const {
-        for (; path.has_relative_path(); path = path.parent_path())
-            if (auto const found = binds_.find(path); found != binds_.end()) return found->second.writable;
-        return false;
-    }
-
-    /// Mounts the folders between `path` and the writable one it lies in onto themselves: a mount cannot be renamed, and so not be replaced.
-    void pin_above(std::filesystem::path const& path, std::map<std::filesystem::path, mount>& mounts) const {
-        for (auto folder = path.parent_path(); in_writable(folder) && !binds_.contains(folder);
-             folder = folder.parent_path())
-            mounts.try_emplace(folder, mount{folder, true});
-    }
-
-    void add(std::filesystem::path const& given, std::filesystem::path const& real, bool writable) {
-        insert(real, real, writable);
-        // A link in a hidden directory is hidden too: the path as it was given gets a mount of its own.
-        if (auto const normal = given.lexically_normal(); is_hidden(normal)) insert(normal, real, writable);
-    }
-
-    void insert(std::filesystem::path destination, std::filesystem::path const& source, bool writable) {
-        if (!destination.has_filename()) destination = destination.parent_path();
-        auto const [entry, added] = binds_.try_emplace(std::move(destination), mount{source, writable});
-        if (!added && writable) entry->second = mount{source, writable};
-    }
-
-    std::vector<std::filesystem::path> hidden_;
-    std::map<std::filesystem::path, mount> binds_;
-};
 
 /// Everything but the binds: what can be had on this machine does not depend on the paths.
 IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
@@ -188,45 +58,147 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
     return flags;
 }
 
+/// Keys that other policies could honour.
+inline result<void> check_enforceable(network_config const& network) {
+    auto const refuse = [](std::string_view key, std::string_view why) {
+        return failure(errc::invalid_argument, std::string("the sandbox's configuration has network/")
+                                                   .append(key)
+                                                   .append(", which bubblewrap_sandbox cannot enforce: ")
+                                                   .append(why));
+    };
+    if (!network.allowed_domains.empty())
+        return refuse("allowedDomains", "code reaches no host at all; leave the list empty, and let a tool server make the requests");
+    if (!network.unix_sockets.empty())
+        return refuse("allowUnixSockets", "the sockets of some paths cannot be opened alone; allowAllUnixSockets opens them all");
+    return {};
+}
+
+inline std::vector<system_access> access_of(sandbox_config const& config, std::vector<system_access> allow) {
+    if (config.network.all_unix_sockets) allow.push_back(system_access::unix_sockets);
+    if (config.nested_user_namespaces) allow.push_back(system_access::user_namespaces);
+    return allow;
+}
+
+/// The rules of a configuration now, for a working directory without links.
+inline result<file_rules> rules_of(sandbox_config const& config, bubblewrap_options const& options,
+                                   std::filesystem::path const& working_dir, placeholder_journal const& journal) {
+    auto others = journal.sweep();
+    if (!others) return failure(others);
+    file_scene const scene{working_dir, home_directory(), options.most_searched, *std::move(others)};
+    return file_rules_of(config.filesystem, config.search_depth, scene);
+}
+
+inline bool is_writable(std::filesystem::path const& path, file_rules const& rules) {
+    return lies_in_one(path, rules.writable) &&
+           std::ranges::none_of(rules.guarded, [&](auto const& guarded) { return lies_in(path, guarded.path); });
+}
+
+/// Opens what the configuration opens, and what the launch needs.
+inline result<void> open_paths(bubblewrap_mounts& mounts, file_rules const& rules, launch_spec const& spec,
+                               std::filesystem::path const& working_dir) {
+    auto const close_unreadable = [&] {
+        for (auto const& path : rules.unreadable) mounts.close(path);
+    };
+    auto const open = [&mounts](std::filesystem::path const& path, std::string_view what) -> result<void> {
+        if (auto opened = mounts.open_writable(path, what); !opened) return failure(opened);
+        return {};
+    };
+    for (auto const& path : rules.writable) {
+        bool const is_closed = std::ranges::find(rules.unreadable, path) != rules.unreadable.end();
+        if (auto opened = is_closed ? result<void>() : open(path, "allowWrite path"); !opened) return opened;
+    }
+    if (is_writable(working_dir, rules))
+        if (auto opened = open(spec.working_dir, "working directory"); !opened) return opened; // a link to it as well
+    close_unreadable();
+    mounts.open_readable(working_dir);
+    for (auto const& path : spec.writable)
+        if (auto opened = open(path, "writable path"); !opened) return opened;
+    for (auto const& path : rules.readable) mounts.open_readable(path);
+    close_unreadable(); // what lies in those
+    for (auto const& path : spec.readable)
+        if (auto added = mounts.add_readable(path); !added) return failure(added);
+    return {};
+}
+
+/// Closes, in what is open, all that must not be written to or not be read.
+inline void close_paths(bubblewrap_mounts& mounts, file_rules const& rules, launch_spec const& spec) {
+    for (auto const& guarded : rules.guarded) mounts.add_read_only(guarded.path);
+    for (auto const& path : spec.read_only) mounts.add_read_only(path);
+    for (auto const& path : spec.hidden) mounts.add_hidden(path);
+}
+
+/// The program and the flags that work here.
+inline result<std::vector<std::string>> bubblewrap_command(std::filesystem::path const& wanted,
+                                                           std::vector<std::string> flags, std::string const& filter) {
+    auto const program = find_bubblewrap(wanted);
+    if (!program) return failure(program.error());
+    auto usable = bubblewrap_preflight(*program, std::move(flags), filter, std::chrono::seconds(5));
+    if (usable) usable->insert(usable->begin(), program->string());
+    return usable;
+}
+
 } // namespace detail
 
 IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const {
     if (spec.argv.empty()) return failure(errc::invalid_argument, "there is no program to start");
+    if (auto enforceable = detail::check_enforceable(config_.network); !enforceable) return failure(enforceable);
 
     auto const private_dirs = detail::private_directories();
-    detail::bubblewrap_binds binds(private_dirs);
-    auto working_dir = binds.add_writable(spec.working_dir, "working directory");
-    if (!working_dir) return failure(working_dir);
-    for (auto const& path : spec.writable) {
-        if (auto added = binds.add_writable(path, "writable path"); !added) return failure(added);
-    }
-    for (auto const& path : spec.readable) {
-        if (auto added = binds.add_readable(path); !added) return failure(added);
-    }
+    detail::bubblewrap_mounts mounts(private_dirs);
+    auto const working_dir = mounts.openable(spec.working_dir, "working directory");
+    if (!working_dir) return failure(working_dir.error());
+    auto const journal = detail::placeholder_journal::open();
+    if (!journal) return failure(journal.error());
+    auto const rules = detail::rules_of(config_, options_, *working_dir, *journal);
+    if (!rules) return failure(rules.error());
+    if (auto opened = detail::open_paths(mounts, *rules, spec, *working_dir); !opened) return failure(opened);
 
-    for (auto const& path : spec.read_only) binds.add_read_only(path);
-    for (auto const& path : spec.hidden) binds.add_hidden(path);
-
-    auto program = detail::find_bubblewrap(options_.program);
-    if (!program) return failure(program);
+    spec.allow = detail::access_of(config_, std::move(spec.allow));
     auto filter = detail::system_call_filter(spec.allow);
     if (!filter) return failure(filter);
-    auto flags = detail::bubblewrap_preflight(*program, detail::bubblewrap_flags(options_, spec.allow, private_dirs),
-                                              *filter, std::chrono::seconds(5));
-    if (!flags) return failure(flags);
+    auto argv = detail::bubblewrap_command(options_.program.empty() ? config_.bwrap : options_.program,
+                                           detail::bubblewrap_flags(options_, spec.allow, private_dirs), *filter);
+    if (!argv) return failure(argv);
+
+    auto placeholders = journal->hold(rules->guarded);
+    if (!placeholders) return failure(placeholders);
+    spec.keeps = *std::move(placeholders);
+    detail::close_paths(mounts, *rules, spec);
+    mounts.add_read_only(journal->directory());
+    mounts.append_to(*argv);
 
     // No --die-with-parent: it ends the sandbox with the *thread* that started it. The supervisor ends with its socket.
-    std::vector<std::string> argv{program->string()};
-    std::move(flags->begin(), flags->end(), std::back_inserter(argv));
-    binds.append_to(argv);
     auto const filter_fd = (spec.inputs.empty() ? spec.control_fd : spec.inputs.rbegin()->first) + 1;
     spec.inputs.emplace(filter_fd, *std::move(filter));
-    argv.insert(argv.end(), {"--seccomp", std::to_string(filter_fd), "--chdir", working_dir->string(), "--"});
-    std::move(spec.argv.begin(), spec.argv.end(), std::back_inserter(argv));
-    spec.argv = std::move(argv);
-    spec.working_dir = *std::move(working_dir);
+    argv->insert(argv->end(), {"--seccomp", std::to_string(filter_fd), "--chdir", working_dir->string(), "--"});
+    std::move(spec.argv.begin(), spec.argv.end(), std::back_inserter(*argv));
+    spec.argv = *std::move(argv);
+    spec.working_dir = *working_dir;
     spec.first_in_namespace = true;
+    for (auto const& name : config_.hidden_variables) spec.env.erase(name);
     return spec;
+}
+
+IPYBOX_DECL result<sandbox_description>
+bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
+    if (auto enforceable = detail::check_enforceable(config_.network); !enforceable) return failure(enforceable);
+    sandbox_description seen;
+    seen.private_directories = detail::private_directories();
+    auto const real = detail::bubblewrap_mounts(seen.private_directories).openable(working_dir, "working directory");
+    if (!real) return failure(real.error());
+    auto const journal = detail::placeholder_journal::open();
+    if (!journal) return failure(journal.error());
+    auto rules = detail::rules_of(config_, options_, *real, *journal);
+    if (!rules) return failure(rules);
+    seen.writable = std::move(rules->writable);
+    for (auto const& guarded : rules->guarded) seen.read_only.push_back(guarded.path);
+    seen.masked = std::move(rules->unreadable);
+    seen.readable = std::move(rules->readable);
+    seen.absent = std::move(rules->absent);
+    seen.hidden_variables = config_.hidden_variables;
+    seen.notices = config_.notices;
+    std::ranges::move(rules->notices, std::back_inserter(seen.notices));
+    return seen;
 }
 
 namespace detail {

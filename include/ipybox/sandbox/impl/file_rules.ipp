@@ -153,9 +153,14 @@ class file_rules_maker {
 
     // --- what can be written ---------------------------------------------------------------------------------------------
 
+    static bool is_device(std::filesystem::path const& path) {
+        auto const& text = path.native();
+        return text.starts_with("/dev/") && !text.starts_with("/dev/shm/");
+    }
+
     void add_writable(config_path const& entry) {
         auto const path = spelled(entry.path);
-        if (!path || path->path.native().starts_with("/dev/")) return; // the devices that there are can be written to
+        if (!path || is_device(path->path)) return; // those that there are can be written to
         auto const real = without_links(path->path);
         if (!real) {
             notice("allowWrite " + entry.path +
@@ -284,6 +289,7 @@ class file_rules_maker {
 
     /// Where there is none, code could make one, whose settings start programs at the next `git status`.
     void guard_repository(std::filesystem::path const& git) {
+        if (placeholder_above(git)) return guard({git, a_directory});
         std::error_code ignored;
         auto const status = std::filesystem::symlink_status(git, ignored);
         if (!std::filesystem::is_directory(status))
@@ -293,7 +299,9 @@ class file_rules_maker {
     }
 
     void guard(guarded_path wanted) {
-        if (auto real = without_links(wanted.path)) {
+        if (auto const* placeholder = placeholder_above(wanted.path)) {
+            wanted = *placeholder;
+        } else if (auto real = without_links(wanted.path)) {
             if (is_link(wanted.path) && is_writable(wanted.path.parent_path()))
                 notice(wanted.path.string() +
                        " is a link in a writable directory: code can put something else in its place");
@@ -302,6 +310,11 @@ class file_rules_maker {
             return;
         }
         if (is_writable(wanted.path) && !is_hidden(wanted.path)) add_once(rules_.guarded, std::move(wanted));
+    }
+
+    guarded_path const* placeholder_above(std::filesystem::path const& path) const {
+        auto const found = std::ranges::find_if(scene_.placeholders, [&](auto const& p) { return lies_in(path, p.path); });
+        return found == scene_.placeholders.end() ? nullptr : &*found;
     }
 
     /// The first name on the way that does not exist. False where that is a link that leads nowhere.

@@ -1,0 +1,255 @@
+#pragma once
+
+#include <ipybox/core/owning_process.hpp>
+#include <ipybox/core/random_hex.hpp>
+#include <ipybox/os/read_file.hpp>
+#include <ipybox/os/unique_fd.hpp>
+#include <ipybox/sandbox/home_directory.hpp>
+#include <ipybox/sandbox/placeholder_journal.hpp>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace ipybox::detail {
+
+/// A placeholder, and which file it is: nothing else that has its name by then is removed.
+struct placeholder {
+    guarded_path what;
+    dev_t device = 0;
+    ino_t inode = 0; ///< 0: about to be made
+};
+
+inline std::string to_record(placeholder const& p) {
+    auto const* kind = p.what.made_as == guarded_path::kind::directory ? " d " : " f ";
+    return std::to_string(p.device) + ' ' + std::to_string(p.inode) + kind + p.what.path.native() + '\0';
+}
+
+/// One that was not written to its end was followed by nothing.
+inline std::vector<placeholder> placeholders_of(std::string_view text) {
+    std::vector<placeholder> all;
+    for (auto end = text.find('\0'); end != std::string_view::npos; end = text.find('\0')) {
+        std::istringstream in{std::string(text.substr(0, end))};
+        text.remove_prefix(end + 1);
+        placeholder p;
+        char kind = 0;
+        std::string path;
+        if (!(in >> p.device >> p.inode >> kind) || in.get() != ' ' || !std::getline(in, path, '\0')) continue;
+        p.what = {path, kind == 'd' ? guarded_path::kind::directory : guarded_path::kind::file};
+        std::erase_if(all, [&](auto const& intended) { return intended.what.path == p.what.path; });
+        all.push_back(std::move(p));
+    }
+    return all;
+}
+
+/// None where nothing is there.
+inline std::optional<struct ::stat> status_of(std::filesystem::path const& path) {
+    struct ::stat status {};
+    if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
+    return status;
+}
+
+inline void remove_placeholder(placeholder const& p) {
+    auto const status = status_of(p.what.path);
+    if (!status) return;
+    bool const is_it = p.inode == 0 || (status->st_dev == p.device && status->st_ino == p.inode);
+    bool const is_directory = p.what.made_as == guarded_path::kind::directory;
+    if (!is_it) return;
+    if (is_directory && S_ISDIR(status->st_mode)) (void)::rmdir(p.what.path.c_str()); // fails where it is not empty
+    if (!is_directory && S_ISREG(status->st_mode) && status->st_size == 0) (void)::unlink(p.what.path.c_str());
+}
+
+/// Has the directory to itself while it lives.
+class journal_lock {
+  public:
+    static result<journal_lock> take(std::filesystem::path const& directory, std::chrono::milliseconds bound) {
+        auto const file = directory / "lock";
+        os::unique_fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!fd) return failure(system_failure("opening " + file.string(), errno));
+        auto const until = std::chrono::steady_clock::now() + bound;
+        // There is no lock with a time limit; others hold it for a moment.
+        while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+            if (errno != EWOULDBLOCK && errno != EINTR)
+                return failure(system_failure("locking " + file.string(), errno));
+            if (std::chrono::steady_clock::now() > until)
+                return failure(errc::io_error, file.string() + " is locked by another process for more than " +
+                                                   std::to_string(bound.count()) + " ms; end that one");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        return journal_lock(std::move(fd));
+    }
+
+  private:
+    explicit journal_lock(os::unique_fd fd) : fd_(std::move(fd)) {}
+
+    os::unique_fd fd_;
+};
+
+constexpr std::string_view journal_suffix = ".held";
+
+/// Calls `visit` with what each journal lists and whether its host lives. The lock is held.
+template <class Visit>
+void each_journal(std::filesystem::path const& directory, Visit visit) {
+    constexpr std::size_t longest = std::size_t(16) << 20;
+    std::error_code ignored;
+    for (auto const& entry : std::filesystem::directory_iterator(directory, ignored)) {
+        if (!entry.path().native().ends_with(journal_suffix)) continue;
+        os::unique_fd const fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+        if (!fd) continue;
+        bool const lives = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
+        auto const text = os::read_all(fd.get(), entry.path().string(), longest);
+        if (text) visit(entry.path(), placeholders_of(*text), lives);
+    }
+}
+
+inline std::vector<placeholder> living_placeholders(std::filesystem::path const& directory) {
+    std::vector<placeholder> all;
+    each_journal(directory, [&](auto const&, std::vector<placeholder> listed, bool lives) {
+        if (lives) std::move(listed.begin(), listed.end(), std::back_inserter(all));
+    });
+    return all;
+}
+
+inline bool holds(std::vector<placeholder> const& all, std::filesystem::path const& path) {
+    return std::ranges::any_of(all, [&](auto const& p) { return p.what.path == path; });
+}
+
+/// The placeholders of one sandbox, and the journal that lists them.
+class held_placeholders {
+  public:
+    held_placeholders(std::filesystem::path directory, std::filesystem::path file, os::unique_fd journal)
+        : directory_(std::move(directory)), file_(std::move(file)), journal_(std::move(journal)) {}
+    held_placeholders(held_placeholders const&) = delete;
+    held_placeholders& operator=(held_placeholders const&) = delete;
+
+    ~held_placeholders() {
+        if (!owner_.is_this()) return;
+        auto const lock = journal_lock::take(directory_, std::chrono::seconds(1));
+        if (!lock) return; // the next start removes them
+        (void)::unlink(file_.c_str());
+        auto const others = living_placeholders(directory_);
+        for (auto const& p : held_)
+            if (!holds(others, p.what.path)) remove_placeholder(p);
+    }
+
+    result<void> add(placeholder p) {
+        auto const record = to_record(p);
+        if (::write(journal_.get(), record.data(), record.size()) != static_cast<ssize_t>(record.size()))
+            return failure(system_failure("writing " + file_.string(), errno));
+        if (p.inode != 0) held_.push_back(std::move(p));
+        return {};
+    }
+
+    /// Listed before it is made, so that it is found in any case.
+    result<void> make(guarded_path const& wanted) {
+        if (auto listed = add({wanted}); !listed) return listed;
+        auto const& path = wanted.path;
+        bool made = false;
+        if (wanted.made_as == guarded_path::kind::directory) {
+            made = ::mkdir(path.c_str(), 0755) == 0;
+        } else {
+            os::unique_fd const file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+            made = static_cast<bool>(file);
+        }
+        if (!made) return not_made(path, errno);
+        auto const status = status_of(path);
+        if (!status) return {};
+        return add({wanted, status->st_dev, status->st_ino});
+    }
+
+  private:
+    /// Where the user may not make it, code cannot either.
+    static result<void> not_made(std::filesystem::path const& path, int why) {
+        if (why == EACCES || why == EPERM || why == EROFS || why == EEXIST || why == ENOENT) return {};
+        return failure(system_failure("making the placeholder " + path.string(), why));
+    }
+
+    owning_process owner_;
+    std::filesystem::path directory_;
+    std::filesystem::path file_;
+    os::unique_fd journal_;
+    std::vector<placeholder> held_;
+};
+
+IPYBOX_DECL result<placeholder_journal> placeholder_journal::open_in(std::filesystem::path const& directory) {
+    std::error_code ec;
+    std::filesystem::create_directories(directory, ec);
+    if (ec) return failure(system_failure("making the directory " + directory.string(), ec.value()));
+    if (::access(directory.c_str(), W_OK) != 0)
+        return failure(system_failure("writing to the directory " + directory.string(), errno));
+    return placeholder_journal(directory);
+}
+
+/// A directory below /tmp that is the user's alone.
+inline result<std::filesystem::path> private_state() {
+    std::filesystem::path const path = "/tmp/ipybox-state-" + std::to_string(::geteuid());
+    (void)::mkdir(path.c_str(), 0700);
+    auto const status = status_of(path);
+    if (status && S_ISDIR(status->st_mode) && status->st_uid == ::geteuid() && (status->st_mode & 022) == 0)
+        return path;
+    return failure(errc::io_error, path.string() + " belongs to another user; set XDG_STATE_HOME to a directory of yours");
+}
+
+IPYBOX_DECL result<placeholder_journal> placeholder_journal::open() {
+    auto const* variable = std::getenv("XDG_STATE_HOME");
+    std::filesystem::path state = variable ? variable : "";
+    if (auto const home = home_directory(); !state.is_absolute() && !home.empty()) state = home / ".local/state";
+    if (state.is_absolute())
+        if (auto opened = open_in(state / "ipybox/placeholders")) return opened;
+    auto const fallback = private_state();
+    if (!fallback) return failure(fallback.error());
+    return open_in(*fallback / "placeholders");
+}
+
+IPYBOX_DECL result<std::vector<guarded_path>> placeholder_journal::sweep() const {
+    auto const lock = journal_lock::take(directory_, std::chrono::seconds(5));
+    if (!lock) return failure(lock.error());
+    auto const living = living_placeholders(directory_);
+    each_journal(directory_, [&](auto const& file, std::vector<placeholder> const& listed, bool lives) {
+        if (lives) return;
+        for (auto const& p : listed)
+            if (!holds(living, p.what.path)) remove_placeholder(p);
+        (void)::unlink(file.c_str());
+    });
+    std::vector<guarded_path> held;
+    for (auto const& p : living) held.push_back(p.what);
+    return held;
+}
+
+IPYBOX_DECL result<std::shared_ptr<void const>>
+placeholder_journal::hold(std::vector<guarded_path> const& guarded) const {
+    std::shared_ptr<held_placeholders> held; // ends after the lock: it takes that itself
+    auto const lock = journal_lock::take(directory_, std::chrono::seconds(5));
+    if (!lock) return failure(lock.error());
+    auto const living = living_placeholders(directory_);
+    auto const file = directory_ / (random_hex(8) + std::string(journal_suffix));
+    os::unique_fd journal(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+    if (!journal || ::flock(journal.get(), LOCK_EX | LOCK_NB) != 0)
+        return failure(system_failure("making " + file.string(), errno));
+    held = std::make_shared<held_placeholders>(directory_, file, std::move(journal));
+    for (auto const& wanted : guarded) {
+        auto const status = status_of(wanted.path);
+        auto done = result<void>();
+        if (!status)
+            done = held->make(wanted);
+        else if (holds(living, wanted.path))
+            done = held->add({wanted, status->st_dev, status->st_ino});
+        if (!done) return failure(done);
+    }
+    return std::shared_ptr<void const>(held);
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,151 @@
+#include <ipybox/sandbox/placeholder_journal.hpp>
+
+#include <support/catch.hpp>
+#include <support/scratch_dir.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+namespace {
+
+using ipybox::detail::guarded_path;
+using ipybox::detail::placeholder_journal;
+
+/// A project and the journal of a user.
+struct placed {
+    ipybox::test::scratch_dir dir;
+    fs::path work = dir.path() / "work";
+    placeholder_journal journal = *placeholder_journal::open_in(dir.path() / "state");
+    std::vector<guarded_path> wanted{{work / ".bashrc"}, {work / ".git", guarded_path::kind::directory}};
+
+    placed() { fs::create_directory(work); }
+
+    std::shared_ptr<void const> hold() const {
+        auto held = journal.hold(wanted);
+        REQUIRE(held);
+        return *std::move(held);
+    }
+
+    /// Another process holds them and is killed.
+    void hold_and_die() const {
+        auto const pid = ::fork();
+        if (pid == 0) {
+            auto const held = journal.hold(wanted);
+            ::raise(SIGKILL);
+        }
+        int status = 0;
+        ::waitpid(pid, &status, 0);
+        REQUIRE(WIFSIGNALED(status));
+    }
+
+    std::size_t held() const {
+        auto const there = journal.sweep();
+        REQUIRE(there);
+        return there->size();
+    }
+
+    bool is_clean() const { return fs::is_empty(work) && journals() == 0; }
+
+    std::size_t journals() const {
+        std::size_t count = 0;
+        for (auto const& entry : fs::directory_iterator(journal.directory())) count += entry.path().extension() == ".held";
+        return count;
+    }
+};
+
+} // namespace
+
+TEST_CASE("placeholders: are there while they are held, and no longer") {
+    placed const here;
+    {
+        auto const held = here.hold();
+        CHECK(fs::is_regular_file(here.work / ".bashrc"));
+        CHECK(fs::is_directory(here.work / ".git"));
+        CHECK(here.held() == 2);
+    }
+    CHECK(here.is_clean());
+}
+
+TEST_CASE("placeholders: what is there already stays as it is") {
+    placed const here;
+    std::ofstream(here.work / ".bashrc") << "mine";
+    here.hold().reset();
+    CHECK(fs::file_size(here.work / ".bashrc") == 4);
+    CHECK_FALSE(fs::exists(here.work / ".git"));
+}
+
+TEST_CASE("placeholders: those that somebody has filled or replaced are not removed") {
+    placed const here;
+    auto held = here.hold();
+    std::ofstream(here.work / ".bashrc") << "mine";
+    fs::remove(here.work / ".git");
+    fs::create_directory(here.work / "other"); // takes its inode, maybe
+    fs::create_directory(here.work / ".git");
+    std::ofstream(here.work / ".git/config") << "mine";
+    held.reset();
+    CHECK(fs::exists(here.work / ".bashrc"));
+    CHECK(fs::exists(here.work / ".git/config"));
+}
+
+TEST_CASE("placeholders: the last of those who share them removes them") {
+    placed const here;
+    auto first = here.hold();
+    auto second = here.hold();
+    first.reset();
+    CHECK(fs::exists(here.work / ".bashrc"));
+    CHECK(fs::exists(here.work / ".git"));
+    second.reset();
+    CHECK(here.is_clean());
+}
+
+TEST_CASE("placeholders: what a killed host left behind is removed by the next one") {
+    placed const here;
+    here.hold_and_die();
+    CHECK(fs::exists(here.work / ".git"));
+    CHECK(here.held() == 0);
+    CHECK(here.is_clean());
+
+    here.hold_and_die();
+    std::ofstream(here.work / ".bashrc") << "mine";
+    CHECK(here.held() == 0);
+    CHECK(fs::exists(here.work / ".bashrc"));
+    CHECK_FALSE(fs::exists(here.work / ".git"));
+}
+
+TEST_CASE("placeholders: a host that lives keeps what a killed one shared with it") {
+    placed const here;
+    auto held = here.hold();
+    here.hold_and_die();
+    CHECK(here.held() == 2);
+    CHECK(fs::exists(here.work / ".git"));
+    held.reset();
+    CHECK(here.is_clean());
+}
+
+TEST_CASE("placeholders: a fork of their host does not remove them") {
+    placed const here;
+    auto held = here.hold();
+    if (auto const pid = ::fork(); pid == 0) {
+        held.reset();
+        ::_exit(0);
+    } else {
+        ::waitpid(pid, nullptr, 0);
+    }
+    CHECK(fs::exists(here.work / ".git"));
+    held.reset();
+    CHECK(here.is_clean());
+}
+
+TEST_CASE("placeholders: a path that cannot be made is left out") {
+    placed here;
+    here.wanted = {{"/proc/none"}, {here.work / "missing/file"}, {here.work / ".bashrc"}};
+    auto held = here.hold();
+    CHECK(fs::exists(here.work / ".bashrc"));
+    held.reset();
+    CHECK(here.is_clean());
+}
