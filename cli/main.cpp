@@ -38,9 +38,17 @@ void open_standard_descriptors() {
     }
 }
 
-any_sandbox sandbox_of(run_options const& options) {
-    if (options.sandbox == sandbox_choice::none) return no_sandbox{};
-    return bubblewrap_sandbox{};
+/// The sandbox that was asked for. What its configuration does not do is told.
+result<any_sandbox> sandbox_of(run_options const& options, output_file& err) {
+    if (options.sandbox == sandbox_choice::none) return any_sandbox(no_sandbox{});
+    if (options.sandbox_config.empty()) return any_sandbox(bubblewrap_sandbox{});
+    auto config = sandbox_config::load(options.sandbox_config);
+    if (!config) return failure(config);
+    bubblewrap_sandbox sandbox(*std::move(config));
+    auto const seen = sandbox.describe(options.working_dir);
+    if (!seen) return failure(seen.error());
+    for (auto const& notice : seen->notices) err.write_lines("ipybox: sandbox: " + notice);
+    return any_sandbox(std::move(sandbox));
 }
 
 /// As Python has it: the file, or `-` or `-c`, and what comes behind it.
@@ -123,14 +131,19 @@ exit_code run_program(run_options const& options) {
         err.write_lines("ipybox: " + how.error().text());
         return exit_code::usage;
     }
+    auto const sandbox = sandbox_of(options, err);
+    if (!sandbox) {
+        err.write_lines("ipybox: " + sandbox.error().text());
+        return exit_code::usage;
+    }
     interrupts signals;
     terminal_questions terminal(passed);
     // Without a policy the reader of the events is asked: the approver.
     if (options.kernel.empty()) {
-        executor box(*how, any_approval{}, sandbox_of(options));
+        executor box(*how, any_approval{}, *sandbox);
         return run_in(box, *cells, options, signals, terminal, *output, err);
     }
-    basic_executor<zmq_transport, any_sandbox, any_approval> box(*how, any_approval{}, sandbox_of(options),
+    basic_executor<zmq_transport, any_sandbox, any_approval> box(*how, any_approval{}, *sandbox,
                                                                  zmq_transport({.kernelspec = options.kernel}));
     return run_in(box, *cells, options, signals, terminal, *output, err);
 }

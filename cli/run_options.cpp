@@ -42,6 +42,7 @@ Examples:
   ipybox run notebook.ipynb --times --timeout 60
   echo 'print(1 + 1)' | ipybox run - --json
   ipybox run script.sh --kernel bash --sandbox none
+  ipybox run analysis.py --sandbox-config sandbox.json
   ipybox run agent.py --mcp-config mcp.json --audit-log /var/log/agent.jsonl
   ipybox run agent.py --mcp-config mcp.json --approve rules.json
 )";
@@ -250,6 +251,11 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
                                          "What holds the kernel: bubblewrap (default) or none")
         ->type_name("NAME")
         ->check(check_sandbox);
+    run.add_option("--sandbox-config", options.sandbox_config,
+                   "What code may read and write, as a JSON file of sandbox-runtime has it (docs/sandbox.md);\n"
+                   "without it, the code writes to its working directory and reads no secrets")
+        ->type_name("FILE")
+        ->check(CLI::Validator(CLI::ExistingFile).description(""));
     auto const allow = [&options](std::vector<std::string> const& names) {
         for (auto const& name : names) options.allow.push_back(*system_access_of(name));
     };
@@ -310,6 +316,9 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         if (!file->empty() && !code->empty())
             throw CLI::ExcludesError("FILE and -c CODE exclude each other", CLI::ExitCodes::ExcludesError);
         check_kernel(run);
+        if (!options.sandbox_config.empty() && options.sandbox == sandbox_choice::none)
+            throw CLI::ExcludesError("--sandbox-config has no effect with --sandbox none, leave out one of the two",
+                                     CLI::ExitCodes::ExcludesError);
         options.source.any_language = !options.kernel.empty();
         std::error_code ignored;
         if (options.working_dir.empty()) options.working_dir = std::filesystem::current_path(ignored);
@@ -321,7 +330,8 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
 
 std::vector<std::filesystem::path> run_options::deciding_files() const {
     std::vector<std::filesystem::path> files;
-    for (auto const& named : {source.file.value_or(""), rules.string(), audit_log.string(), mcp_config.string()}) {
+    for (auto const& named : {source.file.value_or(""), rules.string(), audit_log.string(), mcp_config.string(),
+                              sandbox_config.string()}) {
         std::error_code missing;
         if (auto const file = std::filesystem::absolute(named, missing); !named.empty() && exists(file, missing))
             files.push_back(file);

@@ -29,13 +29,13 @@ class bubblewrap_mounts {
     [[nodiscard]] result<std::filesystem::path> openable(std::filesystem::path const& path,
                                                          std::string_view what) const;
 
-    /// A file, or what lies in a directory, cannot be read, unless that is opened. What cannot be seen anyway, or was opened itself, is left as it is.
+    /// A file, or what lies in a directory, cannot be read, unless that is opened. What was opened itself is left as it is.
     void close(std::filesystem::path const& real);
 
     /// Returns the path without links.
     result<std::filesystem::path> open_writable(std::filesystem::path const& path, std::string_view what);
 
-    /// Where it cannot be seen, it can be read.
+    /// It can be read, also where its surroundings cannot; where these can be written to, so can it. What was closed itself is left as it is.
     void open_readable(std::filesystem::path const& real);
 
     /// It can be read and not written. What is missing is left as it is.
@@ -53,7 +53,7 @@ class bubblewrap_mounts {
     void append_to(std::vector<std::string>& argv) const;
 
   private:
-    enum class kind { writable, read_only, masked, closed };
+    enum class kind { writable, read_only, as_around, masked, closed };
 
     struct mount {
         std::filesystem::path source;
@@ -62,6 +62,8 @@ class bubblewrap_mounts {
     using mounts = std::map<std::filesystem::path, mount>; ///< a parent before what lies in it
 
     [[nodiscard]] mounts::const_iterator innermost(std::filesystem::path path) const;
+    [[nodiscard]] bool is_needed(std::filesystem::path const& destination, kind as) const;
+    [[nodiscard]] bool is_mount(std::filesystem::path const& destination) const;
     [[nodiscard]] bool is_hidden(std::filesystem::path const& path) const;
     void add(std::filesystem::path const& given, std::filesystem::path const& real, kind as);
     void insert(std::filesystem::path destination, std::filesystem::path const& source, kind as);

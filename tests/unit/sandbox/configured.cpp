@@ -114,6 +114,21 @@ TEST_CASE("configured: denied directories are closed, and what is allowed within
     }
 }
 
+TEST_CASE("configured: the innermost rule counts, however they are nested") {
+    NEEDS_BUBBLEWRAP();
+    for (auto const& below : {fs::path("/tmp"), open_directory()}) {
+        if (below.empty()) continue;
+        configured const box(R"({"filesystem": {"denyRead": ["..", "a", "a/b/c", "a/b/c/d/e"], "allowRead": ["a/b", "a/b/c/d"],
+                                 "allowWrite": ["a/b/w"]}})",
+                             below);
+        for (auto const* file : {"x", "a/x", "a/b/x", "a/b/c/x", "a/b/c/d/x", "a/b/c/d/e/x", "a/b/w/x", "../x"}) box.write(file);
+        INFO(below);
+        CHECK(box.rights("x a/x a/b/x a/b/c/x a/b/c/d/x a/b/c/d/e/x a/b/w/x") ==
+              "x r\na/x -\na/b/x r\na/b/c/x -\na/b/c/d/x r\na/b/c/d/e/x -\na/b/w/x rw\n");
+        CHECK(box.run("cat ../x").code != 0);
+    }
+}
+
 TEST_CASE("configured: only what is allowed can be written, and not what is denied within") {
     NEEDS_BUBBLEWRAP();
     configured const box(R"({"filesystem": {"allowWrite": ["out", "../more"], "denyWrite": ["out/keep", "out/*.lock"]}})");

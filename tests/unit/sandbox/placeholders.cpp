@@ -1,8 +1,11 @@
+#include <ipybox/os/unique_fd.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 
 #include <support/catch.hpp>
 #include <support/scratch_dir.hpp>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -148,4 +151,16 @@ TEST_CASE("placeholders: a path that cannot be made is left out") {
     CHECK(fs::exists(here.work / ".bashrc"));
     held.reset();
     CHECK(here.is_clean());
+}
+
+TEST_CASE("placeholders: a journal that another process keeps locked is an error after a bound") {
+    placed const here;
+    (void)here.held();
+    ipybox::os::unique_fd const lock(::open((here.journal.directory() / "lock").c_str(), O_RDWR | O_CLOEXEC));
+    REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
+    auto const held = here.journal.hold(here.wanted);
+    REQUIRE_FALSE(held);
+    CHECK(held.error() == ipybox::errc::io_error);
+    CHECK(held.error().text().find("is locked by another process for more than 5000 ms") != std::string::npos);
+    CHECK_FALSE(fs::exists(here.work / ".git"));
 }

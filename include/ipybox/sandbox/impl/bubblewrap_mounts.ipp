@@ -55,7 +55,6 @@ IPYBOX_DECL result<std::filesystem::path> bubblewrap_mounts::openable(std::files
 }
 
 IPYBOX_DECL void bubblewrap_mounts::close(std::filesystem::path const& real) {
-    if (is_hidden(real) || mounts_.contains(real)) return;
     std::error_code ignored;
     auto const as = std::filesystem::is_directory(real, ignored) ? kind::closed : kind::masked;
     mounts_.emplace(real, mount{"/dev/null", as});
@@ -69,7 +68,7 @@ IPYBOX_DECL result<std::filesystem::path> bubblewrap_mounts::open_writable(std::
 }
 
 IPYBOX_DECL void bubblewrap_mounts::open_readable(std::filesystem::path const& real) {
-    if (is_hidden(real)) add(real, real, kind::read_only);
+    mounts_.emplace(real, mount{real, kind::as_around});
 }
 
 /// Only what is hidden or could be written to needs a bind; everything else can be read anyway, and no more.
@@ -88,7 +87,7 @@ IPYBOX_DECL result<void> bubblewrap_mounts::add_readable(std::filesystem::path c
 IPYBOX_DECL void bubblewrap_mounts::add_read_only(std::filesystem::path const& path) {
     std::error_code missing;
     auto const real = std::filesystem::canonical(path, missing);
-    if (!missing && in_writable(real) && !mounts_.contains(real)) insert(real, real, kind::read_only);
+    if (!missing && in_writable(real) && !is_mount(real)) insert(real, real, kind::read_only);
 }
 
 IPYBOX_DECL void bubblewrap_mounts::add_hidden(std::filesystem::path const& path) {
@@ -101,8 +100,21 @@ IPYBOX_DECL void bubblewrap_mounts::add_hidden(std::filesystem::path const& path
 /// The mount that decides about a path.
 IPYBOX_DECL bubblewrap_mounts::mounts::const_iterator bubblewrap_mounts::innermost(std::filesystem::path path) const {
     for (; path.has_relative_path(); path = path.parent_path())
-        if (auto const found = mounts_.find(path); found != mounts_.end()) return found;
+        if (auto const found = mounts_.find(path); found != mounts_.end() && is_needed(path, found->second.as))
+            return found;
     return mounts_.end();
+}
+
+/// Whether a mount changes anything about what it is around.
+IPYBOX_DECL bool bubblewrap_mounts::is_needed(std::filesystem::path const& destination, kind as) const {
+    if (as == kind::as_around) return is_hidden(destination.parent_path());
+    if (as == kind::masked || as == kind::closed) return !is_hidden(destination.parent_path());
+    return true;
+}
+
+IPYBOX_DECL bool bubblewrap_mounts::is_mount(std::filesystem::path const& destination) const {
+    auto const found = mounts_.find(destination);
+    return found != mounts_.end() && is_needed(destination, found->second.as);
 }
 
 IPYBOX_DECL bool bubblewrap_mounts::in_writable(std::filesystem::path const& real) const {
@@ -126,7 +138,7 @@ IPYBOX_DECL void bubblewrap_mounts::insert(std::filesystem::path destination, st
                                            kind as) {
     if (!destination.has_filename()) destination = destination.parent_path();
     auto const [entry, added] = mounts_.try_emplace(std::move(destination), mount{source, as});
-    bool const opens = as == kind::writable || entry->second.as == kind::closed;
+    bool const opens = as == kind::writable || entry->second.as == kind::closed || entry->second.as == kind::as_around;
     if (!added && opens) entry->second = mount{source, as};
 }
 
@@ -134,6 +146,7 @@ IPYBOX_DECL void bubblewrap_mounts::append_to(std::vector<std::string>& argv) co
     append_pins_to(argv);
     std::vector<std::string> closed;
     for (auto const& [destination, mount] : mounts_) {
+        if (!is_needed(destination, mount.as)) continue;
         if (mount.as == kind::closed) {
             argv.insert(argv.end(), {"--tmpfs", destination.string()});
             closed.insert(closed.end(), {"--remount-ro", destination.string()});
@@ -154,8 +167,8 @@ IPYBOX_DECL void bubblewrap_mounts::append_pins_to(std::vector<std::string>& arg
     std::set<std::filesystem::path> pins;
     mounts roots;
     for (auto const& [destination, mount] : mounts_) {
-        if (mount.as == kind::writable) continue;
-        for (auto folder = destination.parent_path(); in_writable(folder) && !mounts_.contains(folder);
+        if (mount.as == kind::writable || !is_needed(destination, mount.as)) continue;
+        for (auto folder = destination.parent_path(); in_writable(folder) && !is_mount(folder);
              folder = folder.parent_path()) {
             pins.insert(folder);
             roots.insert(*innermost(folder));

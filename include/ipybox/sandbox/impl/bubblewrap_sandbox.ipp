@@ -96,9 +96,6 @@ inline bool is_writable(std::filesystem::path const& path, file_rules const& rul
 /// Opens what the configuration opens, and what the launch needs.
 inline result<void> open_paths(bubblewrap_mounts& mounts, file_rules const& rules, launch_spec const& spec,
                                std::filesystem::path const& working_dir) {
-    auto const close_unreadable = [&] {
-        for (auto const& path : rules.unreadable) mounts.close(path);
-    };
     auto const open = [&mounts](std::filesystem::path const& path, std::string_view what) -> result<void> {
         if (auto opened = mounts.open_writable(path, what); !opened) return failure(opened);
         return {};
@@ -109,12 +106,11 @@ inline result<void> open_paths(bubblewrap_mounts& mounts, file_rules const& rule
     }
     if (is_writable(working_dir, rules))
         if (auto opened = open(spec.working_dir, "working directory"); !opened) return opened; // a link to it as well
-    close_unreadable();
     mounts.open_readable(working_dir);
     for (auto const& path : spec.writable)
         if (auto opened = open(path, "writable path"); !opened) return opened;
+    for (auto const& path : rules.unreadable) mounts.close(path);
     for (auto const& path : rules.readable) mounts.open_readable(path);
-    close_unreadable(); // what lies in those
     for (auto const& path : spec.readable)
         if (auto added = mounts.add_readable(path); !added) return failure(added);
     return {};
