@@ -118,13 +118,15 @@ TEST_CASE("file_rules: what cannot be made writable is told") {
     here.make("../outside/x");
     fs::create_directory_symlink("../outside", here.work / "out");
     fs::create_directories(here.work / "data");
+    fs::create_directory_symlink("data", here.work / "in");
     auto const rules =
-        here.rules({.deny_read = {}, .allow_write = {{"data/**"}, {"out"}, {"none"}, {"*.log"}, {"/dev/null"}, {"~/outside"}}});
+        here.rules({.deny_read = {}, .allow_write = {{"data/**"}, {"out"}, {"in"}, {"none"}, {"*.log"}, {"/dev/null"}, {"~/outside"}}});
     CHECK(rules.writable == paths{here.work / "data", here.home / "outside"});
-    CHECK(notes(rules, "allowWrite out has no effect: a link leads out of the working directory"));
+    CHECK(notes(rules, "allowWrite out has no effect: a link in the working directory, which code may have made, leads to"));
+    CHECK(notes(rules, "allowWrite in has no effect: a link"));
     CHECK(notes(rules, "allowWrite none has no effect: it does not exist"));
     CHECK(notes(rules, "allowWrite *.log has no effect: only a path without wildcards"));
-    CHECK(rules.notices.size() == 3);
+    CHECK(rules.notices.size() == 4);
 }
 
 TEST_CASE("file_rules: files that decide about other programs are guarded where they can be written") {

@@ -44,10 +44,10 @@ void make(fs::path const& file) {
 
 /// What fits a pattern in a directory, relative to it.
 std::set<std::string> found(fs::path const& in, std::string_view text, pattern_reach reach = {}) {
-    auto const paths = find_paths({pattern_of(in, text, reach)}, 10'000);
-    REQUIRE(paths);
+    auto const hits = find_paths({pattern_of(in, text, reach)}, 10'000);
+    REQUIRE(hits);
     std::set<std::string> all;
-    for (auto const& [path, pattern] : *paths) all.insert(path.lexically_relative(in).string());
+    for (auto const& [path, pattern] : *hits) all.insert(path.lexically_relative(in).string());
     return all;
 }
 

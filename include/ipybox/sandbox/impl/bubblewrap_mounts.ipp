@@ -145,14 +145,14 @@ IPYBOX_DECL void bubblewrap_mounts::insert(std::filesystem::path destination, st
 IPYBOX_DECL void bubblewrap_mounts::append_to(std::vector<std::string>& argv) const {
     append_pins_to(argv);
     std::vector<std::string> closed;
-    for (auto const& [destination, mount] : mounts_) {
-        if (!is_needed(destination, mount.as)) continue;
-        if (mount.as == kind::closed) {
+    for (auto const& [destination, over] : mounts_) {
+        if (!is_needed(destination, over.as)) continue;
+        if (over.as == kind::closed) {
             argv.insert(argv.end(), {"--tmpfs", destination.string()});
             closed.insert(closed.end(), {"--remount-ro", destination.string()});
         } else {
-            auto const* how = mount.as == kind::writable ? "--bind" : "--ro-bind";
-            argv.insert(argv.end(), {how, mount.source.string(), destination.string()});
+            auto const* how = over.as == kind::writable ? "--bind" : "--ro-bind";
+            argv.insert(argv.end(), {how, over.source.string(), destination.string()});
         }
     }
     // Not before what lies in them has its mount points.
@@ -166,8 +166,8 @@ IPYBOX_DECL void bubblewrap_mounts::append_to(std::vector<std::string>& argv) co
 IPYBOX_DECL void bubblewrap_mounts::append_pins_to(std::vector<std::string>& argv) const {
     std::set<std::filesystem::path> pins;
     mounts roots;
-    for (auto const& [destination, mount] : mounts_) {
-        if (mount.as == kind::writable || !is_needed(destination, mount.as)) continue;
+    for (auto const& [destination, over] : mounts_) {
+        if (over.as == kind::writable || !is_needed(destination, over.as)) continue;
         for (auto folder = destination.parent_path(); in_writable(folder) && !is_mount(folder);
              folder = folder.parent_path()) {
             pins.insert(folder);

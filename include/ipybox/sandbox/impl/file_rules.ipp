@@ -166,10 +166,10 @@ class file_rules_maker {
             notice("allowWrite " + entry.path +
                    (is_pattern(entry) ? " has no effect: only a path without wildcards can be made writable"
                                       : " has no effect: it does not exist"));
-        } else if (lies_in(path->path, scene_.working_dir) && !lies_in(*real, scene_.working_dir)) {
-            // Code may have made the link.
-            notice("allowWrite " + entry.path + " has no effect: a link leads out of the working directory, to " +
-                   real->string());
+        } else if (lies_in(path->path, scene_.working_dir) && *real != path->path) {
+            notice("allowWrite " + entry.path +
+                   " has no effect: a link in the working directory, which code may have made, leads to " +
+                   real->string() + "; name that, if it is meant");
         } else {
             add_once(rules_.writable, *real);
         }
