@@ -330,8 +330,8 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
 
 std::vector<std::filesystem::path> run_options::deciding_files() const {
     std::vector<std::filesystem::path> files;
-    for (auto const& named : {source.file.value_or(""), rules.string(), audit_log.string(), mcp_config.string(),
-                              sandbox_config.string()}) {
+    for (auto const& named :
+         {source.file.value_or(""), rules.string(), audit_log.string(), mcp_config.string(), sandbox_config.string()}) {
         std::error_code missing;
         if (auto const file = std::filesystem::absolute(named, missing); !named.empty() && exists(file, missing))
             files.push_back(file);

@@ -13,9 +13,9 @@ namespace ipybox::detail {
 
 /// Where the paths of a configuration begin.
 struct file_scene {
-    std::filesystem::path working_dir;         ///< absolute, without links
-    std::filesystem::path home;                ///< absolute; empty: none, and paths that begin with ~ mean nothing
-    std::size_t most_entries = 1'000'000;      ///< how many names patterns may search
+    std::filesystem::path working_dir;           ///< absolute, without links
+    std::filesystem::path home;                  ///< absolute; empty: none, and paths that begin with ~ mean nothing
+    std::size_t most_entries = 1'000'000;        ///< how many names patterns may search
     std::vector<guarded_path> placeholders = {}; ///< made by other sandboxes: they count as missing
 };
 

@@ -15,14 +15,14 @@ namespace ipybox {
  */
 struct sandbox_description {
     std::vector<std::filesystem::path> writable;
-    std::vector<std::filesystem::path> read_only;           ///< within what is writable, missing ones too: they cannot be made
-    std::vector<std::filesystem::path> masked;              ///< cannot be read
-    std::vector<std::filesystem::path> readable;            ///< again, within what is masked
+    std::vector<std::filesystem::path> read_only; ///< within what is writable, missing ones too: they cannot be made
+    std::vector<std::filesystem::path> masked;    ///< cannot be read
+    std::vector<std::filesystem::path> readable;  ///< again, within what is masked
     std::vector<std::filesystem::path> private_directories; ///< empty at the start, writable, and gone at the end
     std::vector<std::filesystem::path> absent;              ///< would be masked, but did not exist
     std::vector<std::string> hosts;                         ///< that can be reached
     std::vector<std::string> hidden_variables;              ///< of the environment
-    std::vector<std::string> notices;                       ///< a sentence for each entry that does less than it seems to
+    std::vector<std::string> notices; ///< a sentence for each entry that does less than it seems to
 
     /// For people: a line for each list that is not empty, and for each notice.
     [[nodiscard]] std::string text() const;

@@ -56,13 +56,17 @@ class configured {
 
     /// Each path with what can be done with it: "r", "w", "rw", or "-".
     std::string rights(std::string const& paths) const {
-        return output("for p in " + paths +
-                      "; do d=-; if [ -d $p ]; then ls -A $p 2>/dev/null | grep -q . && d=r; (: > $p/new) 2>/dev/null && d=${d#-}w; "
-                      "else (exec < $p) 2>/dev/null && head -c1 $p | grep -q . && d=r; (: >> $p) 2>/dev/null && d=${d#-}w; fi; "
-                      "echo $p $d; done");
+        return output(
+            "for p in " + paths +
+            "; do d=-; if [ -d $p ]; then ls -A $p 2>/dev/null | grep -q . && d=r; (: > $p/new) 2>/dev/null && "
+            "d=${d#-}w; "
+            "else (exec < $p) 2>/dev/null && head -c1 $p | grep -q . && d=r; (: >> $p) 2>/dev/null && d=${d#-}w; fi; "
+            "echo $p $d; done");
     }
 
-    ipybox::result<ipybox::sandbox_description> describe() const { return bubblewrap_sandbox{config_}.describe(work()); }
+    ipybox::result<ipybox::sandbox_description> describe() const {
+        return bubblewrap_sandbox{config_}.describe(work());
+    }
 
     std::string problem() const {
         auto const wrapped = bubblewrap_sandbox{config_}.wrap(shell("true", work()));
@@ -82,7 +86,8 @@ TEST_CASE("configured: by default secrets cannot be read, and everything else of
     configured const box;
     for (auto const* file : {"x", ".env", "sub/.env", "../.ssh/id"}) box.write(file);
     CHECK(box.rights("x .env sub/.env sub ../.ssh/id") == "x rw\n.env -\nsub/.env -\nsub rw\n../.ssh/id -\n");
-    auto const moved = box.run("mv .env e || rm -f .env || ln .env e || cp .env e || mv sub s || cat /proc/self/root$PWD/.env");
+    auto const moved =
+        box.run("mv .env e || rm -f .env || ln .env e || cp .env e || mv sub s || cat /proc/self/root$PWD/.env");
     CHECK(moved.code != 0);
     CHECK(moved.output.find("text") == std::string::npos);
     CHECK(fs::file_size(box.work() / ".env") == 4);
@@ -100,10 +105,12 @@ TEST_CASE("configured: denied directories are closed, and what is allowed within
     NEEDS_BUBBLEWRAP();
     for (auto const& below : {fs::path("/tmp"), open_directory()}) {
         if (below.empty()) continue;
-        configured const box(R"({"filesystem": {"denyRead": ["secret", "keys/*.pem", "~/private"], "allowRead": ["secret/public"],
+        configured const box(
+            R"({"filesystem": {"denyRead": ["secret", "keys/*.pem", "~/private"], "allowRead": ["secret/public"],
                                  "allowWrite": [".", "~/private/out"]}})",
-                             below);
-        for (auto const* file : {"secret/x", "secret/public/x", "keys/a.pem", "keys/a.pub", "../private/x", "../private/out/x"})
+            below);
+        for (auto const* file :
+             {"secret/x", "secret/public/x", "keys/a.pem", "keys/a.pub", "../private/x", "../private/out/x"})
             box.write(file);
         INFO(below);
         CHECK(box.rights("secret/x secret/public/x keys/a.pem keys/a.pub ../private/out/x") ==
@@ -118,10 +125,12 @@ TEST_CASE("configured: the innermost rule counts, however they are nested") {
     NEEDS_BUBBLEWRAP();
     for (auto const& below : {fs::path("/tmp"), open_directory()}) {
         if (below.empty()) continue;
-        configured const box(R"({"filesystem": {"denyRead": ["..", "a", "a/b/c", "a/b/c/d/e"], "allowRead": ["a/b", "a/b/c/d"],
+        configured const box(
+            R"({"filesystem": {"denyRead": ["..", "a", "a/b/c", "a/b/c/d/e"], "allowRead": ["a/b", "a/b/c/d"],
                                  "allowWrite": ["a/b/w"]}})",
-                             below);
-        for (auto const* file : {"x", "a/x", "a/b/x", "a/b/c/x", "a/b/c/d/x", "a/b/c/d/e/x", "a/b/w/x", "../x"}) box.write(file);
+            below);
+        for (auto const* file : {"x", "a/x", "a/b/x", "a/b/c/x", "a/b/c/d/x", "a/b/c/d/e/x", "a/b/w/x", "../x"})
+            box.write(file);
         INFO(below);
         CHECK(box.rights("x a/x a/b/x a/b/c/x a/b/c/d/x a/b/c/d/e/x a/b/w/x") ==
               "x r\na/x -\na/b/x r\na/b/c/x -\na/b/c/d/x r\na/b/c/d/e/x -\na/b/w/x rw\n");
@@ -131,7 +140,8 @@ TEST_CASE("configured: the innermost rule counts, however they are nested") {
 
 TEST_CASE("configured: only what is allowed can be written, and not what is denied within") {
     NEEDS_BUBBLEWRAP();
-    configured const box(R"({"filesystem": {"allowWrite": ["out", "../more"], "denyWrite": ["out/keep", "out/*.lock"]}})");
+    configured const box(
+        R"({"filesystem": {"allowWrite": ["out", "../more"], "denyWrite": ["out/keep", "out/*.lock"]}})");
     for (auto const* file : {"x", "out/x", "out/keep/x", "out/a.lock", "../more/x"}) box.write(file);
     CHECK(box.rights("x . out out/x out/keep/x out/a.lock ../more") ==
           "x r\n. r\nout rw\nout/x rw\nout/keep/x r\nout/a.lock r\n../more rw\n");
@@ -155,22 +165,25 @@ TEST_CASE("configured: what decides about other programs cannot be changed or ma
     for (auto const& below : {fs::path("/tmp"), open_directory()}) {
         if (below.empty()) continue;
         configured const box("{}", below);
-        for (auto const* file : {".git/hooks/pre-commit", ".git/config", ".git/HEAD", "sub/.bashrc", "sub/repo/.git/config"})
+        for (auto const* file :
+             {".git/hooks/pre-commit", ".git/config", ".git/HEAD", "sub/.bashrc", "sub/repo/.git/config"})
             box.write(file);
         INFO(below);
-        for (auto const* path : {".envrc", ".bashrc", ".mcp.json", ".vscode/tasks.json", ".claude/commands/x", ".git/hooks/pre-commit",
-                                 ".git/hooks/new", ".git/config", ".git/config.worktree", ".git/info/attributes", "sub/.bashrc",
-                                 "sub/repo/.git/config", "sub/repo/.git/hooks/x"}) {
+        for (auto const* path :
+             {".envrc", ".bashrc", ".mcp.json", ".vscode/tasks.json", ".claude/commands/x", ".git/hooks/pre-commit",
+              ".git/hooks/new", ".git/config", ".git/config.worktree", ".git/info/attributes", "sub/.bashrc",
+              "sub/repo/.git/config", "sub/repo/.git/hooks/x"}) {
             INFO(path);
             CHECK(box.run("mkdir -p $(dirname " + std::string(path) + "); echo evil > " + path).code != 0);
         }
-        for (auto const* trick : {"mv .git g", "rm -rf .git/hooks", "mv sub/repo r", "mv sub s", "rm -f .envrc && touch .envrc",
-                                  "mv .envrc e", "rmdir .vscode", "mv .vscode v"}) {
+        for (auto const* trick : {"mv .git g", "rm -rf .git/hooks", "mv sub/repo r", "mv sub s",
+                                  "rm -f .envrc && touch .envrc", "mv .envrc e", "rmdir .vscode", "mv .vscode v"}) {
             INFO(trick);
             CHECK(box.run(trick).code != 0);
         }
         CHECK(box.run("echo x > .git/index && mv .git/index .git/i && touch a && ln a sub/b && mv a sub/a").code == 0);
-        CHECK(box.run("python3 -c 'import os; open(\"r\", \"w\"); os.rename(\"r\", \"sub/repo/r\")'").code == 0); // one file system
+        CHECK(box.run("python3 -c 'import os; open(\"r\", \"w\"); os.rename(\"r\", \"sub/repo/r\")'").code ==
+              0); // one file system
         for (auto const* none : {".envrc", ".bashrc", ".vscode", ".claude"}) CHECK_FALSE(fs::exists(box.work() / none));
     }
 }
@@ -187,7 +200,8 @@ TEST_CASE("configured: two sandboxes of one directory share its placeholders") {
     NEEDS_BUBBLEWRAP();
     configured const box;
     auto first = bubblewrap_sandbox{}.wrap(shell("true", box.work()));
-    auto const second = bubblewrap_sandbox{}.wrap(shell("mkdir .git/hooks || echo x > .envrc || echo refused", box.work()));
+    auto const second =
+        bubblewrap_sandbox{}.wrap(shell("mkdir .git/hooks || echo x > .envrc || echo refused", box.work()));
     REQUIRE(first);
     REQUIRE(second);
     first->keeps.reset();
@@ -222,20 +236,24 @@ TEST_CASE("configured: Unix sockets and user namespaces can be allowed") {
 }
 
 TEST_CASE("configured: what cannot be enforced is refused by name, with what to do") {
-    CHECK(configured(R"({"network": {"allowedDomains": ["pypi.org"]}})").problem().find(
-              "network/allowedDomains, which bubblewrap_sandbox cannot enforce: code reaches no host at all") !=
+    CHECK(configured(R"({"network": {"allowedDomains": ["pypi.org"]}})")
+              .problem()
+              .find("network/allowedDomains, which bubblewrap_sandbox cannot enforce: code reaches no host at all") !=
           std::string::npos);
-    CHECK(configured(R"({"network": {"allowUnixSockets": ["/run/x"]}})").problem().find(
-              "network/allowUnixSockets, which bubblewrap_sandbox cannot enforce") != std::string::npos);
-    CHECK(configured(R"({"network": {"deniedDomains": ["*"]}, "filesystem": {"allowWrite": ["/tmp"]}})").problem().find(
-              "the allowWrite path /tmp would open what the sandbox closes") != std::string::npos);
+    CHECK(configured(R"({"network": {"allowUnixSockets": ["/run/x"]}})")
+              .problem()
+              .find("network/allowUnixSockets, which bubblewrap_sandbox cannot enforce") != std::string::npos);
+    CHECK(configured(R"({"network": {"deniedDomains": ["*"]}, "filesystem": {"allowWrite": ["/tmp"]}})")
+              .problem()
+              .find("the allowWrite path /tmp would open what the sandbox closes") != std::string::npos);
     CHECK(configured(R"({"filesystem": {"denyRead": ["."]}})").problem().find("the working directory itself") !=
           std::string::npos);
     CHECK(sandbox_config::parse(R"({"devices": ["nvidia"]})").error().text().find("devices: ") != std::string::npos);
 }
 
 TEST_CASE("configured: a description says what a configuration means here") {
-    configured const box(R"({"allowPty": true, "filesystem": {"denyRead": ["**/.env", "nothing"], "allowWrite": [".", "none"]}})");
+    configured const box(
+        R"({"allowPty": true, "filesystem": {"denyRead": ["**/.env", "nothing"], "allowWrite": [".", "none"]}})");
     box.write("sub/.env");
     auto const seen = box.describe();
     REQUIRE(seen);
@@ -244,7 +262,8 @@ TEST_CASE("configured: a description says what a configuration means here") {
     CHECK(seen->masked == std::vector<fs::path>{work / "sub/.env"});
     CHECK(seen->absent == std::vector<fs::path>{work / "nothing"});
     CHECK(std::find(seen->read_only.begin(), seen->read_only.end(), work / ".envrc") != seen->read_only.end());
-    CHECK(seen->notices == std::vector<std::string>{"allowPty is meant for macOS", "allowWrite none has no effect: it does not exist"});
+    CHECK(seen->notices ==
+          std::vector<std::string>{"allowPty is meant for macOS", "allowWrite none has no effect: it does not exist"});
     auto const text = seen->text();
     CHECK(text.starts_with("writable: " + work.string() + "\nread-only within: "));
     CHECK(text.find("not readable: " + (work / "sub/.env").string() + "\n") != std::string::npos);

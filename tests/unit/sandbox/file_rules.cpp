@@ -85,8 +85,9 @@ TEST_CASE("file_rules: paths begin at the working directory or at home, and lose
     for (auto const* file : {"real/key", "../outside/key", "a[b]", "x1", "x2"}) here.make(file);
     fs::create_directory_symlink("real", here.work / "link");
     fs::create_symlink("../outside/key", here.work / "key");
-    auto const rules = here.rules({.deny_read = {{"link/key"}, {"./key"}, {"~/outside/"}, {"a[b]", true}, {"x[12]"}, {"../nothing"}},
-                                   .allow_write = {{"~/project"}}});
+    auto const rules =
+        here.rules({.deny_read = {{"link/key"}, {"./key"}, {"~/outside/"}, {"a[b]", true}, {"x[12]"}, {"../nothing"}},
+                    .allow_write = {{"~/project"}}});
     auto closed = rules.unreadable;
     std::sort(closed.begin(), closed.end());
     CHECK(closed == paths{here.home / "outside", here.home / "outside/key", here.work / "a[b]", here.work / "real/key",
@@ -120,9 +121,11 @@ TEST_CASE("file_rules: what cannot be made writable is told") {
     fs::create_directories(here.work / "data");
     fs::create_directory_symlink("data", here.work / "in");
     auto const rules =
-        here.rules({.deny_read = {}, .allow_write = {{"data/**"}, {"out"}, {"in"}, {"none"}, {"*.log"}, {"/dev/null"}, {"~/outside"}}});
+        here.rules({.deny_read = {},
+                    .allow_write = {{"data/**"}, {"out"}, {"in"}, {"none"}, {"*.log"}, {"/dev/null"}, {"~/outside"}}});
     CHECK(rules.writable == paths{here.work / "data", here.home / "outside"});
-    CHECK(notes(rules, "allowWrite out has no effect: a link in the working directory, which code may have made, leads to"));
+    CHECK(notes(rules,
+                "allowWrite out has no effect: a link in the working directory, which code may have made, leads to"));
     CHECK(notes(rules, "allowWrite in has no effect: a link"));
     CHECK(notes(rules, "allowWrite none has no effect: it does not exist"));
     CHECK(notes(rules, "allowWrite *.log has no effect: only a path without wildcards"));
@@ -135,8 +138,9 @@ TEST_CASE("file_rules: files that decide about other programs are guarded where 
                              "sub/.vscode/tasks.json", ".git/HEAD", "../.bashrc"})
         here.make(file);
     auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
-    for (auto const* name : {".envrc", ".bashrc", ".mcp.json", ".vscode", ".claude", ".git/hooks", ".git/config", ".git/info",
-                             "sub/.bashrc", "sub/repo/.git/config", "sub/repo/.git/hooks", "sub/.vscode"}) {
+    for (auto const* name :
+         {".envrc", ".bashrc", ".mcp.json", ".vscode", ".claude", ".git/hooks", ".git/config", ".git/info",
+          "sub/.bashrc", "sub/repo/.git/config", "sub/repo/.git/hooks", "sub/.vscode"}) {
         INFO(name);
         CHECK(guards(rules, here.work / name));
     }
@@ -151,7 +155,8 @@ TEST_CASE("file_rules: files that decide about other programs are guarded where 
 
 TEST_CASE("file_rules: a repository that is missing cannot be made, and one that is a file is guarded") {
     fixture const here;
-    CHECK(holds(here.rules({.deny_read = {}, .allow_write = {{"."}}}).guarded, guarded_path{here.work / ".git", a_directory}));
+    CHECK(holds(here.rules({.deny_read = {}, .allow_write = {{"."}}}).guarded,
+                guarded_path{here.work / ".git", a_directory}));
     here.make(".git");
     CHECK(holds(here.rules({.deny_read = {}, .allow_write = {{"."}}}).guarded, guarded_path{here.work / ".git"}));
 }
@@ -168,9 +173,10 @@ TEST_CASE("file_rules: a home that can be written to has more to guard") {
 TEST_CASE("file_rules: denyWrite closes files, missing ones, and writable directories") {
     fixture const here;
     for (auto const* file : {"config/x", "out/log", "a.lock"}) here.make(file);
-    auto const rules = here.rules({.deny_read = {{"closed"}},
-                                   .allow_write = {{"."}, {"config/x"}},
-                                   .deny_write = {{"config"}, {"*.lock"}, {"new/deep/file"}, {"dir/"}, {"../elsewhere"}}});
+    auto const rules =
+        here.rules({.deny_read = {{"closed"}},
+                    .allow_write = {{"."}, {"config/x"}},
+                    .deny_write = {{"config"}, {"*.lock"}, {"new/deep/file"}, {"dir/"}, {"../elsewhere"}}});
     CHECK(rules.writable == paths{here.work});
     CHECK(guards(rules, here.work / "config"));
     CHECK(guards(rules, here.work / "a.lock"));
@@ -209,7 +215,8 @@ TEST_CASE("file_rules: closing everything, or the working directory itself, is r
 
 TEST_CASE("file_rules: without a home, paths that begin with it mean nothing") {
     fixture const here;
-    auto const rules = file_rules_of({.deny_read = {{"~/.ssh"}, {"~/*.pem"}}, .allow_write = {{"."}}}, 3, {.working_dir = here.work, .home = {}});
+    auto const rules = file_rules_of({.deny_read = {{"~/.ssh"}, {"~/*.pem"}}, .allow_write = {{"."}}}, 3,
+                                     {.working_dir = here.work, .home = {}});
     REQUIRE(rules);
     CHECK(rules->unreadable.empty());
     CHECK(notes(*rules, "HOME is not set"));

@@ -68,7 +68,7 @@ TEST_CASE("path_pattern: wildcards of a name") {
     CHECK(fits("[a-c]", "b"));
     CHECK_FALSE(fits("[a-c]", "-"));
     CHECK(fits("[a-]", "-"));
-    CHECK(fits("[!a]", "!"));  // sets are not negated
+    CHECK(fits("[!a]", "!")); // sets are not negated
     CHECK(fits("[^a]", "a"));
     CHECK(fits("[user-id]", "[user-id]")); // r-i runs backwards: no set
     CHECK(fits("[]*", "[]x"));
@@ -99,7 +99,8 @@ TEST_CASE("path_pattern: what cannot be searched for is refused with a sentence"
 TEST_CASE("path_search: finds what fits, at any depth where ** says so") {
     scratch_dir const dir;
     auto const at = dir.path();
-    for (auto const* file : {".env", "a/.env", "a/b/.env", "a/b/.envx", "k1.pem", "a/k2.pem", "a/x.txt", "c/x/deep.pem"})
+    for (auto const* file :
+         {".env", "a/.env", "a/b/.env", "a/b/.envx", "k1.pem", "a/k2.pem", "a/x.txt", "c/x/deep.pem"})
         make(at / file);
     CHECK(found(at, "**/.env") == names{".env", "a/.env", "a/b/.env"});
     CHECK(found(at, "*.pem") == names{"k1.pem"});
@@ -126,7 +127,8 @@ TEST_CASE("path_search: ** follows no links, a name does") {
 TEST_CASE("path_search: its reach can be limited") {
     scratch_dir const dir;
     auto const at = dir.path();
-    for (auto const* file : {"x", "a/x", "a/b/x", "a/b/c/x", "node_modules/x", ".git/x", ".git/hooks/y"}) make(at / file);
+    for (auto const* file : {"x", "a/x", "a/b/x", "a/b/c/x", "node_modules/x", ".git/x", ".git/hooks/y"})
+        make(at / file);
     CHECK(found(at, "**/x", {3, false}) == names{"x", "a/x", "a/b/x"});
     CHECK(found(at, "**/.git/hooks", {3, false}) == names{".git/hooks"});
     CHECK(found(at, "**/x").contains("node_modules/x"));

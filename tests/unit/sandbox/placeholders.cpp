@@ -56,7 +56,8 @@ struct placed {
 
     std::size_t journals() const {
         std::size_t count = 0;
-        for (auto const& entry : fs::directory_iterator(journal.directory())) count += entry.path().extension() == ".held";
+        for (auto const& entry : fs::directory_iterator(journal.directory()))
+            count += entry.path().extension() == ".held";
         return count;
     }
 };

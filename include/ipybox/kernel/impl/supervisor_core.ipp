@@ -335,8 +335,9 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
                           kept ? os::orphans::adopted : os::orphans::left);
     if (!process)
         return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
-    return launched{std::move(*process), std::move(control->ours), std::move(standard_error), std::move(lifeline),
-                    program, std::move(wrapped->keeps)};
+    return launched{
+        std::move(*process),      std::move(control->ours), std::move(standard_error), std::move(lifeline), program,
+        std::move(wrapped->keeps)};
 }
 
 IPYBOX_DECL void supervisor_core::adopt(launched started) {

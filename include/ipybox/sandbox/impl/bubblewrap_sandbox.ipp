@@ -67,9 +67,11 @@ inline result<void> check_enforceable(network_config const& network) {
                                                    .append(why));
     };
     if (!network.allowed_domains.empty())
-        return refuse("allowedDomains", "code reaches no host at all; leave the list empty, and let a tool server make the requests");
+        return refuse("allowedDomains",
+                      "code reaches no host at all; leave the list empty, and let a tool server make the requests");
     if (!network.unix_sockets.empty())
-        return refuse("allowUnixSockets", "the sockets of some paths cannot be opened alone; allowAllUnixSockets opens them all");
+        return refuse("allowUnixSockets",
+                      "the sockets of some paths cannot be opened alone; allowAllUnixSockets opens them all");
     return {};
 }
 
@@ -175,8 +177,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     return spec;
 }
 
-IPYBOX_DECL result<sandbox_description>
-bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
+IPYBOX_DECL result<sandbox_description> bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
     if (auto enforceable = detail::check_enforceable(config_.network); !enforceable) return failure(enforceable);
     sandbox_description seen;
     seen.private_directories = detail::private_directories();

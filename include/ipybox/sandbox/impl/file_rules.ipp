@@ -66,8 +66,7 @@ IPYBOX_DECL bool lies_in(std::filesystem::path const& path, std::filesystem::pat
     return rest == folder.end();
 }
 
-IPYBOX_DECL bool lies_in_one(std::filesystem::path const& path,
-                             std::vector<std::filesystem::path> const& folders) {
+IPYBOX_DECL bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders) {
     return std::ranges::any_of(folders, [&](auto const& folder) { return lies_in(path, folder); });
 }
 
@@ -186,9 +185,9 @@ class file_rules_maker {
     // --- patterns --------------------------------------------------------------------------------------------------------
 
     result<void> add_patterns() {
-        for (auto const& [list, why] : {std::pair(&config_.deny_read, purpose::deny_read),
-                                        std::pair(&config_.allow_read, purpose::allow_read),
-                                        std::pair(&config_.deny_write, purpose::deny_write)}) {
+        for (auto const& [list, why] :
+             {std::pair(&config_.deny_read, purpose::deny_read), std::pair(&config_.allow_read, purpose::allow_read),
+              std::pair(&config_.deny_write, purpose::deny_write)}) {
             for (auto const& entry : *list) {
                 auto const from = based(entry.path);
                 if (!is_pattern(entry) || !from) continue;
@@ -261,9 +260,10 @@ class file_rules_maker {
     result<void> check_unreadable() const {
         for (auto const& path : rules_.unreadable) {
             if (path != scene_.working_dir && path.has_relative_path()) continue;
-            return failure(errc::invalid_argument, "denyRead closes " + path.string() +
-                                                       (path.has_relative_path() ? ", the working directory itself" : "") +
-                                                       "; name what lies in it");
+            return failure(errc::invalid_argument,
+                           "denyRead closes " + path.string() +
+                               (path.has_relative_path() ? ", the working directory itself" : "") +
+                               "; name what lies in it");
         }
         return {};
     }
@@ -313,14 +313,14 @@ class file_rules_maker {
     }
 
     guarded_path const* placeholder_above(std::filesystem::path const& path) const {
-        auto const found = std::ranges::find_if(scene_.placeholders, [&](auto const& p) { return lies_in(path, p.path); });
+        auto const found =
+            std::ranges::find_if(scene_.placeholders, [&](auto const& p) { return lies_in(path, p.path); });
         return found == scene_.placeholders.end() ? nullptr : &*found;
     }
 
     /// The first name on the way that does not exist. False where that is a link that leads nowhere.
     bool stop_at_missing(guarded_path& wanted) {
-        while (!without_links(wanted.path.parent_path()))
-            wanted = {wanted.path.parent_path(), a_directory};
+        while (!without_links(wanted.path.parent_path())) wanted = {wanted.path.parent_path(), a_directory};
         if (is_link(wanted.path)) {
             notice(wanted.path.string() + " is a link that leads nowhere: code can put something else in its place");
             return false;

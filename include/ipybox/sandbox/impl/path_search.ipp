@@ -132,7 +132,7 @@ class path_search {
     static bool may_be_directory(dirent const& entry, int descriptor, bool follow) {
         if (entry.d_type == DT_LNK) return follow;
         if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;
-        struct ::stat status {};
+        struct ::stat status{};
         return ::fstatat(descriptor, entry.d_name, &status, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0 &&
                S_ISDIR(status.st_mode);
     }

@@ -58,7 +58,7 @@ inline std::vector<placeholder> placeholders_of(std::string_view text) {
 
 /// None where nothing is there.
 inline std::optional<struct ::stat> status_of(std::filesystem::path const& path) {
-    struct ::stat status {};
+    struct ::stat status{};
     if (::lstat(path.c_str(), &status) != 0) return std::nullopt;
     return status;
 }
@@ -201,7 +201,8 @@ inline result<std::filesystem::path> private_state() {
     auto const status = status_of(path);
     if (status && S_ISDIR(status->st_mode) && status->st_uid == ::geteuid() && (status->st_mode & 022) == 0)
         return path;
-    return failure(errc::io_error, path.string() + " belongs to another user; set XDG_STATE_HOME to a directory of yours");
+    return failure(errc::io_error,
+                   path.string() + " belongs to another user; set XDG_STATE_HOME to a directory of yours");
 }
 
 IPYBOX_DECL result<placeholder_journal> placeholder_journal::open() {

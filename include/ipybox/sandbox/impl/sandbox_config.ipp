@@ -43,7 +43,8 @@ inline constexpr std::array<foreign_key, 10> accepted_keys{{
 
 inline constexpr std::array<foreign_key, 2> refused_keys{{
     {"git", not_here},
-    {"devices", "is not supported: a sandbox has the harmless devices of /dev only; remove it, and let a tool server use the device"},
+    {"devices", "is not supported: a sandbox has the harmless devices of /dev only; remove it, and let a tool server "
+                "use the device"},
 }};
 
 inline constexpr std::array<foreign_key, 2> accepted_network_keys{{

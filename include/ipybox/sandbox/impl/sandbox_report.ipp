@@ -127,7 +127,10 @@ IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_machine machine, std::strin
 
 /// What keeps bubblewrap_sandbox from working here; empty: nothing.
 IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_options const& options) {
-    auto const tried = bubblewrap_sandbox(options).wrap({.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"});
+    sandbox_config no_rules; // which would search the directory, and leave placeholders there for a moment
+    no_rules.filesystem = {};
+    auto const tried =
+        bubblewrap_sandbox(no_rules, options).wrap({.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"});
     return tried ? "" : tried.error().text();
 }
 
