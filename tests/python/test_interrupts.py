@@ -184,6 +184,44 @@ def test_an_interrupt_where_python_can_raise_nothing(any_kernel: Kernel, called:
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
+def test_an_interrupt_that_strikes_while_it_is_put_off(any_kernel: Kernel) -> None:
+    """The shield of a fork asks for a nudge, which comes at once."""
+    code = """
+        import os, signal, time
+        from ipybox_kernel.interrupt import NUDGE, interrupts
+        streams = get_ipython().kernel.streams  # flushed before a fork
+        def flush(original=streams.flush):
+            original()
+            os.kill(os.getpid(), signal.SIGINT)
+        def remind(original=interrupts.remind):
+            interrupts.remind = original
+            original()
+            os.kill(os.getpid(), NUDGE)
+        interrupts.remind = remind
+    """
+    any_kernel.run(code)
+    code = "streams.flush = flush\nif not os.fork(): os._exit(0)\ndel streams.flush\ntime.sleep(1000)"
+    assert any_kernel.run(code).error == "KeyboardInterrupt"
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
+def test_an_interrupt_while_a_warning_is_shown(any_kernel: Kernel) -> None:
+    """It may be that of a fork, out of which nothing is raised."""
+    code = """
+        import os, signal, time, warnings
+        shown = []
+        def show(*what):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0)  # a handler has run
+            shown.append(what)
+    """
+    any_kernel.run(code)
+    assert (
+        any_kernel.run("warnings.showwarning = show\nwarnings.warn('!')\ntime.sleep(1000)").error == "KeyboardInterrupt"
+    )
+    assert any_kernel.run("len(shown)").value == "1"
+
+
 def test_what_else_cannot_be_raised_is_shown(any_kernel: Kernel) -> None:
     for error in ("KeyboardInterrupt", "ValueError"):
         result = any_kernel.run(f"class Closed:\n    def __del__(self): raise {error}\nclosed = Closed(); del closed")

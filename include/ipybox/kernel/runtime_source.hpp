@@ -1385,6 +1385,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 STEP = asyncio.Handle._run.__code__  # of an event loop
+WARNINGS = ("warnings", "_py_warnings")  # the modules that show a warning, the latter from Python 3.14 on
 NUDGE = signal.SIGURG  # harmless wherever it strikes: a program that does not ask for it never sees it
 
 TOLD = "interrupted"  # the interrupt has reached the code
@@ -1502,7 +1503,7 @@ class Interrupts:
             self.early = True
         elif self.deaf:
             self.tell(ENDING)
-        elif frame is not None and frame.f_code is Interrupts.unshield.__code__:
+        elif drops_what_is_raised(frame):
             self.put_off = True
             self.remind()
         elif self.depth:
@@ -1567,9 +1568,7 @@ class Interrupts:
                     self.postpone()
 
     def unshield(self) -> None:
-        """Leaves the shield of a fork. Python drops what is raised here, and in the warning that may follow: an
-        interrupt that came meanwhile comes a little later.
-        """
+        """Leaves the shield of a fork, where Python drops what is raised."""
         if threading.get_ident() == self.main:
             if self.pending and self.depth == 1:
                 self.pending = False
@@ -1594,6 +1593,15 @@ def struck_here(traceback: TracebackType | None) -> bool:
     while traceback and traceback.tb_next:
         traceback = traceback.tb_next
     return traceback is not None and traceback.tb_frame.f_code is Interrupts.strike.__code__
+
+
+def drops_what_is_raised(frame: FrameType | None) -> bool:
+    """Whether what is raised in a frame may be lost: at the end of a fork, and in the warning of one (Python 3.12)."""
+    while frame:
+        if frame.f_code is Interrupts.unshield.__code__ or frame.f_globals.get("__name__") in WARNINGS:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def runs_a_callback(frame: FrameType | None) -> bool:
