@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import CO_COROUTINE
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 STEP = asyncio.Handle._run.__code__  # of an event loop
@@ -48,6 +48,7 @@ class Interrupts:
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
+        self.starts_code: CodeType | None = None  # IPython's function: what it has made must not be lost
         self.handled = 0  # signals that Python's handler has got
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
@@ -132,7 +133,7 @@ class Interrupts:
             self.early = True
         elif self.deaf:
             self.tell(ENDING)
-        elif drops_what_is_raised(frame):
+        elif drops_what_is_raised(frame) or (frame is not None and frame.f_code is self.starts_code):
             self.put_off = True
             self.remind()
         elif self.depth:

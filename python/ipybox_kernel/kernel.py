@@ -443,6 +443,7 @@ def enable_gui(gui: str | None = None) -> None:
 
 def beginning(run_code: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
     """``shell.run_code``, which IPython calls when it is done with its callbacks."""
+    interrupts.starts_code = run_code.__code__
 
     async def run(*code: Any, **options: Any) -> T:
         with interrupts:

@@ -484,7 +484,8 @@ def test_the_renderer_is_not_needed_for_it(any_kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("after", [0.0005 * turn for turn in range(16)])
 def test_an_early_interrupt_prints_nothing(any_kernel: Kernel, after: float) -> None:
-    """No coroutine of the machinery is left behind that was never awaited."""
+    """No coroutine of the machinery is left behind that was never awaited. Until Python 3.10 one of the cell itself may be."""
+    own = "coroutine 'sleep' was never awaited"
     for number in range(8):
         code = "await __import__('asyncio').sleep(1000)" if number % 2 else "while True: pass"
         request = any_kernel.start(code)
@@ -492,5 +493,5 @@ def test_an_early_interrupt_prints_nothing(any_kernel: Kernel, after: float) -> 
         any_kernel.interrupt(request)
         result = any_kernel.finish(request)
         assert result.error in ("KeyboardInterrupt", "CancelledError")
-        assert not result.of("stream")
+        assert not result.of("stream") or own in result.text("stderr")
     assert not any_kernel.run("import gc; gc.collect()").of("stream")

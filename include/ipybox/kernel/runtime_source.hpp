@@ -1381,7 +1381,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from inspect import CO_COROUTINE
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 STEP = asyncio.Handle._run.__code__  # of an event loop
@@ -1419,6 +1419,7 @@ class Interrupts:
         self.task: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.main = threading.get_ident()
+        self.starts_code: CodeType | None = None  # IPython's function: what it has made must not be lost
         self.handled = 0  # signals that Python's handler has got
         self.arrived = self.arrival = -1  # both ends of a pipe that the system's signal handler writes to
 
@@ -1503,7 +1504,7 @@ class Interrupts:
             self.early = True
         elif self.deaf:
             self.tell(ENDING)
-        elif drops_what_is_raised(frame):
+        elif drops_what_is_raised(frame) or (frame is not None and frame.f_code is self.starts_code):
             self.put_off = True
             self.remind()
         elif self.depth:
@@ -2062,6 +2063,7 @@ def enable_gui(gui: str | None = None) -> None:
 
 def beginning(run_code: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
     """``shell.run_code``, which IPython calls when it is done with its callbacks."""
+    interrupts.starts_code = run_code.__code__
 
     async def run(*code: Any, **options: Any) -> T:
         with interrupts:
