@@ -19,7 +19,10 @@
 namespace ipybox::detail {
 
 /// What a tool returned. One that failed is answered with an error, which has the text that it returned.
-[[nodiscard]] action_frame result_answer(action_id id, mcp::call_result const& returned);
+[[nodiscard]] action_frame result_answer(action_id id, mcp::call_result returned);
+
+/// Bytes of what a tool returned, about: of what may be large in it.
+[[nodiscard]] std::size_t size_of(mcp::call_result const& returned);
 
 /// A program runs; so many descriptors travel with this.
 [[nodiscard]] action_frame started_answer(action_id id, std::size_t descriptors);

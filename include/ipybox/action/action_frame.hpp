@@ -27,10 +27,10 @@ struct action_frame {
     std::string body = {};
 };
 
-/// The bytes of a frame.
-[[nodiscard]] std::string to_bytes(action_frame const& frame);
+/// What goes before the body of a frame: both lengths, and the head. Bodies may be large, and are not copied.
+[[nodiscard]] std::string bytes_before_body(action_frame const& frame);
 
-/// Cuts a byte stream into frames, as `stream_frame_reader` does for messages.
+/// Cuts a byte stream into frames, as `stream_frame_reader` does for messages. Large ones are put together as they come, so that no step takes long.
 class action_frame_reader {
   public:
     /// Where to read to, never nothing.
@@ -44,7 +44,19 @@ class action_frame_reader {
     [[nodiscard]] result<std::optional<action_frame>> next();
 
   private:
+    /// A frame of which only a part was read.
+    struct partial {
+        action_frame frame;
+        std::size_t head; ///< bytes of the whole head
+        std::size_t body;
+    };
+
+    void begin_partial(std::size_t length);
+    [[nodiscard]] std::optional<action_frame> next_of_partial();
+    void fill(std::string& part, std::size_t size);
+
     read_buffer bytes_;
+    std::optional<partial> partial_;
 };
 
 } // namespace ipybox::detail

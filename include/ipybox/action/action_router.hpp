@@ -2,6 +2,7 @@
 
 #include <ipybox/action/action_channel.hpp>
 #include <ipybox/action/action_host.hpp>
+#include <ipybox/async/side_threads.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -58,6 +59,7 @@ class action_router : public std::enable_shared_from_this<action_router> {
     using refusal = std::optional<malformed_action>;
 
     static asio::awaitable<void> serve(std::shared_ptr<action_router> self);
+    asio::awaitable<action_request> parse(action_frame frame);
     refusal on(tool_call wanted);
     refusal on(program_run wanted);
     refusal on(action_cancel const& wanted);
@@ -71,6 +73,7 @@ class action_router : public std::enable_shared_from_this<action_router> {
                                             decision const& made, action_outcome& how);
     asio::awaitable<action_frame> carry_out(action_host& host, approval_subject const& subject,
                                             program_run const& wanted, decision const& made, action_outcome& how);
+    asio::awaitable<action_frame> answer_aside(action_id id, mcp::call_result returned);
     asio::awaitable<result<std::shared_ptr<running_program>>> start(action_host& host, program_run const& wanted);
     asio::awaitable<bool> begin_start();
     void end_start();
@@ -87,6 +90,7 @@ class action_router : public std::enable_shared_from_this<action_router> {
     std::size_t held_ = 0;           ///< bytes of all that is pending or unsent
     std::size_t starting_ = 0;       ///< programs whose descriptors are held
     asio::steady_timer start_ended_; ///< one waiter is woken by each program that is started
+    side_threads aside_;             ///< large requests and results are read there
 };
 
 } // namespace ipybox::detail

@@ -20,6 +20,9 @@ class line_reader {
   public:
     static constexpr std::size_t read_size = 256 * 1024;
 
+    /// The most that is read at once, however much room there is.
+    static constexpr std::size_t largest_read = 1024 * 1024;
+
     /// A buffer of more than that is given back when its line was taken.
     static constexpr std::size_t largest_kept = 4 * 1024 * 1024;
 

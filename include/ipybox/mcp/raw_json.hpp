@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <concepts>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,6 +32,9 @@ class raw_json {
      */
     [[nodiscard]] static result<raw_json> read(std::string_view text, duplicate_names same = duplicate_names::kept);
 
+    /// The same of a text that may be large: it is not copied where it is written as such texts are.
+    [[nodiscard]] static result<raw_json> of_text(std::string text, duplicate_names same = duplicate_names::kept);
+
     /// \par Errors errc::invalid_argument — as for `write_json`
     [[nodiscard]] static result<raw_json> of(nlohmann::ordered_json const& value);
 
@@ -40,8 +44,9 @@ class raw_json {
         return of_sorted(value);
     }
 
-    [[nodiscard]] std::string const& text() const noexcept { return text_; }
-    [[nodiscard]] std::string take() && { return std::move(text_); }
+    /// Copies share it.
+    [[nodiscard]] std::string const& text() const noexcept { return *text_; }
+    [[nodiscard]] std::string take() && { return text_.use_count() == 1 ? std::move(*text_) : *text_; }
 
     /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point numbers.
     [[nodiscard]] nlohmann::ordered_json value() const;
@@ -49,15 +54,15 @@ class raw_json {
     /// Whether there are integers beyond 64 bits, which `value` only has rounded.
     [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
 
-    [[nodiscard]] bool is_object() const noexcept { return text_.starts_with('{'); }
+    [[nodiscard]] bool is_object() const noexcept { return text_->starts_with('{'); }
 
   private:
     [[nodiscard]] static result<raw_json> of_sorted(nlohmann::json const& value);
 
     raw_json(std::string text, bool has_large_integers)
-        : text_(std::move(text)), has_large_integers_(has_large_integers) {}
+        : text_(std::make_shared<std::string>(std::move(text))), has_large_integers_(has_large_integers) {}
 
-    std::string text_;
+    std::shared_ptr<std::string> text_;
     bool has_large_integers_;
 };
 

@@ -56,6 +56,7 @@ class rpc_machine {
                                   progress_reports reports = progress_reports::unwanted);
 
     /// What a message of the server means. A refusal or an answer closes its request.
+    [[nodiscard]] step take(rpc_message const& message);
     [[nodiscard]] step read(std::string_view message);
 
     /// Closes a request that nobody wants answered any more. What to tell the server; none when the request is not open.
@@ -89,6 +90,9 @@ class rpc_machine {
 
 /// The messages of a line: one, or those of a batch (2025-03-26 alone had them). What is no JSON object is left out.
 [[nodiscard]] std::vector<std::string_view> messages_of(std::string_view line);
+
+/// The same with their envelopes read. What is none is left out.
+[[nodiscard]] std::vector<rpc_message> rpc_messages_of(std::string_view line);
 
 } // namespace ipybox::mcp
 

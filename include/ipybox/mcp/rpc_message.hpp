@@ -2,6 +2,7 @@
 
 #include <ipybox/core/config.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,13 @@
 #include <vector>
 
 namespace ipybox::mcp {
+
+/// What the other side says went wrong. Its text: carried, never interpreted.
+struct rpc_error {
+    std::int64_t code = 0;
+    std::string message;
+    std::string data; ///< JSON, or empty
+};
 
 /**
  * \brief A JSON-RPC 2.0 message, of which only the envelope was read.
@@ -29,13 +37,7 @@ struct rpc_message {
     std::string_view params;
     std::string_view result;
     std::string_view error;
-};
-
-/// What the other side says went wrong. Its text: carried, never interpreted.
-struct rpc_error {
-    std::int64_t code = 0;
-    std::string message;
-    std::string data; ///< JSON, or empty
+    rpc_error why = {}; ///< what stands in `error`
 };
 
 /// Error codes: JSON-RPC 2.0 section 5.1.
@@ -58,6 +60,13 @@ struct rpc_member {
 
 /// A text as a JSON string.
 [[nodiscard]] std::string json_string(std::string_view text);
+
+/// The pieces of a request, for those who put a long one together by themselves: what `rpc_request_head` begins, and the members.
+[[nodiscard]] std::string rpc_request_head(std::int64_t id, std::string_view method);
+[[nodiscard]] std::vector<std::string_view> rpc_pieces(std::string_view head, std::vector<rpc_member> const& params);
+
+/// Bytes of all pieces.
+[[nodiscard]] std::size_t size_of(std::vector<std::string_view> const& pieces) noexcept;
 
 /// Messages as they are written, without an end of line. Members without a value are left out; `id` and `result` are JSON.
 [[nodiscard]] std::string write_rpc_request(std::int64_t id, std::string_view method,

@@ -38,21 +38,31 @@ class tool_call_machine {
 
     /// `params` of the next request, without `_meta`.
     [[nodiscard]] std::vector<rpc_member> params() const {
-        return {{"name", tool_}, {"arguments", arguments_}, {"requestState", state_}};
+        return {{"name", tool_}, {"arguments", arguments_.text()}, {"requestState", state_}};
     }
 
-    /// Takes the answer: the outcome, or none when there has to be another request.
-    [[nodiscard]] std::optional<result<call_result>> on_result(std::string_view json);
+    /// What an answer says: the outcome, or that there has to be another request.
+    struct reading {
+        std::optional<result<call_result>> outcome;
+        std::string state; ///< for another request: JSON of the server
+    };
+
+    /// Reads an answer, on any thread.
+    [[nodiscard]] static reading read(std::string_view json);
+
+    /// Takes what was read: the outcome, or none when there has to be another request.
+    [[nodiscard]] std::optional<result<call_result>> on_reading(reading read);
+
+    [[nodiscard]] std::optional<result<call_result>> on_result(std::string_view json) { return on_reading(read(json)); }
 
   private:
-    tool_call_machine(std::string tool, std::string arguments)
+    tool_call_machine(std::string tool, raw_json arguments)
         : tool_(std::move(tool)), arguments_(std::move(arguments)) {}
 
     [[nodiscard]] static result<tool_call_machine> make_of(std::string_view tool, result<raw_json> arguments);
-    [[nodiscard]] std::optional<error> go_on(std::string_view json);
 
     std::string tool_;      ///< JSON
-    std::string arguments_; ///< JSON
+    raw_json arguments_;
     std::string state_;     ///< of the server: goes back as it came, byte for byte
     int rounds_ = 1;
 };

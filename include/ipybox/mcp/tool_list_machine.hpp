@@ -23,9 +23,24 @@ class tool_list_machine {
     /// `params` of the next request, without `_meta`.
     [[nodiscard]] std::vector<rpc_member> params() const { return {{"cursor", cursor_}}; }
 
+    /// One page.
+    struct page {
+        std::vector<tool> tools;
+        std::string next; ///< JSON of the cursor to the next page; empty where there is none
+    };
+    using reading = result<page>;
+
+    /// Reads a page, on any thread.
+    /// \par Errors errc::protocol_error — it is no list of tools
+    [[nodiscard]] static reading read(std::string_view json);
+
     /// Takes a page: all tools, or none when there is another page.
-    /// \par Errors errc::protocol_error — it is no list of tools, or one without end
-    [[nodiscard]] std::optional<result<std::vector<tool>>> on_result(std::string_view json);
+    /// \par Errors errc::protocol_error — it was no list of tools, or is one without end
+    [[nodiscard]] std::optional<result<std::vector<tool>>> on_reading(reading read);
+
+    [[nodiscard]] std::optional<result<std::vector<tool>>> on_result(std::string_view json) {
+        return on_reading(read(json));
+    }
 
   private:
     std::string cursor_; ///< JSON

@@ -32,6 +32,8 @@ std::vector<action_frame> read(std::string_view bytes, std::size_t step) {
     return frames;
 }
 
+std::string to_bytes(action_frame const& frame) { return bytes_before_body(frame) + frame.body; }
+
 std::string u32(std::size_t value) {
     std::string bytes;
     append_u32(bytes, value);
@@ -78,6 +80,30 @@ TEST_CASE("W6 action frames: what has room for no head is skipped, and the next 
             CHECK(frames[1].head == "{}");
             CHECK(frames[1].body == "body");
         }
+}
+
+TEST_CASE("action frames: one that is read in parts") {
+    auto const body = std::string(300'000, 'b') + "end";
+    auto const head = "{\"a\":\"" + std::string(300'000, 'h') + "\"}";
+    auto const bytes = to_bytes({head, body}) + to_bytes({head, ""}) + to_bytes({"", body}) + to_bytes({"{}", "next"});
+    for (std::size_t const step : {1000, 4096, 262'144, 10'000'000}) {
+        auto const frames = read(bytes, step);
+        REQUIRE(frames.size() == 4);
+        CHECK((frames[0].head == head && frames[0].body == body));
+        CHECK((frames[1].head == head && frames[1].body.empty()));
+        CHECK((frames[2].head.empty() && frames[2].body == body));
+        CHECK(frames[3].body == "next");
+    }
+}
+
+TEST_CASE("action frames: one that is read in parts and has room for no head is skipped") {
+    auto const wrong = u32(400'000) + u32(400'000 - 3) + std::string(400'000 - 4, 'x');
+    for (std::size_t const step : {1000, 10'000'000}) {
+        auto const frames = read(wrong + to_bytes({"{}", "next"}), step);
+        REQUIRE(frames.size() == 2);
+        CHECK(frames[0].head.empty());
+        CHECK(frames[1].body == "next");
+    }
 }
 
 TEST_CASE("action frames: longer than any frame") {

@@ -3,7 +3,10 @@
 
 #include <support/catch.hpp>
 #include <support/transport_driver.hpp>
+#include <support/turns.hpp>
 
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/error.hpp>
 #include <asio/experimental/channel.hpp>
 #include <asio/io_context.hpp>
@@ -187,6 +190,17 @@ TEST_CASE("action router: a call that is accepted is done and answered") {
     CHECK(*on.host->subjects[0].arguments == nlohmann::ordered_json{{"x", 1}});
     CHECK_FALSE(on.host->outcomes.at(1).failure);
     CHECK(on.host->outcomes.at(1).result_size == 15);
+}
+
+TEST_CASE("action router: other handlers run while a large request is read") {
+    stage on;
+    std::string head = R"({"op":"call","id":1,"cell":"c","server":"s","tool":"t"})";
+    std::string body = R"({"text":")" + std::string(32'000'000, 'x') + R"("})";
+    asio::co_spawn(on.context, on.kernel->send({std::move(head), body}), asio::detached);
+    test::turns each(on.context);
+    REQUIRE(each.until([&] { return !on.host->called.empty(); }));
+    CHECK(each.longest_part() < 0.25);
+    CHECK((on.host->called.front() == "t" + body));
 }
 
 TEST_CASE("action router: who decides is told which message came before") {

@@ -5,6 +5,7 @@
 #include <support/contains.hpp>
 #include <support/coroutines.hpp>
 #include <support/scripted_channel.hpp>
+#include <support/turns.hpp>
 
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
@@ -164,6 +165,52 @@ TEST_CASE_METHOD(one_server, "client: several requests wait for one start, and g
     CHECK(said(*b->outcome) == "b");
     CHECK(said(*c->outcome) == "c");
     CHECK(server->lives == 1);
+}
+
+TEST_CASE_METHOD(one_server, "client: other handlers run while a large result is read") {
+    std::string const text(16'000'000, 'x');
+    auto const rest = R"(,"result":{"content":[{"type":"text","text":")" + text + R"("}]}})";
+    REQUIRE(echo("small") == "small");
+    server->answer = [&](json const& message) {
+        return lines{R"({"jsonrpc":"2.0","id":)" + message["id"].dump() + rest};
+    };
+    auto const asked = begin("x");
+    test::turns each(context);
+    REQUIRE(each.until([&] { return asked->outcome.has_value(); }));
+    CHECK(each.longest_part() < 0.25);
+    CHECK((said(*asked->outcome) == text));
+}
+
+TEST_CASE_METHOD(one_server, "client: large arguments arrive whole") {
+    std::string const text(5'000'000, 'x');
+    CHECK((echo(text) == text));
+    CHECK(echo("next") == "next");
+}
+
+TEST_CASE_METHOD(one_server, "client: large arguments that are given up on their way are not sent") {
+    REQUIRE(echo("small") == "small");
+    auto const before = server->heard.size();
+    auto const given_up = begin(std::string(30'000'000, 'x'));
+    context.restart();
+    for (int i = 0; i < 8; ++i) context.run_one(); // they are being put together
+    given_up->cancel.emit(asio::cancellation_type::terminal);
+    REQUIRE(until([&] { return given_up->outcome.has_value(); }));
+    CHECK(said(*given_up->outcome) == "<" + make_error_code(errc::cancelled).message() + ">");
+    CHECK(echo("next") == "next");
+    CHECK(server->heard.size() == before + 1);
+}
+
+TEST_CASE_METHOD(one_server, "client: the end of a server while a large result is read") {
+    auto const rest = R"(,"result":{"content":[{"type":"text","text":")" + std::string(16'000'000, 'x') + R"("}]}})";
+    REQUIRE(echo("small") == "small");
+    server->answer = [&](json const& message) {
+        return lines{R"({"jsonrpc":"2.0","id":)" + message["id"].dump() + rest};
+    };
+    auto const asked = begin("x");
+    REQUIRE(until([&] { return server->heard.size() == 4; }));
+    run(context, client().stop());
+    REQUIRE(until([&] { return asked->outcome.has_value(); }));
+    CHECK(asked->completions == 1);
 }
 
 TEST_CASE_METHOD(one_server, "client: a server of the stateless era") {

@@ -4,6 +4,7 @@
 #include <support/catch.hpp>
 
 #include <string>
+#include <utility>
 
 using namespace ipybox;
 using namespace ipybox::mcp;
@@ -71,6 +72,35 @@ TEST_CASE("raw_json: two members of the same name") {
     CHECK(refused.error().text() == R"(has the member "path" twice in one object)");
     CHECK_FALSE(raw_json::read(R"({"path":1,"p\u0061th":2})", duplicate_names::refused));
     CHECK(raw_json::read(R"([{"path":1},{"path":2}])", duplicate_names::refused));
+}
+
+TEST_CASE("raw_json: a text that is handed over is kept where it is written as it would be") {
+    std::string const long_enough(100, 'x');
+    auto const kept = [](std::string text) {
+        auto const* const before = text.data();
+        auto const read = raw_json::of_text(std::move(text));
+        return read && read->text().data() == before;
+    };
+    CHECK(kept("{\"a\":\"" + long_enough + R"(\n\"\\\t\r\b\f)" + "é😀\",\"b\":[1,null,{}]}"));
+    CHECK(kept("[\"" + long_enough + "\"] \n"));
+    CHECK_FALSE(kept("[\"" + long_enough + "\", 1]"));
+    CHECK_FALSE(kept("[\"" + long_enough + "\",\"\\u00e9\"]"));
+    CHECK_FALSE(kept("[\"" + long_enough + "\xc3\"]"));
+}
+
+TEST_CASE("raw_json: a text that is handed over is read as any other") {
+    for (std::string const text :
+         {" {\n\t\"a\" : [ 1 ,\r\n true , null ] } \n", R"("a\n\u000ab\u2028\/")", R"("\ud83d\ude00\u00e9")", "{\"\xff\":\"\xc3\"}",
+          "[1,2] ", "[1, 2]", "[\"a\\", "\"\\\"", "\"\\x\"", "\"a\nb\"", "{} {}", "", R"({"a":18446744073709551616})"}) {
+        CAPTURE(text);
+        auto const handed = raw_json::of_text(text);
+        auto const read = raw_json::read(text);
+        REQUIRE(handed.has_value() == read.has_value());
+        if (!handed) CHECK(handed.error().text() == read.error().text());
+        if (handed) CHECK(handed->text() == read->text());
+        if (handed) CHECK(handed->has_large_integers() == read->has_large_integers());
+    }
+    CHECK_FALSE(raw_json::of_text(R"({"path":1,"p\u0061th":2})", duplicate_names::refused));
 }
 
 TEST_CASE("raw_json: values are built with the order of the text") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/action/action_answer.hpp>
+#include <ipybox/async/aside.hpp>
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
 
@@ -87,8 +88,10 @@ class result_parts {
     std::string bytes_;
 };
 
-/// All that a tool returned as text: its text blocks, and what else can be read, one below the other.
-inline std::string readable_text(mcp::call_result const& returned) {
+/// All that a tool returned as text: its text blocks, and what else can be read, one below the other. Text that is all there is is taken.
+inline std::string readable_text(mcp::call_result& returned) {
+    if (returned.content.size() == 1)
+        if (auto* const only = std::get_if<mcp::text_content>(&returned.content.front())) return std::move(only->text);
     std::string text;
     auto const add = [&text](std::string_view more) {
         if (!text.empty()) text += '\n';
@@ -104,14 +107,29 @@ inline std::string readable_text(mcp::call_result const& returned) {
     return text;
 }
 
-IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result const& returned) {
+inline std::size_t size_of(mcp::content const& block) {
+    if (auto const* text = std::get_if<mcp::text_content>(&block)) return text->text.size();
+    if (auto const* image = std::get_if<mcp::image_content>(&block)) return image->base64.size();
+    if (auto const* audio = std::get_if<mcp::audio_content>(&block)) return audio->base64.size();
+    if (auto const* resource = std::get_if<mcp::embedded_resource>(&block))
+        return (resource->text ? resource->text->size() : 0) + (resource->base64 ? resource->base64->size() : 0);
+    return std::holds_alternative<mcp::unknown_content>(block) ? long_text : 0; // it is not known
+}
+
+IPYBOX_DECL std::size_t size_of(mcp::call_result const& returned) {
+    auto bytes = returned.structured_content ? returned.structured_content->text().size() : 0;
+    for (auto const& block : returned.content) bytes += size_of(block);
+    return bytes;
+}
+
+IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result returned) {
     auto text = readable_text(returned);
     if (returned.is_error) return error_frame(id, "tool", text.empty() ? "the tool failed and did not say why" : text);
     result_parts parts;
     for (auto const& block : returned.content) parts.add(block);
     bool const is_text = !returned.structured_content;
     nlohmann::json const head = {{"op", "result"}, {"id", id}, {"text", is_text}, {"parts", parts.parts()}};
-    auto body = is_text ? std::move(text) : returned.structured_content->text();
+    auto body = is_text ? std::move(text) : std::move(*returned.structured_content).take();
     body += parts.bytes();
     if (body.size() > largest_action_answer / 2)
         return error_frame(id, "server", "the result of the tool is larger than 128 MiB");

@@ -8,6 +8,7 @@
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -42,13 +43,14 @@ IPYBOX_DECL asio::awaitable<result<void>> action_channel::send(action_frame fram
     while (writing_) co_await written_.async_wait(asio::redirect_error(asio::use_awaitable, broken));
     broken.clear();
     writing_ = true;
-    auto const bytes = to_bytes(frame);
+    auto const bytes = bytes_before_body(frame);
     std::size_t begin = 0;
     if (!descriptors.empty()) {
         broken = co_await send_first_byte(bytes.front(), descriptors);
         begin = 1;
     }
-    auto const rest = asio::buffer(bytes.data() + begin, bytes.size() - begin);
+    std::array<asio::const_buffer, 2> const rest{asio::buffer(bytes.data() + begin, bytes.size() - begin),
+                                                 asio::buffer(frame.body)};
     if (!broken) co_await asio::async_write(socket_, rest, asio::redirect_error(asio::use_awaitable, broken));
     writing_ = false;
     written_.cancel_one(); // who is not needed now must not be woken: many may wait

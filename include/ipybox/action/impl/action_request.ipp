@@ -138,7 +138,7 @@ inline result<mcp::raw_json> read_arguments(std::string body) {
     case json_excess::depth: break;
     case json_excess::none: break;
     }
-    auto arguments = mcp::raw_json::read(body, mcp::duplicate_names::refused);
+    auto arguments = mcp::raw_json::of_text(std::move(body), mcp::duplicate_names::refused);
     if (!arguments) return wanted("a JSON object, and it " + arguments.error().text());
     if (!arguments->is_object()) return wanted("a JSON object");
     return arguments;
@@ -159,7 +159,7 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
     action_request request = malformed_action{id, {}};
     if (op == "call") {
         constexpr std::size_t of_one = 64;                 // what a value takes, about
-        auto sent = read_arguments(std::move(frame.body)); // which may be large, and is gone before a value is built
+        auto sent = read_arguments(std::move(frame.body));
         if (!sent) return malformed_action{id, "the body has to be " + sent.error().text()};
         auto arguments = std::make_shared<nlohmann::ordered_json const>(sent->value());
         if (holds_nul_in_names(sent->text(), *arguments))

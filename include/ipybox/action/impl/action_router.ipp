@@ -2,6 +2,7 @@
 
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/action/action_router.hpp>
+#include <ipybox/async/aside.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/os/datagram.hpp>
 
@@ -120,13 +121,23 @@ IPYBOX_DECL asio::awaitable<void> action_router::serve(std::shared_ptr<action_ro
     for (;;) {
         auto frame = co_await self->channel_.receive();
         if (!frame) break;
-        auto request = parse_action(std::move(*frame));
+        action_request request = malformed_action();
+        if (frame->body.size() < long_text)
+            request = parse_action(std::move(*frame));
+        else
+            request = co_await self->parse(std::move(*frame));
         auto const refused = std::visit([&self](auto& wanted) { return self->on(std::move(wanted)); }, request);
         // Nothing else is read until this is written: a flood of what is no request must not become one of answers.
         if (!refused) continue;
         auto const told = co_await self->channel_.send(malformed_answer(*refused));
         if (!told) break;
     }
+}
+
+IPYBOX_DECL asio::awaitable<action_request> action_router::parse(action_frame frame) {
+    auto const owned = std::make_shared<action_frame>(std::move(frame));
+    auto const work = [owned] { return parse_action(std::move(*owned)); };
+    co_return co_await aside(aside_, work);
 }
 
 /// Lets a request be dealt with beside the others.
@@ -204,7 +215,7 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         how.failure = sent.error().code();
         co_return error_answer(wanted.id, error(errc::invalid_argument, "an edited argument " + sent.error().text()));
     }
-    auto const returned = co_await host.call(subject, std::move(*sent));
+    auto returned = co_await host.call(subject, std::move(*sent));
     if (!returned) {
         how.failure = returned.error().code();
         auto const waiting = pending_.find(wanted.id);
@@ -213,9 +224,19 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
                                    error(errc::cancelled, "the call ended with its cell: wait for it there"));
         co_return error_answer(wanted.id, returned.error());
     }
-    auto frame = result_answer(wanted.id, *returned);
+    auto frame = action_frame();
+    if (size_of(*returned) < long_text)
+        frame = result_answer(wanted.id, std::move(*returned));
+    else
+        frame = co_await answer_aside(wanted.id, std::move(*returned));
     how.result_size = frame.body.size();
     co_return frame;
+}
+
+IPYBOX_DECL asio::awaitable<action_frame> action_router::answer_aside(action_id id, mcp::call_result returned) {
+    auto const owned = std::make_shared<mcp::call_result>(std::move(returned));
+    auto const work = [id, owned] { return result_answer(id, std::move(*owned)); };
+    co_return co_await aside(aside_, work);
 }
 
 IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const&,

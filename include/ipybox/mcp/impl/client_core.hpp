@@ -35,8 +35,14 @@ class exchange {
     [[nodiscard]] virtual std::string_view method() const = 0;
     [[nodiscard]] virtual std::vector<rpc_member> params() const = 0;
 
+    /// Reads a long result, on another thread.
+    [[nodiscard]] virtual result_reader reader() const = 0;
+
     /// Takes a result; false when there has to be another request.
     virtual bool take(std::string_view result) = 0;
+
+    /// The same of one that the reader has read.
+    virtual bool take_read(std::shared_ptr<void> const& read) = 0;
 
     /// Completes with an error, if it has not completed yet.
     virtual void fail(error why) = 0;
@@ -68,8 +74,23 @@ class exchange_of final : public exchange {
     [[nodiscard]] std::string_view method() const override { return Machine::method; }
     [[nodiscard]] std::vector<rpc_member> params() const override { return machine_.params(); }
 
-    bool take(std::string_view result) override {
-        auto outcome = machine_.on_result(result);
+    [[nodiscard]] result_reader reader() const override {
+        return [](std::string_view result) { return std::make_shared<reading>(Machine::read(result)); };
+    }
+
+    bool take(std::string_view result) override { return take_reading(Machine::read(result)); }
+
+    bool take_read(std::shared_ptr<void> const& read) override {
+        return take_reading(std::move(*std::static_pointer_cast<reading>(read)));
+    }
+
+    void fail(error why) override;
+
+  private:
+    using reading = typename Machine::reading;
+
+    bool take_reading(reading read) {
+        auto outcome = machine_.on_reading(std::move(read));
         if (!outcome) return false;
         if (!*outcome)
             fail(outcome->error());
@@ -78,9 +99,6 @@ class exchange_of final : public exchange {
         return true;
     }
 
-    void fail(error why) override;
-
-  private:
     Machine machine_;
     ipybox::detail::completion<value> done_;
 };

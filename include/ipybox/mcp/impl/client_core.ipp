@@ -91,12 +91,12 @@ IPYBOX_DECL void client_core::send_request(std::shared_ptr<exchange> const& e) {
     auto const take = [weak = weak_from_this(), e](rpc_outcome outcome) {
         if (auto const self = weak.lock()) self->on_outcome(e, std::move(outcome));
     };
-    auto const id = connection_->begin({e->deadline, true, e->options.on_progress}, take);
+    auto const id = connection_->begin({e->deadline, true, e->options.on_progress, e->reader()}, take);
     e->sent = id;
     auto const meta = request_meta(*session_, e->options.on_progress ? std::optional(id) : std::nullopt);
     auto params = e->params();
     params.insert(params.begin(), {"_meta", meta});
-    connection_->send(id, e->method(), params);
+    connection_->send(id, e->method(), params, e);
 }
 
 IPYBOX_DECL void client_core::on_outcome(std::shared_ptr<exchange> const& e, rpc_outcome outcome) {
@@ -110,7 +110,9 @@ IPYBOX_DECL void client_core::conclude(std::shared_ptr<exchange> const& e, rpc_o
     if (auto* const why = std::get_if<error>(&outcome)) return e->fail(std::move(*why));
     if (auto const* const why = std::get_if<rpc_error>(&outcome))
         return e->fail(error(errc::mcp_refused, "refused `" + std::string(e->method()) + "`: " + to_string(*why)));
-    if (!e->take(std::get<std::string_view>(outcome))) ask(e);
+    auto const* const read = std::get_if<read_result>(&outcome);
+    bool const done = read ? e->take_read(read->value) : e->take(std::get<std::string_view>(outcome));
+    if (!done) ask(e);
 }
 
 IPYBOX_DECL void client_core::cancel(std::shared_ptr<exchange> const& e) {

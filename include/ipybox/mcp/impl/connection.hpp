@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/side_threads.hpp>
 #include <ipybox/mcp/channel.hpp>
 #include <ipybox/mcp/rpc_machine.hpp>
 
@@ -18,19 +19,29 @@
 
 namespace ipybox::mcp::detail {
 
-/// What became of a request: its result as JSON (valid during the call), the refusal of the server, or why there is neither.
-using rpc_outcome = std::variant<std::string_view, rpc_error, error>;
+/// Makes something of a result; called on another thread.
+using result_reader = std::function<std::shared_ptr<void>(std::string_view)>;
+
+/// What a `result_reader` has made of a result.
+struct read_result {
+    std::shared_ptr<void> value;
+};
+
+/// What became of a request: its result as JSON (valid during the call) or read already, the refusal of the server, or why there is neither.
+using rpc_outcome = std::variant<std::string_view, read_result, rpc_error, error>;
 
 /// What a request asks for besides its answer.
 struct request_terms {
     rpc_machine::clock::time_point deadline = rpc_machine::clock::time_point::max();
     bool may_cancel = true; ///< whether the server is told when nobody wants the answer any more
     std::function<void(progress const&)> on_progress = {};
+    result_reader read_aside = {}; ///< for a long result; none: it is given as JSON
 };
 
 /**
  * \brief Requests and answers over a channel, for one life of a server.
- * \details Used on the executor alone. Every request has exactly one outcome, unless it is abandoned; it comes inline.
+ * \details Used on the executor alone. Every request has exactly one outcome, unless it is abandoned; it comes inline. Long lines are read on a thread of their own,
+ * long requests are written piece by piece: neither holds up other handlers.
  */
 class connection : public std::enable_shared_from_this<connection> {
   public:
@@ -45,7 +56,10 @@ class connection : public std::enable_shared_from_this<connection> {
 
     /// Opens a request, which `send` then sends: the id is its progress token too.
     [[nodiscard]] request_id begin(request_terms terms, outcome_handler on_outcome);
-    void send(request_id id, std::string_view method, std::vector<rpc_member> const& params);
+
+    /// `owner` keeps long values of `params`; short ones are copied.
+    void send(request_id id, std::string_view method, std::vector<rpc_member> const& params,
+              std::shared_ptr<void const> owner = {});
     void notify(std::string_view method);
 
     /// Nobody wants the answer any more: there will be no outcome.
@@ -68,12 +82,25 @@ class connection : public std::enable_shared_from_this<connection> {
     struct open_request {
         outcome_handler on_outcome;
         request_terms terms;
+        bool is_written = true; ///< whether the server may know it
+    };
+
+    /// A long request that is being put together.
+    struct long_request {
+        request_id id = 0;
+        std::string head;
+        std::vector<std::string> copies; ///< of short values
+        std::vector<rpc_member> params;
+        std::shared_ptr<void const> owner; ///< of the others
     };
 
     static asio::awaitable<void> read(std::shared_ptr<connection> self);
     asio::awaitable<void> read_messages();
+    asio::awaitable<void> read_long(std::string_view line);
+    static asio::awaitable<void> send_long(std::shared_ptr<connection> self, std::shared_ptr<long_request> request);
     void put(std::string message);
-    void on_message(std::string_view message);
+    void on_message(rpc_message const& message);
+    void on_meaning(rpc_machine::step const& meaning);
     void conclude(request_id id, rpc_outcome outcome);
     void watch_deadlines();
     void end_overdue();
@@ -87,6 +114,7 @@ class connection : public std::enable_shared_from_this<connection> {
     rpc_machine::clock::time_point watched_ = rpc_machine::clock::time_point::max(); ///< when the timer goes off
     std::optional<error> end_;
     asio::steady_timer ended_; ///< cancelled at the end
+    ipybox::detail::side_threads aside_; ///< the last member: its threads read from the channel
 };
 
 } // namespace ipybox::mcp::detail

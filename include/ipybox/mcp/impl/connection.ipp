@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/aside.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 
@@ -9,6 +10,7 @@
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace ipybox::mcp::detail {
@@ -44,7 +46,29 @@ IPYBOX_DECL asio::awaitable<void> connection::read_messages() {
             finish(line.error());
             co_return;
         }
-        for (auto const message : messages_of(*line)) on_message(message);
+        if (line->size() >= ipybox::detail::long_text)
+            co_await read_long(*line);
+        else
+            for (auto const& message : rpc_messages_of(*line)) on_message(message);
+    }
+}
+
+/// Messages may be many, and results large: others run in between.
+IPYBOX_DECL asio::awaitable<void> connection::read_long(std::string_view line) {
+    auto const read_messages = [line] { return rpc_messages_of(line); };
+    auto const messages = co_await ipybox::detail::aside(aside_, read_messages);
+    for (auto const& message : messages) {
+        auto const meaning = book_.take(message);
+        auto const* const answer = std::get_if<rpc_machine::answered>(&meaning);
+        auto const asked = answer ? requests_.find(answer->request) : requests_.end();
+        if (asked == requests_.end() || !asked->second.terms.read_aside) {
+            on_meaning(meaning);
+            co_await asio::post(executor_, asio::use_awaitable);
+        } else {
+            auto const read = [reader = asked->second.terms.read_aside, text = answer->result] { return reader(text); };
+            auto value = co_await ipybox::detail::aside(aside_, read);
+            conclude(answer->request, read_result{std::move(value)});
+        }
     }
 }
 
@@ -72,8 +96,41 @@ IPYBOX_DECL connection::request_id connection::begin(request_terms terms, outcom
     return id;
 }
 
-IPYBOX_DECL void connection::send(request_id id, std::string_view method, std::vector<rpc_member> const& params) {
-    put(write_rpc_request(id, method, params));
+IPYBOX_DECL void connection::send(request_id id, std::string_view method, std::vector<rpc_member> const& params,
+                                  std::shared_ptr<void const> owner) {
+    auto const is_long = [](rpc_member const& member) { return member.value.size() >= ipybox::detail::long_text; };
+    auto const asked = requests_.find(id);
+    if (std::none_of(params.begin(), params.end(), is_long) || asked == requests_.end())
+        return put(write_rpc_request(id, method, params));
+    auto const request = std::make_shared<long_request>();
+    *request = {id, rpc_request_head(id, method), {}, params, std::move(owner)};
+    request->copies.reserve(params.size());
+    for (auto& member : request->params)
+        if (!is_long(member)) member.value = request->copies.emplace_back(member.value);
+    asked->second.is_written = false;
+    asio::co_spawn(executor_, send_long(shared_from_this(), request),
+                   [self = shared_from_this(), id](std::exception_ptr bug) {
+                       if (bug) self->conclude(id, error(errc::io_error, "cannot be asked: its request is too large"));
+                   });
+}
+
+/// Puts a long request together in slices, for copying it takes long. One that was abandoned meanwhile is not sent.
+IPYBOX_DECL asio::awaitable<void> connection::send_long(std::shared_ptr<connection> self,
+                                                        std::shared_ptr<long_request> request) {
+    auto const pieces = rpc_pieces(request->head, request->params);
+    std::string whole;
+    whole.reserve(size_of(pieces) + 1); // an end of line goes behind it
+    for (auto piece : pieces)
+        while (!piece.empty()) {
+            auto const slice = piece.substr(0, ipybox::detail::long_text);
+            whole.append(slice);
+            piece.remove_prefix(slice.size());
+            if (slice.size() == ipybox::detail::long_text) co_await asio::post(self->executor_, asio::use_awaitable);
+        }
+    auto const asked = self->requests_.find(request->id);
+    if (asked == self->requests_.end()) co_return;
+    asked->second.is_written = true;
+    self->put(std::move(whole));
 }
 
 IPYBOX_DECL void connection::notify(std::string_view method) { put(write_rpc_notification(method, {})); }
@@ -82,12 +139,13 @@ IPYBOX_DECL void connection::abandon(request_id id, std::string_view reason) {
     auto const found = requests_.find(id);
     if (found == requests_.end()) return;
     auto const notice = book_.abandon(id, reason);
-    if (notice && found->second.terms.may_cancel) put(*notice);
+    if (notice && found->second.terms.may_cancel && found->second.is_written) put(*notice);
     requests_.erase(found);
 }
 
-IPYBOX_DECL void connection::on_message(std::string_view message) {
-    auto const meaning = book_.read(message);
+IPYBOX_DECL void connection::on_message(rpc_message const& message) { on_meaning(book_.take(message)); }
+
+IPYBOX_DECL void connection::on_meaning(rpc_machine::step const& meaning) {
     if (auto const* const a = std::get_if<rpc_machine::answered>(&meaning)) conclude(a->request, a->result);
     if (auto const* const r = std::get_if<rpc_machine::refused>(&meaning)) conclude(r->request, r->why);
     if (auto const* const g = std::get_if<rpc_machine::garbled>(&meaning))

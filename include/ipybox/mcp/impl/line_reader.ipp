@@ -31,7 +31,7 @@ IPYBOX_DECL std::span<char> line_reader::prepare() {
         bytes_.reset(larger);
         capacity_ = wanted;
     }
-    return {bytes_.get() + end_, capacity_ - end_};
+    return {bytes_.get() + end_, std::min(capacity_ - end_, largest_read)};
 }
 
 IPYBOX_DECL result<std::optional<std::string_view>> line_reader::next() {

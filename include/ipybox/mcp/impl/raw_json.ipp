@@ -2,22 +2,74 @@
 
 #include <ipybox/core/json_characters.hpp>
 #include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/raw_json.hpp>
 
+#include <optional>
+#include <string_view>
 #include <unordered_set>
 
 namespace ipybox::mcp {
 namespace detail {
 
-/// Copies a value, looking at every byte of it. The first thing that is wrong is remembered.
+/// A copy that is made as soon as it differs from the beginning of its source.
+class late_copy {
+  public:
+    explicit late_copy(std::string_view source) noexcept : source_(source) {}
+
+    void append(std::string_view piece) {
+        if (!differs_ && source_.substr(same_, piece.size()) == piece) {
+            same_ += piece.size();
+            return;
+        }
+        if (!std::exchange(differs_, true)) {
+            copy_.reserve(source_.size());
+            copy_.append(source_.substr(0, same_));
+        }
+        copy_.append(piece);
+    }
+
+    /// So many bytes of the source are what a copy would be; none where there is one.
+    [[nodiscard]] std::optional<std::size_t> same() const noexcept {
+        return differs_ ? std::nullopt : std::optional(same_);
+    }
+
+    [[nodiscard]] std::string take() { return differs_ ? std::move(copy_) : std::string(source_.substr(0, same_)); }
+
+  private:
+    std::string_view source_;
+    std::size_t same_ = 0;
+    bool differs_ = false;
+    std::string copy_;
+};
+
+/// Where a string's text ends that needs no other spelling: plain characters, valid UTF-8 and the short escapes.
+inline char const* end_of_plain_string(char const* at, char const* end) {
+    for (;;) {
+        at = ipybox::detail::end_of_run(at, end);
+        if (at == end) return at;
+        if (static_cast<signed char>(*at) < 0) {
+            auto const c = first_character({at, static_cast<std::size_t>(end - at)});
+            if (!c.valid) return at;
+            at += c.bytes.size();
+        } else {
+            constexpr std::string_view short_escapes = "\"\\bfnrt";
+            bool const is_short = *at == '\\' && at + 1 != end && short_escapes.find(at[1]) != std::string_view::npos;
+            if (!is_short) return at;
+            at += 2;
+        }
+    }
+}
+
+/// Copies a value where it has to, looking at every byte of it. The first thing that is wrong is remembered.
 class json_copier {
   public:
-    json_copier(std::string_view text, duplicate_names same) : cursor_(text), same_(same) { to_.reserve(text.size()); }
+    json_copier(std::string_view text, duplicate_names same) : cursor_(text), same_(same), to_(text) {}
 
     bool all() { return value() && (cursor_.finished() || fail("is not JSON")); }
 
-    [[nodiscard]] std::string take() { return std::move(to_); }
+    [[nodiscard]] late_copy& copy() noexcept { return to_; }
     [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
     [[nodiscard]] std::string const& wrong() const noexcept { return wrong_; }
 
@@ -39,46 +91,52 @@ class json_copier {
 
     bool object() {
         std::unordered_set<std::string> names;
-        char separator = '{';
+        std::string_view separator = "{";
         ++depth_;
         bool const read = depth_ <= json_cursor::deepest && cursor_.object([&](std::string& name) {
-            to_.push_back(std::exchange(separator, ','));
-            (void)append_json_string(to_, name); // the cursor has made it UTF-8
-            to_.push_back(':');
+            to_.append(std::exchange(separator, ","));
+            append_string(name);
+            to_.append(":");
             if (same_ == duplicate_names::refused && !names.insert(name).second)
                 return fail("has the member " + quoted(name) + " twice in one object");
             return value();
         });
         if (!read) return fail(depth_ > json_cursor::deepest ? "is nested too deeply" : "is not JSON");
         --depth_;
-        to_.append(separator == '{' ? "{}" : "}");
+        to_.append(separator == "{" ? "{}" : "}");
         return true;
     }
 
     bool array() {
-        char separator = '[';
+        std::string_view separator = "[";
         ++depth_;
         bool const read = depth_ <= json_cursor::deepest && cursor_.array([&] {
-            to_.push_back(std::exchange(separator, ','));
+            to_.append(std::exchange(separator, ","));
             return value();
         });
         if (!read) return fail(depth_ > json_cursor::deepest ? "is nested too deeply" : "is not JSON");
         --depth_;
-        to_.append(separator == '[' ? "[]" : "]");
+        to_.append(separator == "[" ? "[]" : "]");
         return true;
     }
 
     bool string(std::string_view token) {
-        // What has neither escapes nor anything that is not ASCII is copied as it is.
         auto const* const end = token.data() + token.size() - 1;
-        if (ipybox::detail::end_of_run(token.data() + 1, end) == end) {
+        if (end_of_plain_string(token.data() + 1, end) == end) {
             to_.append(token);
             return true;
         }
         auto const text = json_cursor(token).string();
         if (!text) return fail("has a string that is not JSON");
-        (void)append_json_string(to_, *text);
+        append_string(*text);
         return true;
+    }
+
+    /// Of text that the cursor has made UTF-8.
+    void append_string(std::string_view text) {
+        std::string spelled;
+        (void)append_json_string(spelled, text);
+        to_.append(spelled);
     }
 
     static bool is_integer(std::string_view token) noexcept {
@@ -114,7 +172,7 @@ class json_copier {
 
     json_cursor cursor_;
     duplicate_names same_;
-    std::string to_;
+    late_copy to_;
     std::string wrong_;
     int depth_ = 0;
     bool has_large_integers_ = false;
@@ -125,7 +183,17 @@ class json_copier {
 IPYBOX_DECL result<raw_json> raw_json::read(std::string_view text, duplicate_names same) {
     detail::json_copier copier(text, same);
     if (!copier.all()) return failure(errc::invalid_argument, copier.wrong());
-    return raw_json(copier.take(), copier.has_large_integers());
+    return raw_json(copier.copy().take(), copier.has_large_integers());
+}
+
+IPYBOX_DECL result<raw_json> raw_json::of_text(std::string text, duplicate_names same) {
+    detail::json_copier copier(text, same);
+    if (!copier.all()) return failure(errc::invalid_argument, copier.wrong());
+    if (auto const size = copier.copy().same())
+        text.resize(*size);
+    else
+        text = copier.copy().take();
+    return raw_json(std::move(text), copier.has_large_integers());
 }
 
 IPYBOX_DECL result<raw_json> raw_json::of(nlohmann::ordered_json const& value) {
@@ -141,7 +209,7 @@ IPYBOX_DECL result<raw_json> raw_json::of_sorted(nlohmann::json const& value) {
 }
 
 IPYBOX_DECL nlohmann::ordered_json raw_json::value() const {
-    return read_json<nlohmann::ordered_json>(text_).value_or(nullptr);
+    return read_json<nlohmann::ordered_json>(*text_).value_or(nullptr);
 }
 
 } // namespace ipybox::mcp

@@ -9,6 +9,9 @@
 namespace ipybox::mcp {
 namespace detail {
 
+/// What a server has to say about its progress is shorter.
+inline constexpr std::size_t longest_progress = std::size_t(1) << 20;
+
 /// An id of ours. Some servers send numbers back as strings.
 inline std::optional<rpc_machine::request_id> number_in(std::string_view id) {
     if (id.size() > 2 && id.front() == '"' && id.back() == '"') id = id.substr(1, id.size() - 2);
@@ -36,24 +39,28 @@ IPYBOX_DECL rpc_machine::request_id rpc_machine::open(clock::time_point deadline
 IPYBOX_DECL rpc_machine::step rpc_machine::read(std::string_view message) {
     auto const m = read_rpc_message(message);
     if (!m) return nothing{};
-    switch (m->what) {
-    case rpc_message::kind::notification: return on_notification(*m);
+    return take(*m);
+}
+
+IPYBOX_DECL rpc_machine::step rpc_machine::take(rpc_message const& message) {
+        switch (message.what) {
+    case rpc_message::kind::notification: return on_notification(message);
     case rpc_message::kind::request:
-        if (!detail::is_request_id(m->id)) return nothing{};
-        if (m->method == "ping") return reply{write_rpc_result(m->id, "{}")};
-        return reply{write_rpc_error(m->id, rpc_method_not_found, "the client offers nothing to servers")};
+        if (!detail::is_request_id(message.id)) return nothing{};
+        if (message.method == "ping") return reply{write_rpc_result(message.id, "{}")};
+        return reply{write_rpc_error(message.id, rpc_method_not_found, "the client offers nothing to servers")};
     case rpc_message::kind::result:
-        if (auto const request = close(m->id)) return answered{*request, m->result};
+        if (auto const request = close(message.id)) return answered{*request, message.result};
         return nothing{};
     case rpc_message::kind::error: {
-        auto request = close(m->id);
+        auto request = close(message.id);
         // A server that could not read the request does not know its id. Where one request is open, it is the one.
-        if (!request && (m->id.empty() || m->id == "null")) request = close_only_one();
-        if (request) return refused{*request, read_rpc_error(m->error)};
+        if (!request && (message.id.empty() || message.id == "null")) request = close_only_one();
+        if (request) return refused{*request, message.why};
         return nothing{};
     }
     case rpc_message::kind::broken: {
-        auto const request = m->id.empty() ? close_only_one() : close(m->id);
+        auto const request = message.id.empty() ? close_only_one() : close(message.id);
         if (request) return garbled{*request};
         return nothing{};
     }
@@ -70,7 +77,7 @@ IPYBOX_DECL std::optional<rpc_machine::request_id> rpc_machine::close_only_one()
 
 IPYBOX_DECL rpc_machine::step rpc_machine::on_notification(rpc_message const& m) const {
     if (m.method == "notifications/tools/list_changed") return tools_changed{};
-    if (m.method != "notifications/progress") return nothing{};
+    if (m.method != "notifications/progress" || m.params.size() > detail::longest_progress) return nothing{};
     auto const params = read_json(m.params).value_or(nullptr);
     auto const token = params.is_object() ? params.find("progressToken") : params.end();
     if (token == params.end()) return nothing{};
@@ -138,6 +145,13 @@ IPYBOX_DECL std::vector<std::string_view> messages_of(std::string_view line) {
         if (!read) messages.clear();
     }
     return messages;
+}
+
+IPYBOX_DECL std::vector<rpc_message> rpc_messages_of(std::string_view line) {
+    std::vector<rpc_message> read;
+    for (auto const text : messages_of(line))
+        if (auto message = read_rpc_message(text)) read.push_back(std::move(*message));
+    return read;
 }
 
 } // namespace ipybox::mcp

@@ -11,19 +11,11 @@ namespace detail {
 
 /// `head`, the members as an object, "}". Members may be large: they are copied once.
 inline std::string message_with(std::string_view head, std::vector<rpc_member> const& params) {
-    std::size_t size = head.size() + 4; // an end of line goes behind it
-    for (auto const& member : params) size += member.name.size() + member.value.size() + 4;
+    auto const pieces = rpc_pieces(head, params);
     std::string whole;
-    whole.reserve(size);
-    whole.append(head);
-    char separator = '{';
-    for (auto const& member : params) {
-        if (member.value.empty()) continue;
-        whole += separator;
-        whole.append("\"").append(member.name).append("\":").append(member.value);
-        separator = ',';
-    }
-    return whole.append(separator == '{' ? "{}}" : "}}");
+    whole.reserve(size_of(pieces) + 1); // an end of line goes behind it
+    for (auto const piece : pieces) whole.append(piece);
+    return whole;
 }
 
 } // namespace detail
@@ -69,6 +61,7 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
         m.what = rpc_message::kind::result;
     else
         return std::nullopt;
+    if (m.what == rpc_message::kind::error) m.why = read_rpc_error(m.error);
     return m;
 }
 
@@ -99,11 +92,33 @@ IPYBOX_DECL std::string to_string(rpc_error const& e) {
 
 IPYBOX_DECL std::string json_string(std::string_view text) { return json_text(nlohmann::json(text)); }
 
+IPYBOX_DECL std::string rpc_request_head(std::int64_t id, std::string_view method) {
+    auto head = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
+    return head.append(R"(,"method":")").append(method).append(R"(","params":)");
+}
+
+IPYBOX_DECL std::vector<std::string_view> rpc_pieces(std::string_view head, std::vector<rpc_member> const& params) {
+    std::vector<std::string_view> pieces{head};
+    pieces.reserve(2 + 4 * params.size());
+    std::string_view separator = "{\"";
+    for (auto const& member : params) {
+        if (member.value.empty()) continue;
+        pieces.insert(pieces.end(), {separator, member.name, "\":", member.value});
+        separator = ",\"";
+    }
+    pieces.push_back(pieces.size() == 1 ? "{}}" : "}}");
+    return pieces;
+}
+
+IPYBOX_DECL std::size_t size_of(std::vector<std::string_view> const& pieces) noexcept {
+    std::size_t bytes = 0;
+    for (auto const piece : pieces) bytes += piece.size();
+    return bytes;
+}
+
 IPYBOX_DECL std::string write_rpc_request(std::int64_t id, std::string_view method,
                                           std::vector<rpc_member> const& params) {
-    auto head = R"({"jsonrpc":"2.0","id":)" + std::to_string(id);
-    head.append(R"(,"method":")").append(method).append(R"(","params":)");
-    return detail::message_with(head, params);
+    return detail::message_with(rpc_request_head(id, method), params);
 }
 
 IPYBOX_DECL std::string write_rpc_notification(std::string_view method, std::vector<rpc_member> const& params) {

@@ -39,6 +39,9 @@ inline constexpr std::size_t diagnostics_size = 16 * 1024;
 /// How much a server can write before it has to wait for us.
 inline constexpr int stream_buffer = 1 << 20;
 
+/// A server that reads as fast as we write does not hold up other handlers.
+inline constexpr std::size_t written_in_turn = 1 << 20;
+
 /// Sockets rather than pipes for standard input and output: writing to one whose reader is gone is an error, and no SIGPIPE for the host.
 class stdio_channel final : public channel, public std::enable_shared_from_this<stdio_channel> {
   public:
@@ -179,14 +182,17 @@ inline void stdio_channel::send(std::string message) {
     if (!writing_) flush();
 }
 
-/// Writes what the socket takes at once; the rest when it can take more.
+/// Writes what the socket takes at once, but no more than others can wait for; the rest when it can take more.
 inline void stdio_channel::flush() {
-    while (!outbox_.empty()) {
+    for (std::size_t in_turn = 0; !outbox_.empty() && in_turn < written_in_turn;) {
         auto const& next = outbox_.front();
+        auto const size = std::min(next.size() - written_, written_in_turn - in_turn);
         asio::error_code ec;
-        written_ += to_server_.write_some(asio::buffer(next.data() + written_, next.size() - written_), ec);
+        auto const count = to_server_.write_some(asio::buffer(next.data() + written_, size), ec);
         if (ec == asio::error::would_block || ec == asio::error::try_again) break;
         if (ec) return fall_silent(); // it has closed its standard input
+        written_ += count;
+        in_turn += count;
         if (written_ < next.size()) continue;
         outbox_.pop_front();
         written_ = 0;

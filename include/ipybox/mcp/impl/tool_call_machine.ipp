@@ -22,6 +22,28 @@ inline std::string result_type(std::string_view text) {
     return type;
 }
 
+/// What a server asks for that wants to be called again: its state, or why it does not get what it wants.
+inline result<std::string> read_wish(std::string_view json) {
+    std::string_view requests;
+    std::string_view state;
+    json_cursor cursor(json);
+    bool const read = cursor.object([&](std::string const& member) {
+        auto const value = cursor.skip(json_cursor::any_depth);
+        if (value && member == "inputRequests") requests = *value;
+        if (value && member == "requestState") state = *value;
+        return value.has_value();
+    });
+    if (!read || (requests.empty() && state.empty()))
+        return failure(errc::protocol_error, "asks for input and does not say for what");
+    if (auto const asked = read_json(requests); asked && !asked->empty()) {
+        auto const& first = asked->is_object() ? *asked->begin() : *asked;
+        auto const named = first.is_object() ? first.find("method") : first.end();
+        auto const kind = named != first.end() && named->is_string() ? named->get<std::string>() : "unknown";
+        return failure(errc::mcp_input_required, "asks for input (" + kind + "), which the client does not give");
+    }
+    return std::string(state);
+}
+
 } // namespace detail
 
 IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view tool,
@@ -39,41 +61,25 @@ IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view t
     std::string name;
     if (!detail::append_json_string(name, tool))
         return failure(errc::invalid_argument, "the name of a tool holds text that is not UTF-8");
-    return tool_call_machine(std::move(name), std::move(arguments).take());
+    return tool_call_machine(std::move(name), std::move(arguments));
 }
 
-IPYBOX_DECL std::optional<result<call_result>> tool_call_machine::on_result(std::string_view json) {
+IPYBOX_DECL tool_call_machine::reading tool_call_machine::read(std::string_view json) {
     auto const type = detail::result_type(json);
-    if (type == "complete") return read_call_result(json);
+    if (type == "complete") return {read_call_result(json), {}};
     if (type != "input_required")
-        return failure(errc::protocol_error, "answered `tools/call` with a result of an unknown type: " + type);
-    auto refused = go_on(json);
-    if (refused) return failure(std::move(*refused));
-    return std::nullopt;
+        return {failure(errc::protocol_error, "answered `tools/call` with a result of an unknown type: " + type), {}};
+    auto state = detail::read_wish(json);
+    if (!state) return {failure(state), {}};
+    return {std::nullopt, std::move(*state)};
 }
 
-IPYBOX_DECL std::optional<error> tool_call_machine::go_on(std::string_view json) {
-    std::string_view requests;
-    std::string_view state;
-    json_cursor cursor(json);
-    bool const read = cursor.object([&](std::string const& member) {
-        auto const value = cursor.skip(json_cursor::any_depth);
-        if (value && member == "inputRequests") requests = *value;
-        if (value && member == "requestState") state = *value;
-        return value.has_value();
-    });
-    if (!read || (requests.empty() && state.empty()))
-        return error(errc::protocol_error, "asks for input and does not say for what");
-    if (auto const asked = read_json(requests); asked && !asked->empty()) {
-        auto const& first = asked->is_object() ? *asked->begin() : *asked;
-        auto const named = first.is_object() ? first.find("method") : first.end();
-        auto const kind = named != first.end() && named->is_string() ? named->get<std::string>() : "unknown";
-        return error(errc::mcp_input_required, "asks for input (" + kind + "), which the client does not give");
-    }
+IPYBOX_DECL std::optional<result<call_result>> tool_call_machine::on_reading(reading read) {
+    if (read.outcome) return std::move(read.outcome);
     if (++rounds_ > most_rounds)
-        return error(errc::mcp_input_required,
-                     "wants to be called more than " + std::to_string(most_rounds) + " times");
-    state_ = state;
+        return failure(errc::mcp_input_required,
+                       "wants to be called more than " + std::to_string(most_rounds) + " times");
+    state_ = std::move(read.state);
     return std::nullopt;
 }
 

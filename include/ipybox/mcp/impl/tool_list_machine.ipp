@@ -3,6 +3,7 @@
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/tool_list_machine.hpp>
 
+#include <iterator>
 #include <utility>
 
 namespace ipybox::mcp {
@@ -47,17 +48,14 @@ IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
     return detail::named_only(json);
 }
 
-IPYBOX_DECL std::optional<result<std::vector<tool>>> tool_list_machine::on_result(std::string_view json) {
-    auto const malformed = [] {
-        return failure(errc::protocol_error, "answered `tools/list` with something that is no list of tools");
-    };
+IPYBOX_DECL tool_list_machine::reading tool_list_machine::read(std::string_view json) {
+    page one;
     bool listed = false;
-    std::string_view next;
     json_cursor cursor(json);
     bool const read = cursor.object([&](std::string const& member) {
         if (member != "tools") {
             auto const value = cursor.skip(json_cursor::any_depth);
-            if (value && member == "nextCursor" && value->starts_with('"')) next = *value;
+            if (value && member == "nextCursor" && value->starts_with('"')) one.next = *value;
             return value.has_value();
         }
         listed = true;
@@ -65,16 +63,27 @@ IPYBOX_DECL std::optional<result<std::vector<tool>>> tool_list_machine::on_resul
             auto const text = cursor.skip(json_cursor::any_depth);
             auto described = text ? read_tool(*text) : std::nullopt;
             // What has no name cannot be called; it keeps nobody from calling the others.
-            if (described && !described->name.empty()) tools_.push_back(std::move(*described));
+            if (described && !described->name.empty()) one.tools.push_back(std::move(*described));
             return described.has_value();
         });
     });
-    if (!read || !listed || !cursor.finished()) return malformed();
+    if (!read || !listed || !cursor.finished())
+        return failure(errc::protocol_error, "answered `tools/list` with something that is no list of tools");
+    return one;
+}
+
+IPYBOX_DECL std::optional<result<std::vector<tool>>> tool_list_machine::on_reading(reading read) {
+    if (!read) return failure(read);
+    if (tools_.empty())
+        tools_ = std::move(read->tools);
+    else
+        tools_.insert(tools_.end(), std::make_move_iterator(read->tools.begin()),
+                      std::make_move_iterator(read->tools.end()));
     // Only an absent cursor ends the list: "" is a cursor like any other.
-    if (next.empty()) return std::move(tools_);
+    if (read->next.empty()) return std::move(tools_);
     if (++pages_ >= most_pages || tools_.size() > most_tools)
         return failure(errc::protocol_error, "lists tools without an end");
-    cursor_ = next;
+    cursor_ = std::move(read->next);
     return std::nullopt;
 }
 

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <ipybox/async/side_threads.hpp>
+#include <ipybox/async/suspend.hpp>
+
+#include <asio/awaitable.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace ipybox::detail {
+
+/// Texts of so many bytes are worked on aside: that takes longer than a thread does to begin, and longer than other handlers should wait.
+inline constexpr std::size_t long_text = std::size_t(1) << 20;
+
+/// What work came to: its value, or what it threw.
+template <class Work>
+using work_outcome = std::variant<std::invoke_result_t<Work&>, std::exception_ptr>;
+
+template <class Work>
+work_outcome<Work> outcome_of(Work& work) {
+    try {
+        return work_outcome<Work>(std::in_place_index<0>, work());
+    } catch (...) { return work_outcome<Work>(std::in_place_index<1>, std::current_exception()); }
+}
+
+/**
+ * \brief Does work on one of `threads`, while the coroutine waits and its executor runs other handlers.
+ * \details The work owns what it touches, or refers to what is destroyed behind `threads`, since these wait for it. It is destroyed on its thread. Where the
+ * system makes no thread, the work is done in place. An exception of the work is thrown to the coroutine.
+ */
+template <class Work>
+asio::awaitable<std::invoke_result_t<Work&>> aside(side_threads& threads, Work work) {
+    using outcome = work_outcome<Work>;
+    auto const begin = [&threads, &work](completion<outcome> done) {
+        auto const waiting = std::make_shared<completion<outcome>>(std::move(done));
+        auto const owned = std::make_shared<Work>(std::move(work));
+        auto const finish = [waiting, owned] { (*waiting)(outcome_of(*owned)); };
+        try {
+            threads.begin(finish);
+        } catch (std::system_error const&) { finish(); }
+    };
+    auto came = co_await suspend<outcome>(begin);
+    if (auto const* const thrown = std::get_if<1>(&came)) std::rethrow_exception(*thrown);
+    co_return std::move(std::get<0>(came));
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,84 @@
+#include <ipybox/async/aside.hpp>
+
+#include <support/catch.hpp>
+#include <support/transport_driver.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+namespace {
+
+using namespace std::chrono_literals;
+using ipybox::detail::aside;
+using ipybox::detail::side_threads;
+using ipybox::test::run;
+
+} // namespace
+
+TEST_CASE("aside: other handlers run while the work is done", "[tsan]") {
+    asio::io_context context;
+    side_threads threads;
+    std::promise<std::string> said;
+    asio::post(context, [&said] { said.set_value("by a handler"); });
+    auto const work = [heard = said.get_future().share()] {
+        return heard.wait_for(30s) == std::future_status::ready ? heard.get() : std::string("nothing");
+    };
+    CHECK(run(context, aside(threads, work)) == "by a handler");
+}
+
+TEST_CASE("aside: the coroutine goes on where it was", "[tsan]") {
+    asio::io_context context;
+    side_threads threads;
+    auto const both = [](side_threads& with) -> asio::awaitable<std::pair<std::thread::id, std::thread::id>> {
+        auto const where = [] { return std::this_thread::get_id(); };
+        auto const there = co_await aside(with, where);
+        co_return std::pair(there, std::this_thread::get_id());
+    };
+    auto const [there, here] = run(context, both(threads));
+    CHECK(there != std::this_thread::get_id());
+    CHECK(here == std::this_thread::get_id());
+}
+
+TEST_CASE("aside: what the work throws is thrown to the coroutine", "[tsan]") {
+    asio::io_context context;
+    side_threads threads;
+    auto const work = []() -> int { throw std::runtime_error("thrown"); };
+    CHECK_THROWS_WITH(run(context, aside(threads, work)), "thrown");
+}
+
+TEST_CASE("aside: work ends before what it belongs to, though its context is gone", "[tsan]") {
+    struct owner {
+        std::string text = "there";
+        side_threads threads;
+    };
+    std::promise<void> begun;
+    std::promise<void> gone;
+    std::string seen;
+    {
+        auto context = std::make_unique<asio::io_context>();
+        auto of = std::make_unique<owner>();
+        auto const work = [&begun, &seen, text = &of->text, may_end = gone.get_future().share()] {
+            begun.set_value();
+            may_end.wait_for(30s);
+            seen = *text;
+            return 0;
+        };
+        auto const wait = [work](owner& o) -> asio::awaitable<void> { (void)co_await aside(o.threads, work); };
+        asio::co_spawn(*context, wait(*of), asio::detached);
+        context->poll();
+        begun.get_future().wait();
+        context.reset();
+        gone.set_value();
+    }
+    CHECK(seen == "there");
+}
