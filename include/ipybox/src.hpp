@@ -35,6 +35,7 @@
 #include <ipybox/approval/impl/shell_line.ipp>
 #include <ipybox/approval/impl/subject_commands.ipp>
 #include <ipybox/approval/impl/subject_json.ipp>
+#include <ipybox/approval/impl/tool_arguments.ipp>
 #include <ipybox/approval/impl/tool_pattern.ipp>
 #include <ipybox/approval/impl/wildcard.ipp>
 #include <ipybox/codegen/impl/choice.ipp>

@@ -35,9 +35,9 @@ struct tool_call {
         0; ///< the last message that the kernel had sent before: what it printed is in it or its predecessors
     std::string server;
     std::string tool;
-    std::shared_ptr<nlohmann::ordered_json const> arguments; ///< an object, to be looked into
-    mcp::raw_json sent;                                      ///< the same as it is sent
-    std::size_t size = 0;                                    ///< bytes that it takes, about
+    tool_arguments arguments; ///< an object, to be looked into
+    mcp::raw_json sent;       ///< the same as it is sent
+    std::size_t size = 0;     ///< bytes that it takes, about
 };
 
 /// A program is to be run.

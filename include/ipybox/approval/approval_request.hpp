@@ -44,7 +44,7 @@ class approval_request {
     [[nodiscard]] std::string const& tool() const noexcept { return subject_->tool; }
 
     /// Arguments of the tool, in the order they were given; null for the kinds that have none.
-    [[nodiscard]] nlohmann::ordered_json const& arguments() const noexcept;
+    [[nodiscard]] nlohmann::ordered_json const& arguments() const;
 
     [[nodiscard]] std::vector<std::string> const& argv() const noexcept { return subject_->argv; }
     [[nodiscard]] std::filesystem::path const& cwd() const noexcept { return subject_->cwd; }

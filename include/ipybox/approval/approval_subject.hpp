@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/approval/tool_arguments.hpp>
 #include <ipybox/core/config.hpp>
 
 #include <nlohmann/json_fwd.hpp>
@@ -43,7 +44,7 @@ struct approval_subject {
     approval_kind kind = approval_kind::tool;                     ///< what the rest is about
     std::string server = {};                                      ///< name of the MCP server
     std::string tool = {};                                        ///< name of the tool
-    std::shared_ptr<nlohmann::ordered_json const> arguments = {}; ///< what the tool is called with
+    tool_arguments arguments = {};                                ///< what the tool is called with
     std::string exact_arguments =
         {}; ///< the same as JSON text, if they have integers beyond 64 bits, which `arguments` only has rounded
     std::vector<std::string> argv = {};     ///< what is executed: program and arguments

@@ -2,6 +2,7 @@
 
 #include <ipybox/async/blocked_signals.hpp>
 #include <ipybox/async/late_joins.hpp>
+#include <ipybox/core/owning_process.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -25,7 +26,12 @@ class side_threads {
     side_threads() = default;
     side_threads(side_threads const&) = delete;
     side_threads& operator=(side_threads const&) = delete;
-    ~side_threads() { join_all(std::move(threads_)); }
+    ~side_threads() {
+        if (owner_.is_this())
+            join_all(std::move(threads_));
+        else
+            for (auto& one : threads_) one.thread.detach(); // a fork has none of them
+    }
 
     /// Does work on a thread of its own; it must not throw. Throws where no thread can be made.
     void begin(std::function<void()> work) {
@@ -69,6 +75,7 @@ class side_threads {
         for (auto& one : threads) (void)late_joins::join(std::move(one.thread));
     }
 
+    owning_process const owner_;
     std::mutex mutex_;
     std::vector<side_thread> threads_;
 };

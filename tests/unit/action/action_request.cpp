@@ -1,4 +1,5 @@
 #include <ipybox/action/action_request.hpp>
+#include <ipybox/async/aside.hpp>
 
 #include <support/catch.hpp>
 
@@ -94,6 +95,25 @@ TEST_CASE("action requests: what is none says why, and whose it was") {
         CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","env":)" + std::string(no_object)) ==
               "env has to be an object of names and strings or nulls");
     CHECK(run(R"("kind":"shell","argv":["a"],"cwd":"/","merge":1)") == "merge has to be true or false");
+}
+
+TEST_CASE("action requests: large arguments are built when they are looked at, as others are") {
+    std::string const text(long_text, 'x');
+    auto const call = [](std::string body) {
+        auto const parsed = parse_action({R"({"op":"call","id":1,"cell":"c","server":"s","tool":"t"})", std::move(body)});
+        REQUIRE(std::holds_alternative<tool_call>(parsed));
+        return std::get<tool_call>(parsed).arguments;
+    };
+    auto const small = call(R"({"text":"x"})");
+    CHECK(small.is_built());
+    auto const large = call(R"({"text":")" + text + R"("})");
+    CHECK_FALSE(large.is_built());
+    auto const copy = large;
+    CHECK(((*large)["text"] == text));
+    CHECK(copy.get() == large.get());
+    // Deeper than those who decide look: built, and refused by their rule.
+    auto const deep = call(R"({"text":")" + text + R"(","a":)" + std::string(200, '[') + std::string(200, ']') + "}");
+    CHECK(deep.is_built());
 }
 
 TEST_CASE("action requests: a head at its bound, and one beyond it") {

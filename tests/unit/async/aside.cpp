@@ -1,12 +1,15 @@
 #include <ipybox/async/aside.hpp>
 
 #include <support/catch.hpp>
+#include <support/child.hpp>
 #include <support/transport_driver.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+
+#include <unistd.h>
 
 #include <chrono>
 #include <future>
@@ -54,6 +57,24 @@ TEST_CASE("aside: what the work throws is thrown to the coroutine", "[tsan]") {
     side_threads threads;
     auto const work = []() -> int { throw std::runtime_error("thrown"); };
     CHECK_THROWS_WITH(run(context, aside(threads, work)), "thrown");
+}
+
+TEST_CASE("aside: a fork waits for no work of its parent") {
+    side_threads threads;
+    std::promise<void> begun;
+    std::promise<void> may_end;
+    threads.begin([&] {
+        begun.set_value();
+        may_end.get_future().wait();
+    });
+    begun.get_future().wait();
+    pid_t const forked = ::fork();
+    if (forked == 0) {
+        threads.~side_threads();
+        ::_exit(0);
+    }
+    CHECK(ipybox::test::end_of(forked) == "0");
+    may_end.set_value();
 }
 
 TEST_CASE("aside: work ends before what it belongs to, though its context is gone", "[tsan]") {

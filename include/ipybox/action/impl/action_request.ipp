@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ipybox/action/action_request.hpp>
+#include <ipybox/approval/strict_json.hpp>
+#include <ipybox/async/aside.hpp>
 #include <ipybox/core/json_cursor.hpp>
 
 #include <string_view>
@@ -123,9 +125,20 @@ inline bool names_hold_nul(nlohmann::ordered_json const& value) {
 }
 
 /// Those who read a name as a C string would see another one than the one that was judged.
-inline bool holds_nul_in_names(std::string_view body, nlohmann::ordered_json const& arguments) {
+inline bool holds_nul_in_names(std::string_view body, tool_arguments const& arguments) {
     bool const escaped = body.find("\\u0000") != std::string_view::npos;
-    return escaped && names_hold_nul(arguments);
+    return escaped && names_hold_nul(*arguments);
+}
+
+/// Whether a value need not be built to know that it may be looked at.
+inline bool may_be_built_later(std::string_view text) {
+    return text.size() >= long_text &&
+           count_json(text, {text.size(), text.size(), deepest_json}).excess == json_excess::none;
+}
+
+inline tool_arguments arguments_of(mcp::raw_json const& sent) {
+    if (may_be_built_later(sent.text())) return tool_arguments::built_by([sent] { return sent.value(); });
+    return std::make_shared<nlohmann::ordered_json const>(sent.value());
 }
 
 /// The arguments of a call. The text of an error says what they have to be. A name that stands twice is refused: the server might take the value that was not
@@ -161,8 +174,8 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
         constexpr std::size_t of_one = 64;                 // what a value takes, about
         auto sent = read_arguments(std::move(frame.body));
         if (!sent) return malformed_action{id, "the body has to be " + sent.error().text()};
-        auto arguments = std::make_shared<nlohmann::ordered_json const>(sent->value());
-        if (holds_nul_in_names(sent->text(), *arguments))
+        auto arguments = arguments_of(*sent);
+        if (holds_nul_in_names(sent->text(), arguments))
             return malformed_action{id, "the body has to be without NUL in the names of its members"};
         size += of_one * count_json(sent->text(), largest_arguments).values;
         request = tool_call{*id,

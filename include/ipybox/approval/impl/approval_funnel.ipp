@@ -154,7 +154,9 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::run(std::shared_ptr<state> 
     auto const began = clock::now();
     if (subject.id == 0) subject.id = fresh_id();
     if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
-    bool const readable = !subject.arguments || !nests_deeper_than(detail::deepest_json, *subject.arguments);
+    // Arguments that are not built yet were counted: `may_be_built_later`.
+    bool const readable = !subject.arguments || !subject.arguments.is_built() ||
+                          !nests_deeper_than(detail::deepest_json, *subject.arguments);
     if (!readable) { // not even to be written down
         subject.arguments = nullptr;
         subject.exact_arguments.clear();

@@ -34,7 +34,7 @@ IPYBOX_DECL approval_request::approval_request(approval_subject subject)
 IPYBOX_DECL approval_request::approval_request(std::shared_ptr<approval_subject const> subject)
     : subject_(std::move(subject)), handle_(std::make_shared<detail::approval_handle const>()) {}
 
-IPYBOX_DECL nlohmann::ordered_json const& approval_request::arguments() const noexcept {
+IPYBOX_DECL nlohmann::ordered_json const& approval_request::arguments() const {
     static nlohmann::ordered_json const none;
     return subject_->arguments ? *subject_->arguments : none;
 }
