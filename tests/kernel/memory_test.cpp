@@ -66,7 +66,8 @@ TEST_CASE("an action for which the host has no memory ends the action channel, a
     auto const ask = R"(
 import ipybox_kernel.actions as actions
 def ended():
-    head, body = b'{"op":"call","id":1,"cell":"","server":"s","tool":"t"}', b'{ "a":"' + b"x" * 60_000_000 + b'"}' # copied, for its blank
+    head, body = b'{"op":"call","id":1,"cell":"","server":"s","tool":"t"}', b'{ "a":"' + b"x" * 60_000_000
+    body += rb'","b":"\u0000"}' # which is copied for its blank, and built for its NUL
     frame = (4 + len(head) + len(body)).to_bytes(4, "little") + len(head).to_bytes(4, "little") + head + body
     try:
         actions.current.socket.sendall(frame)

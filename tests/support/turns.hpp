@@ -29,9 +29,7 @@ class turns {
     }
 
     /// Which part of the work the longest handler has done.
-    [[nodiscard]] double longest_part() const {
-        return longest_ / (spent(CLOCK_PROCESS_CPUTIME_ID) - all_before_);
-    }
+    [[nodiscard]] double longest_part() const { return longest_ / (spent(CLOCK_PROCESS_CPUTIME_ID) - all_before_); }
 
   private:
     using seconds = std::chrono::duration<double>;

@@ -40,11 +40,11 @@ using environment_difference = std::map<std::string, std::optional<std::string>>
 
 /// What is to be approved. Which members are filled in depends on the kind.
 struct approval_subject {
-    std::uint64_t id = 0;                                         ///< unique in this process; 0: not given yet
-    approval_kind kind = approval_kind::tool;                     ///< what the rest is about
-    std::string server = {};                                      ///< name of the MCP server
-    std::string tool = {};                                        ///< name of the tool
-    tool_arguments arguments = {};                                ///< what the tool is called with
+    std::uint64_t id = 0;                     ///< unique in this process; 0: not given yet
+    approval_kind kind = approval_kind::tool; ///< what the rest is about
+    std::string server = {};                  ///< name of the MCP server
+    std::string tool = {};                    ///< name of the tool
+    tool_arguments arguments = {};            ///< what the tool is called with
     std::string exact_arguments =
         {}; ///< the same as JSON text, if they have integers beyond 64 bits, which `arguments` only has rounded
     std::vector<std::string> argv = {};     ///< what is executed: program and arguments

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <new>
 #include <set>
 #include <thread>
 #include <utility>
@@ -34,7 +35,9 @@ class late_joins {
             leaving.detach();
             return false;
         }
-        all.waits_for_[here] = there;
+        try {
+            all.waits_for_[here] = there;
+        } catch (std::bad_alloc const&) {} // NOLINT(bugprone-empty-catch): it is waited for all the same
         lock.unlock();
         leaving.join();
         lock.lock();

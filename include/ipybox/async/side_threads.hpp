@@ -35,20 +35,28 @@ class side_threads {
 
     /// Does work on a thread of its own; it must not throw. Throws where no thread can be made.
     void begin(std::function<void()> work) {
-        std::vector<side_thread> ended;
-        {
-            std::scoped_lock const lock(mutex_);
-            ended = take_ended();
-            threads_.reserve(threads_.size() + 1); // a thread that cannot be kept would end the program
-            threads_.push_back(thread_for(std::move(work)));
-        }
-        join_all(std::move(ended));
+        ended_threads ended;
+        std::scoped_lock const lock(mutex_);
+        // A thread that cannot be kept would end the program.
+        threads_.reserve(threads_.size() + 1);
+        ended.threads.reserve(threads_.size());
+        take_ended(ended.threads);
+        threads_.push_back(thread_for(std::move(work)));
     }
 
   private:
     struct side_thread {
         std::shared_ptr<std::atomic<bool>> has_ended;
         std::thread thread;
+    };
+
+    /// They are waited for however their scope is left.
+    struct ended_threads {
+        ended_threads() = default;
+        ended_threads(ended_threads const&) = delete;
+        ended_threads& operator=(ended_threads const&) = delete;
+        ~ended_threads() { join_all(std::move(threads)); }
+        std::vector<side_thread> threads;
     };
 
     static side_thread thread_for(std::function<void()> work) {
@@ -62,13 +70,12 @@ class side_threads {
                 })};
     }
 
-    /// Those that have done their work. Waiting for them takes no time.
-    std::vector<side_thread> take_ended() {
+    /// Those that have done their work, of which there is room for all. Waiting for them takes no time.
+    void take_ended(std::vector<side_thread>& ended) {
         auto const first = std::partition(threads_.begin(), threads_.end(),
                                           [](side_thread const& one) { return !one.has_ended->load(); });
-        std::vector<side_thread> ended(std::make_move_iterator(first), std::make_move_iterator(threads_.end()));
+        std::move(first, threads_.end(), std::back_inserter(ended));
         threads_.erase(first, threads_.end());
-        return ended;
     }
 
     static void join_all(std::vector<side_thread> threads) {

@@ -61,9 +61,9 @@ class tool_call_machine {
 
     [[nodiscard]] static result<tool_call_machine> make_of(std::string_view tool, result<raw_json> arguments);
 
-    std::string tool_;      ///< JSON
+    std::string tool_; ///< JSON
     raw_json arguments_;
-    std::string state_;     ///< of the server: goes back as it came, byte for byte
+    std::string state_; ///< of the server: goes back as it came, byte for byte
     int rounds_ = 1;
 };
 

@@ -100,7 +100,8 @@ TEST_CASE("action requests: what is none says why, and whose it was") {
 TEST_CASE("action requests: large arguments are built when they are looked at, as others are") {
     std::string const text(long_text, 'x');
     auto const call = [](std::string body) {
-        auto const parsed = parse_action({R"({"op":"call","id":1,"cell":"c","server":"s","tool":"t"})", std::move(body)});
+        auto const parsed =
+            parse_action({R"({"op":"call","id":1,"cell":"c","server":"s","tool":"t"})", std::move(body)});
         REQUIRE(std::holds_alternative<tool_call>(parsed));
         return std::get<tool_call>(parsed).arguments;
     };

@@ -89,9 +89,9 @@ TEST_CASE("raw_json: a text that is handed over is kept where it is written as i
 }
 
 TEST_CASE("raw_json: a text that is handed over is read as any other") {
-    for (std::string const text :
-         {" {\n\t\"a\" : [ 1 ,\r\n true , null ] } \n", R"("a\n\u000ab\u2028\/")", R"("\ud83d\ude00\u00e9")", "{\"\xff\":\"\xc3\"}",
-          "[1,2] ", "[1, 2]", "[\"a\\", "\"\\\"", "\"\\x\"", "\"a\nb\"", "{} {}", "", R"({"a":18446744073709551616})"}) {
+    for (std::string const text : {" {\n\t\"a\" : [ 1 ,\r\n true , null ] } \n", R"("a\n\u000ab\u2028\/")",
+                                   R"("\ud83d\ude00\u00e9")", "{\"\xff\":\"\xc3\"}", "[1,2] ", "[1, 2]", "[\"a\\",
+                                   "\"\\\"", "\"\\x\"", "\"a\nb\"", "{} {}", "", R"({"a":18446744073709551616})"}) {
         CAPTURE(text);
         auto const handed = raw_json::of_text(text);
         auto const read = raw_json::read(text);

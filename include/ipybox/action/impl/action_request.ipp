@@ -171,7 +171,7 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
 
     action_request request = malformed_action{id, {}};
     if (op == "call") {
-        constexpr std::size_t of_one = 64;                 // what a value takes, about
+        constexpr std::size_t of_one = 64; // what a value takes, about
         auto sent = read_arguments(std::move(frame.body));
         if (!sent) return malformed_action{id, "the body has to be " + sent.error().text()};
         auto arguments = arguments_of(*sent);

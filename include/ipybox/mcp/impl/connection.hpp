@@ -113,7 +113,7 @@ class connection : public std::enable_shared_from_this<connection> {
     asio::steady_timer deadline_;
     rpc_machine::clock::time_point watched_ = rpc_machine::clock::time_point::max(); ///< when the timer goes off
     std::optional<error> end_;
-    asio::steady_timer ended_; ///< cancelled at the end
+    asio::steady_timer ended_;           ///< cancelled at the end
     ipybox::detail::side_threads aside_; ///< the last member: its threads read from the channel
 };
 

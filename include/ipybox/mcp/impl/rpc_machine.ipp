@@ -43,7 +43,7 @@ IPYBOX_DECL rpc_machine::step rpc_machine::read(std::string_view message) {
 }
 
 IPYBOX_DECL rpc_machine::step rpc_machine::take(rpc_message const& message) {
-        switch (message.what) {
+    switch (message.what) {
     case rpc_message::kind::notification: return on_notification(message);
     case rpc_message::kind::request:
         if (!detail::is_request_id(message.id)) return nothing{};
