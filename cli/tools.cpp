@@ -45,12 +45,7 @@ result<void> add_tools(executor_base& box, run_options const& options, interrupt
 }
 
 void warn_of_open_files(executor_base const& box, output_file& err) {
-    for (auto const& file : box.unprotected_files()) {
-        auto const what =
-            file.server.empty() ? " decides about this run" : " the server " + file.server + " is started from";
-        err.write_lines("ipybox: warning: the code can change " + file.path.string() + ", which" + what +
-                        "; choose a --working-dir of its own");
-    }
+    for (auto const& file : box.unprotected_files()) err.write_lines("ipybox: warning: " + file.text());
 }
 
 exit_code exit_code_without_tools(error const& why) {

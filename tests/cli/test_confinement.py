@@ -143,7 +143,7 @@ for tool in ("delete", "list_all"):
         file = config(boxed, pay={"command": "python3", "args": ["server.py"]})
         told = boxed.run("--mcp-config", file, "-c", "1")
         directory = os.path.realpath(boxed.directory)
-        assert f"warning: the code can change {directory}, which the server pay is started from" in told.err
+        assert f"warning: the code can change {directory}, which the MCP server pay is started from" in told.err
         (boxed.directory / "work").mkdir()
         assert "warning" not in boxed.run("--mcp-config", file, "--working-dir", "work", "-c", "1").err
 
@@ -160,7 +160,7 @@ except OSError as error: print(error.strerror)
 """
         ended = boxed.run("--mcp-config", file, "--yes", "-c", code)
         directory = os.path.realpath(boxed.directory)
-        warning = f"warning: the code can change {directory}, which the server pay is started from"
+        warning = f"warning: the code can change {directory}, which the MCP server pay is started from"
         assert (ended.out, warning in ended.err) == (("Read-only file system\n", False) if cwd else ("written\n", True))
 
     def test_configuration_cannot_be_read(self, boxed: Program) -> None:

@@ -109,7 +109,6 @@ class server_registry {
     [[nodiscard]] result<std::shared_ptr<client>> make_client(std::string const& name, server_params params) const;
     [[nodiscard]] result<std::shared_ptr<client>> find(std::string const& name) const;
     [[nodiscard]] std::vector<std::shared_ptr<client>> clients() const;
-    [[nodiscard]] result<server_params> params_with_variables(server_params const& params) const;
 
     ipybox::detail::context_bound_executor executor_;
     registry_options options_;

@@ -8,6 +8,7 @@
 #include <ipybox/jupyter/message.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 namespace ipybox::jupyter {
@@ -148,20 +149,27 @@ inline std::size_t raw_index(message const& m, std::string_view name) {
     return none;
 }
 
+/// The text of a member; null where there is none, or it is no text.
+template <class Json>
+auto* text_member(Json& object, std::string_view name) {
+    using text = std::conditional_t<std::is_const_v<Json>, json::string_t const, json::string_t>;
+    if (!object.is_object()) return static_cast<text*>(nullptr);
+    auto const found = object.find(name);
+    return found != object.end() ? found->template get_ptr<text*>() : nullptr;
+}
+
 } // namespace detail
 
 IPYBOX_DECL std::string field(json const& object, std::string_view name) {
-    if (!object.is_object()) return {};
-    auto const found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+    auto const* const text = detail::text_member(object, name);
+    return text ? *text : std::string();
 }
 
 IPYBOX_DECL std::string take_text(message& m, std::string_view name) {
     auto const index = detail::raw_index(m, name);
     if (index < m.buffers.size()) return std::move(m.buffers[index]);
-    if (!m.content.is_object()) return {};
-    auto const found = m.content.find(name);
-    return found != m.content.end() && found->is_string() ? std::move(found->get_ref<std::string&>()) : std::string();
+    auto* const text = detail::text_member(m.content, name);
+    return text ? std::move(*text) : std::string();
 }
 
 IPYBOX_DECL std::string new_message_id() { return random_hex(16); }

@@ -20,6 +20,11 @@
 
 namespace ipybox::mcp::detail {
 
+/// What is asked of a server whose I/O context has been destroyed fails with this.
+[[nodiscard]] inline error context_destroyed() {
+    return error(errc::not_running, "has gone: its I/O context was destroyed");
+}
+
 /// One request of the application, which may take several of the protocol.
 class exchange {
   public:
@@ -65,7 +70,7 @@ class exchange_of final : public exchange {
     /// One that is dropped, with the I/O context that it waited in, has an outcome all the same.
     ~exchange_of() override {
         try {
-            fail(error(errc::not_running, "has gone: its I/O context was destroyed"));
+            fail(context_destroyed());
         } catch (...) {} // NOLINT(bugprone-empty-catch): the completion is dropped then
     }
 
@@ -170,7 +175,6 @@ class client_core : public std::enable_shared_from_this<client_core> {
     static asio::awaitable<void> serve(std::shared_ptr<client_core> self);
     asio::awaitable<void> live();
     asio::awaitable<result<session>> connect();
-    [[nodiscard]] result<server_params> params_with_variables() const;
     [[nodiscard]] result<std::shared_ptr<channel>> channel_to(server_params const& params) const;
     asio::awaitable<result<void>> open_connection(server_params const& params);
     asio::awaitable<void> close_connection();

@@ -173,7 +173,7 @@ IPYBOX_DECL void client_core::begin_session(session s) {
 
 IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
     auto const deadline = exchange::clock::now() + countable(params_.connect_timeout);
-    auto const params = params_with_variables();
+    auto const params = put_variables(params_, surroundings_.variables);
     if (!params) co_return failure(params.error());
     handshake_machine machine(learned_.value_or(params_.versions));
     auto opened = co_await open_connection(*params);
@@ -235,14 +235,6 @@ IPYBOX_DECL asio::awaitable<client_core::answer> client_core::answer_to(handshak
         connection_->send(id, question.method, params);
     };
     co_return co_await ipybox::detail::suspend<answer>(begin);
-}
-
-IPYBOX_DECL result<server_params> client_core::params_with_variables() const {
-    try {
-        return put_variables(params_, surroundings_.variables ? surroundings_.variables : host_variable);
-    } catch (...) {
-        return failure(errc::invalid_argument, "cannot be started: the look-up of variables threw: " + thrown_text());
-    }
 }
 
 IPYBOX_DECL result<std::shared_ptr<channel>> client_core::channel_to(server_params const& params) const {
@@ -331,7 +323,7 @@ IPYBOX_DECL void client_core::context_ends() noexcept {
         running = std::exchange(channel_, nullptr);
     }
     if (running) running->kill();
-    error const gone(errc::not_running, "has gone: its I/O context was destroyed");
+    auto const gone = context_destroyed();
     end_waiting(gone);
     if (auto const open = std::exchange(connection_, nullptr)) open->finish(gone);
     session_.reset();

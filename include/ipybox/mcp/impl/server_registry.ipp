@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ipybox/async/suspend.hpp>
-#include <ipybox/core/exception_error.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
@@ -133,17 +132,10 @@ IPYBOX_DECL std::vector<std::shared_ptr<client>> server_registry::clients() cons
     return all;
 }
 
-/// The parameters with their variables put in; an error where one is not set, or the application's look-up throws.
-IPYBOX_DECL result<server_params> server_registry::params_with_variables(server_params const& params) const {
-    try {
-        return put_variables(params, options_.variables ? options_.variables : host_variable);
-    } catch (...) { return failure(ipybox::detail::error_of(std::current_exception())); }
-}
-
 IPYBOX_DECL std::map<std::string, server_files> server_registry::files_by_server() const {
     std::map<std::string, server_files> files;
     for (auto const& client : clients()) {
-        auto const params = params_with_variables(client->params());
+        auto const params = put_variables(client->params(), options_.variables);
         auto const* const local = params ? std::get_if<stdio_server>(&params->server) : nullptr;
         if (local) files.emplace(client->name(), files_of(*local));
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/mcp/impl/characters.hpp>
+#include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/variables.hpp>
 
 #include <algorithm>
@@ -98,8 +99,14 @@ IPYBOX_DECL std::optional<std::string> host_variable(std::string const& name) {
 }
 
 IPYBOX_DECL result<server_params> put_variables(server_params params, variable_lookup const& lookup) {
-    detail::variable_writer writer(lookup, params.project);
-    std::visit([&writer](auto& server) { detail::write_all(writer, server); }, params.server);
+    variable_lookup const from_host = host_variable;
+    detail::variable_writer writer(lookup ? lookup : from_host, params.project);
+    try {
+        std::visit([&writer](auto& server) { detail::write_all(writer, server); }, params.server);
+    } catch (...) {
+        return failure(errc::invalid_argument,
+                       "cannot be started: the look-up of variables threw: " + detail::thrown_text());
+    }
     if (auto failed = writer.failure()) return failure(std::move(*failed));
     return params;
 }

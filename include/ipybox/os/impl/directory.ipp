@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/os/directory.hpp>
+#include <ipybox/os/lies_in.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -20,15 +21,9 @@ inline std::vector<std::string> names_between(std::filesystem::path const& above
     return names;
 }
 
-inline bool leads_through(std::filesystem::path const& path, std::filesystem::path const& root) {
-    if (root.empty()) return false;
-    auto const rest = path.lexically_relative(root);
-    return !rest.empty() && *rest.begin() != "..";
-}
-
 /// From where on no link is followed.
 inline std::filesystem::path unlinked_root(std::filesystem::path const& path, std::filesystem::path const& root) {
-    return leads_through(path, root) ? root : path.parent_path();
+    return lies_in(path, root) ? root : path.parent_path();
 }
 
 } // namespace detail
@@ -75,7 +70,7 @@ IPYBOX_DECL void directory::remove(std::string const& name) const noexcept {
 IPYBOX_DECL directory_to_make::directory_to_make(std::filesystem::path const& path, std::filesystem::path const& root)
     : at_(failure(errc::io_error)) {
     auto const whole = path.lexically_normal();
-    bool const within = detail::leads_through(whole, root);
+    bool const within = lies_in(whole, root);
     auto above = within ? root : whole;
     for (;;) {
         at_ = directory::open(above);
