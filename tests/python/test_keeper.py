@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -99,6 +100,21 @@ def test_kernels_cannot_signal_those_above_them(guard: str | None) -> None:
             for number in (signal.SIGSTOP, signal.SIGKILL, signal.SIGTERM):
                 assert kernel.run(f"import os; os.kill({pid}, {number})").error == "PermissionError"
         assert signal_own_child(kernel) == "-15"
+
+
+@pytest.mark.parametrize("guard", [None, "no_exec"])
+def test_kernels_cannot_stop_other_processes_of_the_user(guard: str | None) -> None:
+    """One that the host is about to start counts among them: until its exec, a thread of the host waits for it."""
+    if landlock.version() < landlock.ABI_WITH_SCOPES:
+        pytest.skip("elsewhere: this Linux's Landlock knows no signals")
+    with subprocess.Popen(["sleep", "1000"]) as other:
+        try:
+            with Host(cwd="/") as host:
+                kernel = host.fork(cwd="/", **({"guard": guard} if guard else {}))
+                for number in (0, signal.SIGSTOP):
+                    assert kernel.run(f"import os; os.kill({other.pid}, {number})").error == "PermissionError"
+        finally:
+            other.kill()
 
 
 def test_neither_can_foreign_kernels() -> None:

@@ -129,6 +129,15 @@ print(os.getpid(), flush=True)
     CHECK(sandbox_test::run(*wrapped).output == "1\n");
 }
 
+TEST_CASE("bubblewrap: processes of the host are not there to be stopped") {
+    scratch_dir const work;
+    auto const code = "import os\ntry: os.kill(" + std::to_string(::getpid()) +
+                      ", 0)\nexcept ProcessLookupError: print('is not there')";
+    auto const wrapped = bubblewrap_sandbox{}.wrap(python({"-c", code}, work.path()));
+    if (!wrapped) return ipybox::test::skip(wrapped.error().text());
+    CHECK(sandbox_test::run(*wrapped).output == "is not there\n");
+}
+
 TEST_CASE("bubblewrap: what makes the program the first to be killed cannot be changed, by root either") {
     scratch_dir const work;
     auto const code = R"(
