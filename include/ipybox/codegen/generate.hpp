@@ -4,6 +4,7 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/tool.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -19,6 +20,7 @@ inline constexpr std::string_view generator_mark = "ipybox codegen 1";
 struct generate_options {
     call_style style = call_style::synchronous;        ///< what modules have to call their tools by
     std::function<bool(mcp::tool const&)> filter = {}; ///< which tools get a module; empty: all
+    std::filesystem::path code_dir = {}; ///< `write_options::code_dir`; an executor's is its working directory unless set
 };
 
 /// Something about a tool that its server would want to mend. The package can be used all the same.

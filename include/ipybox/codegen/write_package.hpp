@@ -19,6 +19,12 @@ struct generated_sources {
     std::vector<generate_notice> notices; ///< of the generation
 };
 
+/// How a package is written.
+struct write_options {
+    std::filesystem::path code_dir = {};                           ///< code may write there: no link below it is followed
+    std::chrono::milliseconds patience = std::chrono::seconds(10); ///< how long another generator of the same package may take
+};
+
 /**
  * \brief Writes a package as `root_dir/server_name`, in place of the one that is there; all of it or nothing.
  * \details It is written beside the old one, flushed to the disk, and exchanged in one step: whoever imports it sees the old one or the new one,
@@ -26,16 +32,15 @@ struct generated_sources {
  * by which tools are searched, is written where there is none or an older one of ours.
  * \details What was added to a generated file stays while the file would be generated as it was then, and so do files that were added. A package that would be the
  * same is not touched. Where a file that was changed has to be replaced, its text is kept beside it as `NAME.edited`, and a notice says so.
- * \details The directory is that of code which is not trusted. No symbolic link below `root_dir` is followed, and nothing is deleted or replaced
- * that does not carry our mark. A kernel that has imported the old package keeps it until it is reset.
- * \param patience how long another generator of the same package may take
+ * \details The directory is that of code which is not trusted. No symbolic link below `root_dir` is followed, nor one on the way to it below `code_dir` or the
+ * current directory, and nothing is deleted or replaced that does not carry our mark. A kernel that has imported the old package keeps it until it is reset.
  * \par Errors errc::invalid_argument — at its place is something that is not ours; a name that is no file's. errc::io_error — the operating
  * system refused something, or another generator did not finish. After an error the old package is there as it was
  * \par Thread safety Any number at once.
  */
 [[nodiscard]] result<generated_sources> write_package(std::filesystem::path const& root_dir,
                                                       generated_package const& package,
-                                                      std::chrono::milliseconds patience = std::chrono::seconds(10));
+                                                      write_options const& options = {});
 
 /// How what a server lists differs from what its package was generated from. Names of tools.
 struct tool_changes {

@@ -129,19 +129,31 @@ IPYBOX_DECL std::vector<unprotected_file> executor_base::unprotected_files() con
     return session_->unprotected_files();
 }
 
+namespace detail {
+
+/// Code in the kernel may have made links in its working directory.
+inline codegen::generate_options beside_code(codegen::generate_options options, session_handle const& session) {
+    if (options.code_dir.empty()) options.code_dir = session.code_dir();
+    return options;
+}
+
+} // namespace detail
+
 IPYBOX_DECL result<codegen::generated_sources>
 executor_base::generate_mcp_sources(std::string server, std::filesystem::path root_dir,
                                     codegen::generate_options const& options) {
     auto tools = detail::wait_for<std::vector<mcp::tool>>(
         *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
-    return tools ? codegen::generate(server, *tools, root_dir, options) : failure(tools.error());
+    return tools ? codegen::generate(server, *tools, root_dir, detail::beside_code(options, *session_)) : failure(tools.error());
 }
 
 IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,
                                                   std::filesystem::path root_dir, generate_how how,
                                                   detail::completion<result<codegen::generated_sources>> done) {
-    auto const make = [server, root_dir = std::move(root_dir), how](std::vector<mcp::tool> const& tools) {
-        return codegen::generate(server, tools, root_dir, how ? *how : codegen::generate_options());
+    auto options = detail::beside_code(how ? *how : codegen::generate_options(), *s);
+    auto const make = [server, root_dir = std::move(root_dir),
+                       options = std::move(options)](std::vector<mcp::tool> const& tools) {
+        return codegen::generate(server, tools, root_dir, options);
     };
     s->make_of_tools<codegen::generated_sources>(server, make, std::move(done));
 }

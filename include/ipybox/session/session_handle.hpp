@@ -6,6 +6,7 @@
 #include <ipybox/session/pending_call.hpp>
 #include <ipybox/session/session.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -74,6 +75,9 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     /// The files that code in the kernel can change and must not; nothing when it is closed.
     [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
+    /// The working directory, absolute: code may write there. Empty when it was made closed.
+    [[nodiscard]] std::filesystem::path const& code_dir() const noexcept { return code_dir_; }
+
     /**
      * \brief Ends everything: every call that is outstanding has completed, or does without anybody's help.
      * \details A thread of its own has ended on return, unless that is the caller or waits for it. On an application's context the processes have ended,
@@ -117,6 +121,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     std::shared_ptr<session> session_; ///< none: closed
     asio::any_io_executor executor_;
     std::function<result<void>()> may_block_;
+    std::filesystem::path code_dir_;
     owning_process owner_;
     std::unique_ptr<io_thread> thread_;
     std::shared_ptr<context_waiters> context_; ///< of an application

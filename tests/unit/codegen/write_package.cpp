@@ -154,17 +154,35 @@ TEST_CASE("write_package: the root cannot be") {
     }
 }
 
+TEST_CASE("write_package: no link on the way below the directory of the code is followed") {
+    scratch_dir const dir;
+    fs::create_directories(dir.path() / "outside");
+    fs::create_directories(dir.path() / "work");
+    fs::create_directory_symlink("../outside", dir.path() / "work/link");
+    auto const root = dir.path() / "work/link/tools";
+
+    auto const refused = write_package(root, package_of({"a"}), {.code_dir = dir.path() / "work"});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::io_error);
+    CHECK(contains(refused.error().text(), "link is a symbolic link"));
+    CHECK(fs::is_empty(dir.path() / "outside"));
+
+    fs::remove(dir.path() / "work/link");
+    CHECK(write_package(root, package_of({"a"}), {.code_dir = dir.path() / "work"}));
+    CHECK(fs::exists(root / "server/a.py"));
+}
+
 TEST_CASE("write_package: one generator after the other") {
     scratch_dir const dir;
     auto const lock = dir.write(".server.lock", "");
     os::unique_fd held(::open(lock.c_str(), O_RDWR | O_CLOEXEC));
     REQUIRE(::flock(held.get(), LOCK_EX | LOCK_NB) == 0);
-    auto const refused = write_package(dir.path(), package_of({"a"}), 20ms);
+    auto const refused = write_package(dir.path(), package_of({"a"}), {.patience = 20ms});
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::io_error);
     CHECK(contains(refused.error().text(), ".server.lock"));
 
-    auto waiting = std::async(std::launch::async, [&] { return write_package(dir.path(), package_of({"a"}), 60s); });
+    auto waiting = std::async(std::launch::async, [&] { return write_package(dir.path(), package_of({"a"}), {.patience = 60s}); });
     CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
     held.reset();
     CHECK(waiting.get());

@@ -85,7 +85,9 @@ namespace {
 
 /// An executor with a server that lists one tool.
 struct box_with_a_tool : test::scripted_box {
-    box_with_a_tool() {
+    box_with_a_tool() { register_tool(); }
+
+    void register_tool() {
         mcp::server_params params;
         params.server = mcp::stdio_server{"/bin/sh", {"-c", one_tool}};
         REQUIRE((*this)->register_mcp_server("tools", params));
@@ -99,6 +101,23 @@ struct box_with_a_tool : test::scripted_box {
 };
 
 } // namespace
+
+TEST_CASE_METHOD(box_with_a_tool, "session: no package is written through a link in the middle of the way to it") {
+    std::filesystem::create_directories(dir() / "work");
+    std::filesystem::create_directories(dir() / "outside");
+    std::filesystem::create_directory_symlink("../outside", dir() / "work/link");
+    adapt([&](executor_options& options) { options.working_dir = dir() / "work"; });
+    register_tool();
+    auto const blocking = (*this)->generate_mcp_sources("tools", dir() / "work/link/mcptools");
+    auto const asynchronous =
+        test::got((*this)->async_generate_mcp_sources("tools", dir() / "work/link/mcptools", asio::use_future));
+    for (auto const& made : {blocking, asynchronous}) {
+        REQUIRE_FALSE(made);
+        CHECK(made.error() == errc::io_error);
+        CHECK(test::contains(made.error().text(), "link is a symbolic link"));
+    }
+    CHECK(std::filesystem::is_empty(dir() / "outside"));
+}
 
 TEST_CASE_METHOD(box_with_a_tool, "session: what a filter of tools throws is the error of its call") {
     auto const made = test::got(generate([](auto const&) -> bool { throw std::runtime_error("a filter's mistake"); }));

@@ -22,8 +22,12 @@ enum class entry_kind { nothing, directory, file, other };
  */
 class directory {
   public:
-    /// Opens a directory, and makes it and those above it if need be: os::directory::make, with the current directory as its root.
-    [[nodiscard]] static result<directory> make(std::filesystem::path const& path);
+    /**
+     * \brief Opens a directory, and makes it and those above it if need be, as os::directory::make does.
+     * \param code_dir its root; where the path does not lead through it, that is the current directory
+     */
+    [[nodiscard]] static result<directory> make(std::filesystem::path const& path,
+                                                std::filesystem::path const& code_dir);
 
     [[nodiscard]] result<directory> open(std::string const& name) const;
     /// For the owner alone; there must be nothing of this name.

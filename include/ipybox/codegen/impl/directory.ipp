@@ -2,6 +2,7 @@
 
 #include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/core/time_budget.hpp>
+#include <ipybox/os/lies_in.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -28,13 +29,15 @@ IPYBOX_DECL tl::unexpected<error> directory::refused(std::string_view what, std:
     return failure(system_failure(std::string(what) + " " + (path_ / name).string(), number));
 }
 
-IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path) {
+IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path, std::filesystem::path const& code_dir) {
     std::error_code cannot;
     auto const here = std::filesystem::current_path(cannot);
     auto whole = std::filesystem::absolute(path, cannot);
     if (cannot) return failure(system_failure("finding the directory " + path.string(), cannot.value()));
     if (!whole.has_filename()) whole = whole.parent_path();
-    auto made = os::directory::make(whole, here);
+    auto const of_code = std::filesystem::absolute(code_dir.empty() ? here : code_dir, cannot).lexically_normal();
+    bool const within = os::lies_in(whole.lexically_normal(), of_code);
+    auto made = os::directory::make(whole, within ? of_code : here);
     if (!made) return failure(made);
     return directory(path, std::move(*made).release());
 }

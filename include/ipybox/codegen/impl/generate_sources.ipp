@@ -14,7 +14,7 @@ namespace ipybox::codegen {
 IPYBOX_DECL result<generated_sources> generate(std::string const& server_name, std::vector<mcp::tool> const& tools,
                                                std::filesystem::path const& root_dir, generate_options const& options) {
     auto const package = generate_package(server_name, tools, options);
-    return package ? write_package(root_dir, *package) : failure(package.error());
+    return package ? write_package(root_dir, *package, {.code_dir = options.code_dir}) : failure(package.error());
 }
 
 IPYBOX_DECL result<generated_sources> generate(std::string const& server_name, mcp::server_params const& params,

@@ -159,15 +159,15 @@ inline bool is_file_name(std::string const& name) {
 
 IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const& root_dir,
                                                     generated_package const& package,
-                                                    std::chrono::milliseconds patience) {
+                                                    write_options const& options) {
     auto const& server = package.server_name;
     if (auto fits = check_package_name(server); !fits) return failure(fits);
     for (auto const& [name, text] : package.files)
         if (!detail::is_file_name(name)) return failure(errc::invalid_argument, "a file of a package has no name");
 
-    auto root = detail::directory::make(root_dir);
+    auto root = detail::directory::make(root_dir, options.code_dir);
     if (!root) return failure(root);
-    auto const lock = root->lock("." + server + ".lock", patience);
+    auto const lock = root->lock("." + server + ".lock", options.patience);
     if (!lock) return tl::unexpected<error>(lock.error());
     auto const there = detail::is_there(*root, server);
     if (!there) return tl::unexpected<error>(there.error());
@@ -203,7 +203,7 @@ IPYBOX_DECL result<std::optional<std::string>> written_list(std::filesystem::pat
                                                             std::string const& server) {
     std::error_code unknown;
     if (!std::filesystem::exists(root_dir, unknown) && !unknown) return std::nullopt;
-    auto root = directory::make(root_dir);
+    auto root = directory::make(root_dir, {});
     if (!root) return failure(root);
     auto const there = is_there(*root, server);
     if (!there) return tl::unexpected<error>(there.error());
