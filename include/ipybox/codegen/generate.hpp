@@ -20,7 +20,8 @@ inline constexpr std::string_view generator_mark = "ipybox codegen 1";
 struct generate_options {
     call_style style = call_style::synchronous;        ///< what modules have to call their tools by
     std::function<bool(mcp::tool const&)> filter = {}; ///< which tools get a module; empty: all
-    std::filesystem::path code_dir = {}; ///< `write_options::code_dir`; an executor's is its working directory unless set
+    std::filesystem::path code_dir =
+        {}; ///< `write_options::code_dir`; an executor's is its working directory unless set
 };
 
 /// Something about a tool that its server would want to mend. The package can be used all the same.

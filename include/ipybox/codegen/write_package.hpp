@@ -21,8 +21,9 @@ struct generated_sources {
 
 /// How a package is written.
 struct write_options {
-    std::filesystem::path code_dir = {};                           ///< code may write there: no link below it is followed
-    std::chrono::milliseconds patience = std::chrono::seconds(10); ///< how long another generator of the same package may take
+    std::filesystem::path code_dir = {}; ///< code may write there: no link below it is followed
+    std::chrono::milliseconds patience =
+        std::chrono::seconds(10); ///< how long another generator of the same package may take
 };
 
 /**

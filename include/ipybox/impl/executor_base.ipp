@@ -144,7 +144,8 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
                                     codegen::generate_options const& options) {
     auto tools = detail::wait_for<std::vector<mcp::tool>>(
         *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
-    return tools ? codegen::generate(server, *tools, root_dir, detail::beside_code(options, *session_)) : failure(tools.error());
+    return tools ? codegen::generate(server, *tools, root_dir, detail::beside_code(options, *session_))
+                 : failure(tools.error());
 }
 
 IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,

@@ -182,7 +182,8 @@ TEST_CASE("write_package: one generator after the other") {
     CHECK(refused.error() == errc::io_error);
     CHECK(contains(refused.error().text(), ".server.lock"));
 
-    auto waiting = std::async(std::launch::async, [&] { return write_package(dir.path(), package_of({"a"}), {.patience = 60s}); });
+    auto waiting =
+        std::async(std::launch::async, [&] { return write_package(dir.path(), package_of({"a"}), {.patience = 60s}); });
     CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
     held.reset();
     CHECK(waiting.get());

@@ -103,6 +103,16 @@ TEST_CASE("server_file: the files of Claude, Cursor and VS Code") {
     CHECK(code->size() == 1);
 }
 
+TEST_CASE("server_file: the longest that is read, and one byte more") {
+    test::scratch_dir const dir;
+    std::string text = R"({"mcpServers":{"a":{"command":"b"}}})";
+    text.resize(std::size_t(16) << 20, ' ');
+    CHECK(read_server_file(dir.write("f.json", text)));
+    auto const refused = read_server_file(dir.write("f.json", text + ' '));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+}
+
 TEST_CASE("server_file: what is wrong, and where") {
     scratch_dir const dir;
     auto const said = [&dir](std::string const& text) {

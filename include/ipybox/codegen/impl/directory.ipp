@@ -29,7 +29,8 @@ IPYBOX_DECL tl::unexpected<error> directory::refused(std::string_view what, std:
     return failure(system_failure(std::string(what) + " " + (path_ / name).string(), number));
 }
 
-IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path, std::filesystem::path const& code_dir) {
+IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path,
+                                              std::filesystem::path const& code_dir) {
     std::error_code cannot;
     auto const here = std::filesystem::current_path(cannot);
     auto whole = std::filesystem::absolute(path, cannot);

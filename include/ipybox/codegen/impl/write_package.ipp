@@ -158,8 +158,7 @@ inline bool is_file_name(std::string const& name) {
 } // namespace detail
 
 IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const& root_dir,
-                                                    generated_package const& package,
-                                                    write_options const& options) {
+                                                    generated_package const& package, write_options const& options) {
     auto const& server = package.server_name;
     if (auto fits = check_package_name(server); !fits) return failure(fits);
     for (auto const& [name, text] : package.files)
