@@ -1,9 +1,9 @@
 #pragma once
 
 #include <ipybox/action/action_request.hpp>
-#include <ipybox/approval/strict_json.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/strict_json.hpp>
 
 #include <string_view>
 #include <utility>
