@@ -389,7 +389,7 @@ TEST_CASE("action router: a program is made to end once, however often that is a
 TEST_CASE("action router: a kernel that sends without reading is not read for ever, and its end is quick") {
     stage on;
     auto const before = std::chrono::steady_clock::now();
-    std::string const malformed = to_bytes({"[]"});
+    std::string const malformed = bytes_before_body({"[]"});
     std::string flood;
     while (flood.size() < 1 << 20) flood += malformed;
     auto const sent = [&](std::string const& bytes) {
