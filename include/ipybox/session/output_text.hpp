@@ -49,6 +49,7 @@ class output_text {
     void spill(std::string_view text);
     void write_all();
     void make_room(std::size_t count);
+    [[nodiscard]] bool move_to_room_for(std::size_t size);
     void shorten(std::size_t slack);
     [[nodiscard]] std::string notice() const;
 

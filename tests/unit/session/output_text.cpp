@@ -210,3 +210,23 @@ TEST_CASE("output_text: endless text takes little more memory than the bound") {
     }
     CHECK(std::filesystem::file_size(out.spill_file()) == 40 * piece.size());
 }
+
+TEST_CASE("output_text: long text gets its room once, and is not moved as it grows") {
+    scratch_dir const dir;
+    auto out = text_of(8 * output_text::slice, dir.path());
+    std::string const piece(std::size_t{2} << 20, 'x');
+    out.append(piece);
+    auto const room = out.memory();
+    for (int i = 0; i < 40; ++i) {
+        out.append(piece);
+        CHECK(out.memory() == room);
+        while (out.write_some()) {}
+    }
+}
+
+TEST_CASE("output_text: short text takes little room") {
+    scratch_dir const dir;
+    auto out = text_of(8 * output_text::slice, dir.path());
+    out.append(std::string(100'000, 'x'));
+    CHECK(out.memory() < 200'000);
+}

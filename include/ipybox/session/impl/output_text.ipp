@@ -4,6 +4,7 @@
 #include <ipybox/session/output_text.hpp>
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace ipybox::detail {
@@ -26,14 +27,24 @@ IPYBOX_DECL void output_text::append(std::string_view text) {
     (void)write_some();
 }
 
-/// Room grows twofold, but not beyond what is ever kept.
+/// Room grows twofold while that is quick; then all that is ever kept gets room at once, which the system gives it as it is written to.
 IPYBOX_DECL void output_text::make_room(std::size_t count) {
+    static constexpr std::size_t quick = std::size_t(1) << 20;
     auto const wanted = kept_.size() + count;
     if (wanted <= kept_.capacity()) return;
     auto const most = 2 * half_ + half_ / 4 + slice;
-    std::string larger; // `reserve` of the same string would double its room whatever it is asked for
-    larger.reserve(std::max(wanted, std::min(2 * kept_.capacity(), most)));
+    auto const twofold = std::min(2 * kept_.capacity(), most);
+    if (wanted <= quick || !move_to_room_for(std::max(wanted, most))) (void)move_to_room_for(std::max(wanted, twofold));
+}
+
+/// False where the system has no such room. `reserve` of the same string would double its room whatever it is asked for.
+IPYBOX_DECL bool output_text::move_to_room_for(std::size_t size) {
+    std::string larger;
+    try {
+        larger.reserve(size);
+    } catch (std::bad_alloc const&) { return false; }
     kept_ = std::move(larger.append(kept_));
+    return true;
 }
 
 /// From now on everything goes to the file, what is there already first.
