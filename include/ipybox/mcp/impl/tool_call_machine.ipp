@@ -23,10 +23,10 @@ inline std::string result_type(std::string_view text) {
 }
 
 /// What a server asks for that wants to be called again: its state, or why it does not get what it wants.
-inline result<std::string> read_wish(std::string_view json) {
+inline result<std::string> read_wish(std::string_view text) {
     std::string_view requests;
     std::string_view state;
-    json_cursor cursor(json);
+    json_cursor cursor(text);
     bool const read = cursor.object([&](std::string const& member) {
         auto const value = cursor.skip(json_cursor::any_depth);
         if (value && member == "inputRequests") requests = *value;
