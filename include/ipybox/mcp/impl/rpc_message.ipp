@@ -106,7 +106,7 @@ IPYBOX_DECL std::vector<std::string_view> rpc_pieces(std::string_view head, std:
         pieces.insert(pieces.end(), {separator, member.name, "\":", member.value});
         separator = ",\"";
     }
-    pieces.push_back(pieces.size() == 1 ? "{}}" : "}}");
+    pieces.emplace_back(pieces.size() == 1 ? "{}}" : "}}");
     return pieces;
 }
 

@@ -196,7 +196,7 @@ IPYBOX_DECL result<placeholder_journal> placeholder_journal::open_in(std::filesy
 
 /// A directory below /tmp that is the user's alone.
 inline result<std::filesystem::path> private_state() {
-    std::filesystem::path const path = "/tmp/ipybox-state-" + std::to_string(::geteuid());
+    std::filesystem::path path = "/tmp/ipybox-state-" + std::to_string(::geteuid());
     (void)::mkdir(path.c_str(), 0700);
     auto const status = status_of(path);
     if (status && S_ISDIR(status->st_mode) && status->st_uid == ::geteuid() && (status->st_mode & 022) == 0)
@@ -227,6 +227,7 @@ IPYBOX_DECL result<std::vector<guarded_path>> placeholder_journal::sweep() const
         (void)::unlink(file.c_str());
     });
     std::vector<guarded_path> held;
+    held.reserve(living.size());
     for (auto const& p : living) held.push_back(p.what);
     return held;
 }

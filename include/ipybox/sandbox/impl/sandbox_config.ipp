@@ -254,7 +254,10 @@ class sandbox_config_reader {
 /// The line of the value at `place`, or of the object that it is missing from.
 inline std::ptrdiff_t line_of(std::string_view place, std::string_view text) {
     for (; !place.empty(); place = place.substr(0, place.rfind('/')))
-        if (auto const part = json_part(text, place)) return 1 + std::count(text.data(), part->data(), '\n');
+        if (auto const part = json_part(text, place)) {
+            auto const offset = static_cast<std::size_t>(part->data() - text.data());
+            return 1 + std::ranges::count(text.substr(0, offset), '\n');
+        }
     return 1;
 }
 

@@ -7,8 +7,8 @@
 namespace ipybox {
 namespace detail {
 
-inline std::string const& as_text(std::string const& value) { return value; }
-inline std::string const& as_text(std::filesystem::path const& value) { return value.native(); }
+inline std::string_view as_text(std::string const& value) { return value; }
+inline std::string_view as_text(std::filesystem::path const& value) { return value.native(); }
 
 template <class T>
 void append_list(std::string& text, std::string_view title, std::vector<T> const& values) {

@@ -48,7 +48,7 @@ IPYBOX_DECL int landlock_abi() {
 }
 
 IPYBOX_DECL bool has_seccomp_filters() {
-    auto const action = static_cast<unsigned>(SECCOMP_RET_ERRNO);
+    unsigned const action = SECCOMP_RET_ERRNO;
     return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
