@@ -70,8 +70,12 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, restore_cwd: bool) -> NoReturn:
-        """Lives as a kernel, until ``exit()``, a request to shut down or the end of file."""
+    def run(self, link: Link, restore_cwd: bool, first: bool) -> NoReturn:
+        """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
+
+        The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
+        come before it is would each pay for it with 6 MB that they share with no other.
+        """
         self.link = link
         self.cells.forget()
         name_cells_in_warnings(self.cells)
@@ -85,7 +89,7 @@ class HandlersKernel(IPythonKernel):
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
-        if not self.tracebacks.rendered:
+        if first and not self.tracebacks.rendered:
             self.warm_up.plan()
         own = shutdown.open_for_writing()
         self.publish_status("starting")

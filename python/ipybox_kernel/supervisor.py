@@ -49,6 +49,7 @@ class Birth:
         guard: bool,
         allow: list[str],
         cpu_time: int | None,
+        first: bool,
     ) -> None:
         self.supervisor = supervisor
         self.stream = stream
@@ -58,6 +59,7 @@ class Birth:
         self.guard = guard
         self.allow = allow
         self.cpu_time = cpu_time
+        self.first = first
 
 
 class Supervisor:
@@ -176,7 +178,7 @@ class Supervisor:
             self.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
-            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time)
+            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time, self.forks == 0)
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env

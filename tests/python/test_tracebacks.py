@@ -259,6 +259,17 @@ def test_the_first_error_is_prepared_while_nothing_runs(level: str, tmp_path: Pa
         assert "1/0" in kernel.run("1/0").traceback
 
 
+def test_kernels_that_come_at_once_share_what_errors_need() -> None:
+    """With each other and their supervisor, which prepares it when there is time."""
+    with Host() as host:
+        kernels = [host.fork() for _ in range(4)]
+        assert [kernel.run("len(get_ipython().kernel.warm_up.pieces) > 0").value for kernel in kernels[1:]] == [
+            "False"
+        ] * 3
+        for kernel in kernels:
+            assert kernel.run("1/0").error == "ZeroDivisionError"
+
+
 def test_files_of_the_user_are_not_run_for_it(tmp_path: Path) -> None:
     (tmp_path / "fractions.py").write_text("print('run'); mine = True")
     with Host() as host:

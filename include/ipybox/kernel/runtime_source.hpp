@@ -813,7 +813,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
         guards.confine(birth.allow)
     else:
         landlock.keep_signals_in()
-    kernel.run(Link(birth.stream), birth.restore_cwd)
+    kernel.run(Link(birth.stream), birth.restore_cwd, birth.first)
 
 
 def environment(env: dict[str, str]) -> dict[str, str]:
@@ -1689,8 +1689,12 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, restore_cwd: bool) -> NoReturn:
-        """Lives as a kernel, until ``exit()``, a request to shut down or the end of file."""
+    def run(self, link: Link, restore_cwd: bool, first: bool) -> NoReturn:
+        """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
+
+        The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
+        come before it is would each pay for it with 6 MB that they share with no other.
+        """
         self.link = link
         self.cells.forget()
         name_cells_in_warnings(self.cells)
@@ -1704,7 +1708,7 @@ class HandlersKernel(IPythonKernel):
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)
         self.shell_channel_thread = self.main_thread()
-        if not self.tracebacks.rendered:
+        if first and not self.tracebacks.rendered:
             self.warm_up.plan()
         own = shutdown.open_for_writing()
         self.publish_status("starting")
@@ -1947,12 +1951,12 @@ class HandlersKernel(IPythonKernel):
         while self.next_input():
             pass  # stale
         content = {"prompt": prompt, "password": password}
-        self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
+)py"
+R"py(        self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
         while not (frames := self.next_input()):
             self.link.wait()
         value = str(self.session.parse(frames)["content"].get("value", ""))
-)py"
-R"py(        if value == END_OF_INPUT:
+        if value == END_OF_INPUT:
             raise EOFError
         return value
 
@@ -4219,6 +4223,7 @@ class Birth:
         guard: bool,
         allow: list[str],
         cpu_time: int | None,
+        first: bool,
     ) -> None:
         self.supervisor = supervisor
         self.stream = stream
@@ -4228,6 +4233,7 @@ class Birth:
         self.guard = guard
         self.allow = allow
         self.cpu_time = cpu_time
+        self.first = first
 
 
 class Supervisor:
@@ -4346,7 +4352,7 @@ class Supervisor:
             self.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
-            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time)
+            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time, self.forks == 0)
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env

@@ -213,9 +213,9 @@ TEST_CASE("output_text: endless text takes little more memory than the bound") {
 
 TEST_CASE("output_text: long text gets its room once, and is not moved as it grows") {
     scratch_dir const dir;
-    auto out = text_of(8 * output_text::slice, dir.path());
+    auto out = text_of(16 * output_text::slice, dir.path());
     std::string const piece(std::size_t{2} << 20, 'x');
-    out.append(piece);
+    for (int i = 0; i < 9; ++i) out.append(piece);
     auto const room = out.memory();
     for (int i = 0; i < 40; ++i) {
         out.append(piece);

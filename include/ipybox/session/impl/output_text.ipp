@@ -27,9 +27,9 @@ IPYBOX_DECL void output_text::append(std::string_view text) {
     (void)write_some();
 }
 
-/// Room grows twofold while that is quick; then all that is ever kept gets room at once, which the system gives it as it is written to.
+/// Room grows twofold while that is quick, and the heap has it ready; then all that is ever kept gets room at once, which the system gives it as it is written to.
 IPYBOX_DECL void output_text::make_room(std::size_t count) {
-    static constexpr std::size_t quick = std::size_t(1) << 20;
+    static constexpr std::size_t quick = std::size_t(16) << 20;
     auto const wanted = kept_.size() + count;
     if (wanted <= kept_.capacity()) return;
     auto const most = 2 * half_ + half_ / 4 + slice;
