@@ -452,7 +452,12 @@ TEST_CASE("zmq_transport can be stopped while it starts", "[zmq]") {
     b.driver.context().run_for(1s);
     REQUIRE(started);
     if (!*started) CHECK(started->error() == errc::not_running);
-    CHECK(std::filesystem::is_empty(b.driver.owner()->private_dir()));
+    auto const is_clean = [&] { return std::filesystem::is_empty(b.driver.owner()->private_dir()); };
+    for (int rounds = 0; !is_clean() && rounds < 300; ++rounds) {
+        b.driver.context().restart();
+        b.driver.context().run_for(100ms);
+    }
+    CHECK(is_clean());
     REQUIRE(b.start());
     CHECK(b.driver.execute("6 * 7").value == "42");
 }
