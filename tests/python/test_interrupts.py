@@ -153,6 +153,10 @@ def test_an_interrupt_right_before_the_code_waits(any_kernel: Kernel, wait: str)
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
+#: `flush`, which sends the interrupt, is called before a fork.
+INTERRUPTED_FORK = "streams.flush = flush\nif not os.fork(): os._exit(0)\ndel streams.flush\ntime.sleep(1000)"
+
+
 def test_an_interrupt_in_the_middle_of_a_fork(any_kernel: Kernel) -> None:
     """Where nothing can be raised."""
     code = """
@@ -163,8 +167,7 @@ def test_an_interrupt_in_the_middle_of_a_fork(any_kernel: Kernel) -> None:
             os.kill(os.getpid(), signal.SIGINT)
     """
     any_kernel.run(code)
-    code = "streams.flush = flush\nif not os.fork(): os._exit(0)\ndel streams.flush\ntime.sleep(1000)"
-    assert any_kernel.run(code).error == "KeyboardInterrupt"
+    assert any_kernel.run(INTERRUPTED_FORK).error == "KeyboardInterrupt"
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
@@ -200,8 +203,7 @@ def test_an_interrupt_that_strikes_while_it_is_put_off(any_kernel: Kernel) -> No
         interrupts.remind = remind
     """
     any_kernel.run(code)
-    code = "streams.flush = flush\nif not os.fork(): os._exit(0)\ndel streams.flush\ntime.sleep(1000)"
-    assert any_kernel.run(code).error == "KeyboardInterrupt"
+    assert any_kernel.run(INTERRUPTED_FORK).error == "KeyboardInterrupt"
     assert any_kernel.run("print(1)").text() == "1\n"
 
 
@@ -246,8 +248,7 @@ def test_an_interrupt_that_is_put_off_while_the_service_looks(any_kernel: Kernel
         interrupts.has_arrived = lambda original=interrupts.has_arrived: original() and False
     """
     any_kernel.run(code)
-    code = "streams.flush = flush\nif not os.fork(): os._exit(0)\ndel streams.flush\ntime.sleep(1000)"
-    assert any_kernel.run(code).error == "KeyboardInterrupt"
+    assert any_kernel.run(INTERRUPTED_FORK).error == "KeyboardInterrupt"
     assert any_kernel.run("print(1)").text() == "1\n"
 
 

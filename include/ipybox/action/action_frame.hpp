@@ -27,7 +27,7 @@ struct action_frame {
     std::string body = {};
 };
 
-/// What goes before the body of a frame: both lengths, and the head. Bodies may be large, and are not copied.
+/// The bytes before the body of a frame: both lengths, and the head. Bodies may be large, and are not copied.
 [[nodiscard]] std::string bytes_before_body(action_frame const& frame);
 
 /// Cuts a byte stream into frames, as `stream_frame_reader` does for messages. Large ones are put together as they come, so that no step takes long.

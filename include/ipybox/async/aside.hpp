@@ -18,7 +18,7 @@ namespace ipybox::detail {
 /// Texts of so many bytes are worked on aside: that takes longer than a thread does to begin, and longer than other handlers should wait.
 inline constexpr std::size_t long_text = std::size_t(1) << 20;
 
-/// What work came to: its value, or what it threw.
+/// The outcome of work: its value, or the exception that it threw.
 template <class Work>
 using work_outcome = std::variant<std::invoke_result_t<Work&>, std::exception_ptr>;
 

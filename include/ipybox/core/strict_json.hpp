@@ -24,7 +24,7 @@ inline constexpr int deepest_json = 128;
  */
 [[nodiscard]] result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name);
 
-/// What is wrong with a document: the place in it (RFC 6901, the document's name in front) and the reason.
+/// An error in a document: the place in it (RFC 6901, the document's name in front) and the reason.
 struct json_problem {
     std::string place;
     std::string reason;
@@ -57,7 +57,7 @@ class strict_object {
 
     [[nodiscard]] std::string place(std::string_view name) const;
 
-    /// The first thing that is wrong, members that nobody asked for included.
+    /// The first error; a member that was not asked for is one, too.
     [[nodiscard]] std::optional<json_problem> problem();
 
     /// Success, where all that was read was right and nothing else is there.

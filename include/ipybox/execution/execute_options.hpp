@@ -109,7 +109,7 @@ struct executor_options {
     /// What the sandbox and `require_shell_escape` leave open of that which they close otherwise.
     std::vector<system_access> allow = {};
 
-    /// What the code may take of the machine. Executors of a `runtime` have those of its options.
+    /// Limits on the memory, processes and files of the code. Executors of a `runtime` have those of its options.
     sandbox_limits limits = {};
 
     /// Files and directories that the code must not write to, wherever they lie: what decides about actions, or runs outside of the sandbox.

@@ -32,8 +32,7 @@ struct file_rules {
     std::vector<std::string> notices;            ///< a sentence for each entry that does less than it seems to
 };
 
-/// `path` is `folder` or lies below it. Both absolute and normal.
-[[nodiscard]] bool lies_in(std::filesystem::path const& path, std::filesystem::path const& folder);
+/// `path` is one of the folders or lies below one. All absolute and normal.
 [[nodiscard]] bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders);
 
 /**

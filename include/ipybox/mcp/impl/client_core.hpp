@@ -20,7 +20,7 @@
 
 namespace ipybox::mcp::detail {
 
-/// What is asked of a server whose I/O context has been destroyed fails with this.
+/// The error of every request to a server whose I/O context has been destroyed.
 [[nodiscard]] inline error context_destroyed() {
     return error(errc::not_running, "has gone: its I/O context was destroyed");
 }

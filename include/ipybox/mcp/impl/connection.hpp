@@ -22,12 +22,12 @@ namespace ipybox::mcp::detail {
 /// Makes something of a result; called on another thread.
 using result_reader = std::function<std::shared_ptr<void>(std::string_view)>;
 
-/// What a `result_reader` has made of a result.
+/// A result as a `result_reader` has read it.
 struct read_result {
     std::shared_ptr<void> value;
 };
 
-/// What became of a request: its result as JSON (valid during the call) or read already, the refusal of the server, or why there is neither.
+/// The outcome of a request: its result as JSON (valid during the call) or read already, the refusal of the server, or why there is neither.
 using rpc_outcome = std::variant<std::string_view, read_result, rpc_error, error>;
 
 /// What a request asks for besides its answer.

@@ -9,7 +9,7 @@
 namespace ipybox::mcp {
 namespace detail {
 
-/// What a server has to say about its progress is shorter.
+/// Bytes of the longest notification of progress that is read.
 inline constexpr std::size_t longest_progress = std::size_t(1) << 20;
 
 /// An id of ours. Some servers send numbers back as strings.

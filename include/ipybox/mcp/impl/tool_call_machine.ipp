@@ -22,7 +22,7 @@ inline std::string result_type(std::string_view text) {
     return type;
 }
 
-/// What a server asks for that wants to be called again: its state, or why it does not get what it wants.
+/// The state of a server that wants to be called again, or why it does not get what it asks for.
 inline result<std::string> read_wish(std::string_view text) {
     std::string_view requests;
     std::string_view state;

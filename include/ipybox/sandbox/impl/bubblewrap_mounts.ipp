@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/lies_in.hpp>
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 
@@ -48,7 +49,7 @@ IPYBOX_DECL result<std::filesystem::path> bubblewrap_mounts::openable(std::files
     auto reserved = hidden_;
     for (auto const* name : {"/dev", "/proc", "/sys"}) reserved.emplace_back(name);
     for (auto const& closed : reserved) {
-        if (lies_in(closed, *real))
+        if (os::lies_in(closed, *real))
             return failure(unusable_path(*real, what, "would open what the sandbox closes; choose one below it"));
     }
     return real;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/lies_in.hpp>
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
@@ -92,7 +93,7 @@ inline result<file_rules> rules_of(sandbox_config const& config, bubblewrap_opti
 
 inline bool is_writable(std::filesystem::path const& path, file_rules const& rules) {
     return lies_in_one(path, rules.writable) &&
-           std::ranges::none_of(rules.guarded, [&](auto const& guarded) { return lies_in(path, guarded.path); });
+           std::ranges::none_of(rules.guarded, [&](auto const& guarded) { return os::lies_in(path, guarded.path); });
 }
 
 /// Opens what the configuration opens, and what the launch needs.
@@ -225,7 +226,7 @@ class changeable_paths {
 
     /// Or is one. Such a directory does not count as closed.
     bool is_above_writable(std::filesystem::path const& path) const {
-        return std::ranges::any_of(writable_, [&](auto const& writable) { return lies_in(writable, path); });
+        return std::ranges::any_of(writable_, [&](auto const& writable) { return os::lies_in(writable, path); });
     }
 
     bool is_open(std::filesystem::path const& folder) const {

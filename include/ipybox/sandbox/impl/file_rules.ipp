@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/lies_in.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 #include <ipybox/sandbox/path_pattern.hpp>
 #include <ipybox/sandbox/path_search.hpp>
@@ -60,14 +61,8 @@ inline constexpr std::array<deciding_name, 3> deciding_names_of_git{{
     {"info/attributes", a_file},
 }};
 
-IPYBOX_DECL bool lies_in(std::filesystem::path const& path, std::filesystem::path const& folder) {
-    auto const [rest, end] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-    (void)end;
-    return rest == folder.end();
-}
-
 IPYBOX_DECL bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders) {
-    return std::ranges::any_of(folders, [&](auto const& folder) { return lies_in(path, folder); });
+    return std::ranges::any_of(folders, [&](auto const& folder) { return os::lies_in(path, folder); });
 }
 
 inline std::optional<std::filesystem::path> without_links(std::filesystem::path const& path) {
@@ -165,7 +160,7 @@ class file_rules_maker {
             notice("allowWrite " + entry.path +
                    (is_pattern(entry) ? " has no effect: only a path without wildcards can be made writable"
                                       : " has no effect: it does not exist"));
-        } else if (lies_in(path->path, scene_.working_dir) && *real != path->path) {
+        } else if (os::lies_in(path->path, scene_.working_dir) && *real != path->path) {
             notice("allowWrite " + entry.path +
                    " has no effect: a link in the working directory, which code may have made, leads to " +
                    real->string() + "; name that, if it is meant");
@@ -177,7 +172,7 @@ class file_rules_maker {
     /// A writable directory within one that must not be written to is none.
     void close_guarded_roots() {
         std::erase_if(rules_.writable, [&](auto const& root) {
-            return std::ranges::any_of(rules_.guarded, [&](auto const& g) { return lies_in(root, g.path); });
+            return std::ranges::any_of(rules_.guarded, [&](auto const& g) { return os::lies_in(root, g.path); });
         });
         std::erase_if(rules_.guarded, [&](auto const& g) { return !is_writable(g.path); });
     }
@@ -314,7 +309,7 @@ class file_rules_maker {
 
     guarded_path const* placeholder_above(std::filesystem::path const& path) const {
         auto const found =
-            std::ranges::find_if(scene_.placeholders, [&](auto const& p) { return lies_in(path, p.path); });
+            std::ranges::find_if(scene_.placeholders, [&](auto const& p) { return os::lies_in(path, p.path); });
         return found == scene_.placeholders.end() ? nullptr : &*found;
     }
 
