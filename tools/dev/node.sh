@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # Packages of Node, for tests and examples: into .node/NAME, exactly as a committed package-lock.json pins them.
 
+# The sandbox-runtime that tests of srt_sandbox run. It needs ripgrep and socat, too, and bubblewrap.
+need_srt() { install_node_packages srt tests/srt; }
+
 # install_node_packages NAME FOLDER: what FOLDER/package-lock.json says; with the same lock file nothing is done
 install_node_packages() {
     local name=$1 folder=$2 stamp

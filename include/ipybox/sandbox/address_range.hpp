@@ -21,6 +21,9 @@ class address_range {
     /// IPv4 addresses that are written as IPv6 ones count as what they stand for.
     [[nodiscard]] bool contains(asio::ip::address const& address) const noexcept;
 
+    /// In CIDR notation: "10.0.0.0/8".
+    [[nodiscard]] std::string text() const;
+
   private:
     using network = std::variant<asio::ip::network_v4, asio::ip::network_v6>;
     explicit address_range(network range) : range_(range) {}

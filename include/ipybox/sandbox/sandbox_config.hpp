@@ -84,6 +84,12 @@ struct sandbox_config {
 
     /// As `parse`. \par Errors also errc::io_error — the file cannot be read
     [[nodiscard]] static result<sandbox_config> load(std::filesystem::path const& file);
+
+    /**
+     * \brief The configuration as JSON that srt reads, and `parse`.
+     * \details `parse` makes the same configuration of it, but for `notices`: keys that mean nothing here were not kept.
+     */
+    [[nodiscard]] std::string text() const;
 };
 
 } // namespace ipybox

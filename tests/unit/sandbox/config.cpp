@@ -2,6 +2,8 @@
 
 #include <support/catch.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -149,4 +151,43 @@ TEST_CASE("sandbox_config: what has the wrong type or value says what is wanted"
     CHECK(problem(R"({"bwrapPath": "bwrap"})") == "c.json:1: bwrapPath: an absolute path is wanted");
     CHECK(problem("{\n\"a\" 1}").starts_with("c.json:2:5: "));
     CHECK(problem(R"({"network": {}, "network": {}})") == "c.json: a member \"network\" stands twice in one object");
+}
+
+TEST_CASE("sandbox_config: what is written is read as the same, and has the keys of srt") {
+    constexpr auto everything = R"({
+      "network": {
+        "allowedDomains": ["pypi.org", "*.pythonhosted.org:443"],
+        "deniedDomains": ["evil.pythonhosted.org", "*:25"],
+        "deniedDomainReasons": {"*:25": "no mail from here"},
+        "deniedResolvedAddresses": ["10.0.0.0/8", "fc00::/7", "192.0.2.1/32"],
+        "strictAllowlist": true,
+        "allowUnixSockets": ["/run/x.sock"],
+        "allowAllUnixSockets": true,
+        "parentProxy": {"http": "http://proxy:3128", "https": "http://proxy:3128"}
+      },
+      "filesystem": {
+        "denyRead": [".env", {"path": "a*b", "literal": true}],
+        "allowRead": ["~/.ssh/known_hosts"],
+        "allowWrite": [".", "/data/**"],
+        "denyWrite": ["config"],
+        "allowGitConfig": true
+      },
+      "credentials": {"envVars": [{"name": "KEY", "mode": "deny"}]},
+      "allowNestedUserNamespaces": true,
+      "mandatoryDenySearchDepth": 5,
+      "bwrapPath": "/opt/bwrap"
+    })";
+    CHECK(nlohmann::json::parse(read(everything).text()) == nlohmann::json::parse(everything));
+
+    auto const usual = sandbox_config().text();
+    CHECK(read(usual).text() == usual);
+    CHECK(read(usual).filesystem.deny_read == sandbox_config().filesystem.deny_read);
+    CHECK(read(R"({"network": {"deniedResolvedAddresses": ["192.0.2.1"]}})").text() ==
+          read(R"({"network": {"deniedResolvedAddresses": ["192.0.2.1/32"]}})").text());
+}
+
+TEST_CASE("sandbox_config: what is no UTF-8 can be written") {
+    sandbox_config config;
+    config.filesystem.deny_write = {{"caf\xe9"}};
+    CHECK(config.text().find("caf\xef\xbf\xbd") != std::string::npos);
 }

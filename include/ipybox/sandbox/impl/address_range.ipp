@@ -60,6 +60,10 @@ IPYBOX_DECL result<address_range> address_range::parse(std::string_view text) {
     return refused();
 }
 
+IPYBOX_DECL std::string address_range::text() const {
+    return std::visit([](auto const& range) { return range.to_string(); }, range_);
+}
+
 IPYBOX_DECL bool address_range::contains(asio::ip::address const& address) const noexcept {
     if (auto const* v4 = std::get_if<asio::ip::network_v4>(&range_)) {
         if (address.is_v6() && !address.to_v6().is_v4_mapped()) return false;

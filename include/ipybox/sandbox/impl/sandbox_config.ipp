@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
@@ -268,6 +269,41 @@ inline error located(json_problem const& problem, std::string_view text, std::st
     return error(errc::invalid_argument, where + ": " + key + problem.reason);
 }
 
+inline nlohmann::json json_of(std::vector<config_path> const& paths) {
+    auto list = nlohmann::json::array();
+    for (auto const& [path, literal] : paths)
+        list.push_back(literal ? nlohmann::json{{"path", path}, {"literal", true}} : nlohmann::json(path));
+    return list;
+}
+
+template <class T>
+nlohmann::json texts_of(std::vector<T> const& values) {
+    auto list = nlohmann::json::array();
+    for (auto const& value : values) list.push_back(value.text());
+    return list;
+}
+
+inline nlohmann::json json_of(filesystem_config const& files) {
+    return {{"denyRead", json_of(files.deny_read)},
+            {"allowRead", json_of(files.allow_read)},
+            {"allowWrite", json_of(files.allow_write)},
+            {"denyWrite", json_of(files.deny_write)},
+            {"allowGitConfig", files.allow_git_config}};
+}
+
+inline nlohmann::json json_of(network_config const& network) {
+    nlohmann::json json{{"allowedDomains", texts_of(network.allowed_domains)},
+                        {"deniedDomains", texts_of(network.denied_domains)},
+                        {"deniedDomainReasons", network.denied_domain_reasons},
+                        {"deniedResolvedAddresses", texts_of(network.denied_addresses)},
+                        {"strictAllowlist", !network.ask_for_others},
+                        {"allowAllUnixSockets", network.all_unix_sockets}};
+    for (auto const& path : network.unix_sockets) json["allowUnixSockets"].push_back(path.string());
+    if (!network.parent_proxy.empty())
+        json["parentProxy"] = {{"http", network.parent_proxy}, {"https", network.parent_proxy}};
+    return json;
+}
+
 } // namespace detail
 
 IPYBOX_DECL sandbox_config::sandbox_config()
@@ -299,6 +335,17 @@ IPYBOX_DECL result<sandbox_config> sandbox_config::load(std::filesystem::path co
     auto const text = os::read_file(file, "the sandbox configuration " + file.string(), longest);
     if (!text) return failure(text.error());
     return parse(*text, file.string());
+}
+
+IPYBOX_DECL std::string sandbox_config::text() const {
+    nlohmann::json json{{"filesystem", detail::json_of(filesystem)},
+                        {"network", detail::json_of(network)},
+                        {"mandatoryDenySearchDepth", search_depth},
+                        {"allowNestedUserNamespaces", nested_user_namespaces}};
+    for (auto const& name : hidden_variables)
+        json["credentials"]["envVars"].push_back({{"name", name}, {"mode", "deny"}});
+    if (!bwrap.empty()) json["bwrapPath"] = bwrap.string();
+    return json_text(json, 2);
 }
 
 } // namespace ipybox
