@@ -31,7 +31,7 @@ set(warnings "-Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conv
 -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wcast-align -Wimplicit-fallthrough -Wnull-dereference")
 
 run(${CMAKE_COMMAND} -S ${SOURCE}/${WAY} -B ${work}/build -G ${GENERATOR}
-  -D CMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS=${warnings}" -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
+  -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 "-DCMAKE_CXX_FLAGS=${warnings}" -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}
   "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}" -D CMAKE_TOOLCHAIN_FILE=${TOOLCHAIN} -D IPYBOX_SOURCE=${IPYBOX_SOURCE})
 if(ONLY)
   run(${CMAKE_COMMAND} --build ${work}/build --target ${ONLY})

@@ -1,7 +1,16 @@
 # shellcheck shell=bash
 # Configuring and building: presets of CMakePresets.json, into build/PRESET.
 
-: "${IPYBOX_JOBS:=2}" # compilers at a time
+# Compilers at a time: one a processor, where there are 2 GB of memory for each.
+most_compilers() {
+    local processors by_memory
+    processors=$(nproc)
+    by_memory=$(($(awk '/^MemTotal/ {print $2}' /proc/meminfo) / 2000000))
+    echo $((by_memory < 1 ? 1 : by_memory < processors ? by_memory : processors))
+}
+
+: "${IPYBOX_JOBS:=$(most_compilers)}"
+: "${IPYBOX_TEST_JOBS:=$((2 * $(nproc)))}" # tests at a time: half of their time they wait
 
 # The directory of a build is not part of what is compiled: what one preset has compiled, another that compiles it alike has too.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD}
