@@ -22,6 +22,9 @@ struct sandbox_host {
 
 [[nodiscard]] sandbox_host this_sandbox_host();
 
+/// That a sandbox cannot be had, why, and what to do; the way without one is added.
+[[nodiscard]] error sandbox_unavailable(std::string text);
+
 /// The bwrap program: `wanted`, or the one on PATH (absolute entries only).
 [[nodiscard]] result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted);
 

@@ -4,8 +4,8 @@
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+#include <ipybox/sandbox/configured_rules.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
@@ -82,15 +82,6 @@ inline std::vector<system_access> access_of(sandbox_config const& config, std::v
     return allow;
 }
 
-/// The rules of a configuration now, for a working directory without links.
-inline result<file_rules> rules_of(sandbox_config const& config, bubblewrap_options const& options,
-                                   std::filesystem::path const& working_dir, placeholder_journal const& journal) {
-    auto others = journal.sweep();
-    if (!others) return failure(others);
-    file_scene const scene{working_dir, home_directory(), options.most_searched, *std::move(others)};
-    return file_rules_of(config.filesystem, config.search_depth, scene);
-}
-
 inline bool is_writable(std::filesystem::path const& path, file_rules const& rules) {
     return lies_in_one(path, rules.writable) &&
            std::ranges::none_of(rules.guarded, [&](auto const& guarded) { return os::lies_in(path, guarded.path); });
@@ -148,7 +139,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (!working_dir) return failure(working_dir.error());
     auto const journal = detail::placeholder_journal::open();
     if (!journal) return failure(journal.error());
-    auto const rules = detail::rules_of(config_, options_, *working_dir, *journal);
+    auto const rules = detail::configured_rules(config_, options_.most_searched, *working_dir, *journal);
     if (!rules) return failure(rules.error());
     if (auto opened = detail::open_paths(mounts, *rules, spec, *working_dir); !opened) return failure(opened);
 
@@ -180,22 +171,15 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
 
 IPYBOX_DECL result<sandbox_description> bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
     if (auto enforceable = detail::check_enforceable(config_.network); !enforceable) return failure(enforceable);
-    sandbox_description seen;
-    seen.private_directories = detail::private_directories();
-    auto const real = detail::bubblewrap_mounts(seen.private_directories).openable(working_dir, "working directory");
+    auto private_dirs = detail::private_directories();
+    auto const real = detail::bubblewrap_mounts(private_dirs).openable(working_dir, "working directory");
     if (!real) return failure(real.error());
     auto const journal = detail::placeholder_journal::open();
     if (!journal) return failure(journal.error());
-    auto rules = detail::rules_of(config_, options_, *real, *journal);
+    auto rules = detail::configured_rules(config_, options_.most_searched, *real, *journal);
     if (!rules) return failure(rules);
-    seen.writable = std::move(rules->writable);
-    for (auto const& guarded : rules->guarded) seen.read_only.push_back(guarded.path);
-    seen.masked = std::move(rules->unreadable);
-    seen.readable = std::move(rules->readable);
-    seen.absent = std::move(rules->absent);
-    seen.hidden_variables = config_.hidden_variables;
-    seen.notices = config_.notices;
-    std::ranges::move(rules->notices, std::back_inserter(seen.notices));
+    auto seen = detail::description_of(*std::move(rules), config_);
+    seen.private_directories = std::move(private_dirs);
     return seen;
 }
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <ipybox/sandbox/configured_rules.hpp>
+#include <ipybox/sandbox/home_directory.hpp>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace ipybox::detail {
+
+IPYBOX_DECL result<file_rules> configured_rules(sandbox_config const& config, std::size_t most_searched,
+                                                std::filesystem::path const& working_dir,
+                                                placeholder_journal const& journal) {
+    auto others = journal.sweep();
+    if (!others) return failure(others);
+    file_scene const scene{working_dir, home_directory(), most_searched, *std::move(others)};
+    return file_rules_of(config.filesystem, config.search_depth, scene);
+}
+
+IPYBOX_DECL sandbox_description description_of(file_rules rules, sandbox_config const& config) {
+    sandbox_description seen;
+    seen.writable = std::move(rules.writable);
+    for (auto const& guarded : rules.guarded) seen.read_only.push_back(guarded.path);
+    seen.masked = std::move(rules.unreadable);
+    seen.readable = std::move(rules.readable);
+    seen.absent = std::move(rules.absent);
+    seen.hidden_variables = config.hidden_variables;
+    seen.notices = config.notices;
+    std::ranges::move(rules.notices, std::back_inserter(seen.notices));
+    return seen;
+}
+
+} // namespace ipybox::detail
