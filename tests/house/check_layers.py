@@ -19,7 +19,7 @@ ALLOWED: dict[str, set[str]] = {
     "jupyter": GROUND,
     "approval": GROUND,
     "sandbox": GROUND,
-    "mcp": GROUND,
+    "mcp": GROUND | {"sandbox"},
     "execution": GROUND | {"jupyter", "approval"},
     "kernel": GROUND | {"jupyter"},
     "transport": GROUND | {"jupyter", "kernel"},

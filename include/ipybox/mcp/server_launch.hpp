@@ -16,6 +16,13 @@ namespace ipybox::mcp {
  */
 [[nodiscard]] result<launch_spec> launch_of(stdio_server const& server);
 
+/**
+ * \brief The same within the server's sandbox, if it has one.
+ * \details What is started then ends with all that runs in it, however the process in front of it ends. `launch_spec::keeps` is to be held until then.
+ * \par Errors those of `launch_of`, and of the sandbox's `wrap`: errc::sandbox_unavailable, errc::invalid_argument, errc::io_error
+ */
+[[nodiscard]] result<launch_spec> sandboxed_launch_of(stdio_server const& server);
+
 /// Reads lines NAME=VALUE; `export` before and quotes around are taken off, lines that begin with # passed over.
 [[nodiscard]] result<environment> read_env_file(std::filesystem::path const& file);
 

@@ -3,6 +3,7 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/handshake_machine.hpp>
 #include <ipybox/os/launch_spec.hpp>
+#include <ipybox/sandbox/any_sandbox.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -30,6 +31,9 @@ struct stdio_server {
     std::string env_file = {};    ///< lines NAME=VALUE; relative to `working_dir`
     std::string working_dir = {}; ///< the host's, if empty
     inherited_environment inherit = inherited_environment::essential;
+
+    /// What it runs in; without one it has the rights of the application. It can write where the sandbox lets it, and to its `working_dir`.
+    std::optional<any_sandbox> sandbox = {};
 };
 
 /// A server that is reached over HTTP.
@@ -59,7 +63,7 @@ struct server_params {
 
 /**
  * \brief Reads one entry of an `mcpServers` object, as Claude, Cursor and VS Code write them.
- * \details `command`, `args`, `env`, `envFile`, `cwd`; `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of a list of tools; `negotiation`,
+ * \details `command`, `args`, `env`, `envFile`, `cwd`, `sandbox` (a `sandbox_config`, for bubblewrap_sandbox; `true` is the default one); `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of a list of tools; `negotiation`,
  * by the names of the enumerators. Members that are of no use here are passed over. Editors do not agree on the unit of `timeout`: up to 3600 it is seconds
  * (Cline, Roo), above milliseconds (Gemini CLI, Claude Code).
  * \par Errors errc::invalid_argument — which member is not what it should be; no value is quoted

@@ -38,6 +38,9 @@ struct launch_spec {
     /// Whether the program becomes the first process of a pid namespace, within a user namespace of its own: with it the system ends all others there.
     bool first_in_namespace = false;
 
+    /// Whether the program is to end with the thread that starts it, in any way that one ends: for starters that have one thread.
+    bool ends_with_starter = false;
+
     /// What the started program can read, by the number of the descriptor: for what stands in front of it, as `bwrap`.
     std::map<int, std::string> inputs = {};
 

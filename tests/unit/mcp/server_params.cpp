@@ -75,6 +75,21 @@ TEST_CASE("server_params: entries as clients write them") {
     CHECK(process_of(read_server_params(json{{"command", "c"}, {"url", "u"}})).command == "c");
 }
 
+TEST_CASE("server_params: a sandbox is a configuration, or the default one") {
+    auto const sandbox_of = [](json const& sandbox) {
+        return process_of(read_server_params(json{{"command", "c"}, {"sandbox", sandbox}})).sandbox;
+    };
+    CHECK_FALSE(process_of(read_server_params(json{{"command", "c"}})).sandbox);
+    CHECK_FALSE(sandbox_of(false));
+    CHECK_FALSE(sandbox_of(nullptr));
+    CHECK(sandbox_of(true));
+    CHECK(sandbox_of({{"filesystem", {{"allowWrite", {"."}}}}}));
+    auto const wrong = [](json const& sandbox) { return complaint(json{{"command", "c"}, {"sandbox", sandbox}}); };
+    CHECK(contains(wrong("srt"), "`sandbox` is not a sandbox's configuration, true or false"));
+    CHECK(contains(wrong({{"filesystm", json::object()}}), "filesystm"));
+    CHECK(contains(wrong({{"filesystem", {{"allowWrite", "."}}}}), "filesystem/allowWrite"));
+}
+
 TEST_CASE("server_params: what is wrong is said without quoting values") {
     CHECK(contains(complaint(json("secret")), "not an object"));
     CHECK(contains(complaint(json::object()), "neither a `command` nor a `url`"));

@@ -90,4 +90,17 @@ IPYBOX_DECL result<launch_spec> launch_of(stdio_server const& server) {
     return spec;
 }
 
+IPYBOX_DECL result<launch_spec> sandboxed_launch_of(stdio_server const& server) {
+    auto spec = launch_of(server);
+    if (!spec || !server.sandbox) return spec;
+    spec->readable.emplace_back(spec->argv.front());
+    spec->ends_with_starter = true;
+    spec = server.sandbox->wrap(*std::move(spec));
+    if (!spec) return spec;
+    // A shell is the starter: it has one thread, which goes with it, and threads of the application come and go.
+    static constexpr auto run_and_wait = "\"$@\"\nexit $?";
+    spec->argv.insert(spec->argv.begin(), {"/bin/sh", "-c", run_and_wait, "sh"});
+    return spec;
+}
+
 } // namespace ipybox::mcp

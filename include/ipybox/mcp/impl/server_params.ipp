@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -66,6 +67,17 @@ class entry_reader {
         complain(name, "initialize_first, discover_first, handshake_only or stateless_only");
     }
 
+    void read(char const* name, std::optional<any_sandbox>& to) {
+        if (!has(name) || entry_[name] == false) return;
+        if (entry_[name] == true) return void(to = bubblewrap_sandbox());
+        if (!entry_[name].is_object()) return complain(name, "a sandbox's configuration, true or false");
+        auto config = sandbox_config::parse(entry_[name].dump(), name);
+        if (config)
+            to = bubblewrap_sandbox(*std::move(config));
+        else if (complaint_.empty())
+            complaint_ = config.error().text();
+    }
+
     [[nodiscard]] std::string const& complaint() const noexcept { return complaint_; }
 
   private:
@@ -90,6 +102,7 @@ IPYBOX_DECL result<server_params> read_server_params(nlohmann::json const& entry
         reader.read("env", server.env);
         reader.read("envFile", server.env_file);
         reader.read("cwd", server.working_dir);
+        reader.read("sandbox", server.sandbox);
         if (server.command.empty() && reader.complaint().empty())
             return failure(errc::invalid_argument, "`command` is empty");
         params.server = std::move(server);

@@ -75,6 +75,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
 
     std::mutex process_mutex_; ///< `kill` comes from any thread
     os::process process_;
+    std::shared_ptr<void const> kept_; ///< of its sandbox, as long as it runs
 
     socket_type to_server_;
     socket_type from_server_;
@@ -108,7 +109,7 @@ inline asio::awaitable<result<void>> stdio_channel::open() {
 }
 
 inline result<void> stdio_channel::start() {
-    auto const spec = launch_of(server_);
+    auto spec = sandboxed_launch_of(server_);
     if (!spec) return failure(spec.error());
     auto input = os::make_stream_pair(stream_buffer);
     if (!input) return failure(input);
@@ -127,6 +128,7 @@ inline result<void> stdio_channel::start() {
     {
         std::scoped_lock const lock(process_mutex_);
         process_ = std::move(*process);
+        kept_ = std::move(spec->keeps);
     }
     try {
         asio::local::stream_protocol const protocol;
@@ -154,6 +156,7 @@ inline void stdio_channel::await_exit() {
             // What it left behind would hold its streams open.
             self->process_.signal_group(SIGKILL);
             self->status_ = self->process_.wait(std::chrono::milliseconds(0)).value_or(exit_status());
+            self->kept_.reset();
         }
         for (auto* const waiter : std::exchange(self->exit_waiters_, {})) waiter->cancel();
         self->fall_silent();

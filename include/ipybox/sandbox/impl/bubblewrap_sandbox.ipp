@@ -157,7 +157,8 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     mounts.add_read_only(journal->directory());
     mounts.append_to(*argv);
 
-    // No --die-with-parent: it ends the sandbox with the *thread* that started it. The supervisor ends with its socket.
+    // It ends the sandbox with the *thread* that started it. A supervisor ends with its socket instead.
+    if (spec.ends_with_starter) argv->insert(argv->begin() + 1, "--die-with-parent");
     auto const filter_fd = (spec.inputs.empty() ? spec.control_fd : spec.inputs.rbegin()->first) + 1;
     spec.inputs.emplace(filter_fd, *std::move(filter));
     argv->insert(argv->end(), {"--seccomp", std::to_string(filter_fd), "--chdir", working_dir->string(), "--"});
