@@ -39,6 +39,7 @@ class IpyboxConan(ConanFile):
     def requirements(self):
         self.requires("asio/[>=1.22 <2]")
         self.requires("cppzmq/[>=4.9 <5]")
+        self.requires("http_parser/[>=2.9 <3]")
         self.requires("nlohmann_json/[>=3.11 <4]")
         self.requires("openssl/[>=3.0 <4]")
         self.requires("tl-expected/[>=1.0 <2]")

@@ -58,3 +58,27 @@ if(NOT TARGET ipybox::zmq)
     set_property(TARGET ipybox::zmq PROPERTY INTERFACE_LINK_LIBRARIES cppzmq)
   endif()
 endif()
+
+# http_parser: Conan has a config package, distributions and vcpkg a header and a library.
+if(NOT TARGET ipybox::http_parser)
+  if(NOT TARGET http_parser::http_parser)
+    find_package(http_parser CONFIG QUIET)
+  endif()
+  add_library(ipybox::http_parser INTERFACE IMPORTED)
+  if(TARGET http_parser::http_parser)
+    set_property(TARGET ipybox::http_parser PROPERTY INTERFACE_LINK_LIBRARIES http_parser::http_parser)
+  else()
+    find_path(IPYBOX_HTTP_PARSER_INCLUDE_DIR NAMES http_parser.h DOC "Where http_parser.h is")
+    find_library(IPYBOX_HTTP_PARSER_LIBRARY NAMES http_parser DOC "The library http_parser")
+    mark_as_advanced(IPYBOX_HTTP_PARSER_INCLUDE_DIR IPYBOX_HTTP_PARSER_LIBRARY)
+    if(NOT IPYBOX_HTTP_PARSER_INCLUDE_DIR OR NOT IPYBOX_HTTP_PARSER_LIBRARY)
+      set(${CMAKE_FIND_PACKAGE_NAME}_FOUND FALSE)
+      set(${CMAKE_FIND_PACKAGE_NAME}_NOT_FOUND_MESSAGE
+          "ipybox needs http_parser >= 2.9 (Debian: libhttp-parser-dev, Conan: http_parser, vcpkg: http-parser)")
+      return()
+    endif()
+    set_target_properties(ipybox::http_parser PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES "${IPYBOX_HTTP_PARSER_INCLUDE_DIR}"
+      INTERFACE_LINK_LIBRARIES "${IPYBOX_HTTP_PARSER_LIBRARY}")
+  endif()
+endif()

@@ -27,6 +27,7 @@
 #include <ipybox/approval/impl/decision_line.ipp>
 #include <ipybox/approval/impl/grant.ipp>
 #include <ipybox/approval/impl/grants.ipp>
+#include <ipybox/approval/impl/host_pattern.ipp>
 #include <ipybox/approval/impl/plain_character.ipp>
 #include <ipybox/approval/impl/program_word.ipp>
 #include <ipybox/approval/impl/ruling.ipp>
@@ -104,6 +105,13 @@
 #include <ipybox/mcp/impl/tool_call_machine.ipp>
 #include <ipybox/mcp/impl/tool_list_machine.ipp>
 #include <ipybox/mcp/impl/variables.ipp>
+#include <ipybox/network/impl/host_lookup.ipp>
+#include <ipybox/network/impl/host_rules.ipp>
+#include <ipybox/network/impl/http_head.ipp>
+#include <ipybox/network/impl/network_proxy.ipp>
+#include <ipybox/network/impl/proxy_connection.ipp>
+#include <ipybox/network/impl/proxy_handshake.ipp>
+#include <ipybox/network/impl/proxy_request.ipp>
 #include <ipybox/os/impl/datagram.ipp>
 #include <ipybox/os/impl/directory.ipp>
 #include <ipybox/os/impl/new_file.ipp>

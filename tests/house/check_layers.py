@@ -7,7 +7,7 @@ import sys
 from tree import Tree, finish, read_tree, room
 
 GROUND = {"core", "async", "os"}
-FLOOR_1 = {"jupyter", "approval", "sandbox", "mcp", "execution", "kernel", "transport", "action", "codegen"}
+FLOOR_1 = {"jupyter", "approval", "sandbox", "mcp", "execution", "kernel", "transport", "action", "codegen", "network"}
 
 #: What each room may include beside itself. The root ("") holds the front door.
 ALLOWED: dict[str, set[str]] = {
@@ -25,6 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "transport": GROUND | {"jupyter", "kernel"},
     "action": GROUND | {"mcp", "approval"},
     "codegen": GROUND | {"mcp"},
+    "network": GROUND | {"approval", "sandbox"},
     # what the front door stands on: it brings the rooms of floor 1 together
     "session": GROUND | FLOOR_1,
     # floor 2 and 3

@@ -48,6 +48,9 @@ class approval_funnel {
     [[nodiscard]] asio::awaitable<ruling> decide(approval_subject subject, any_approval policy,
                                                  preparation before_asking = {});
 
+    /// Records what has been decided about an action already, and what becomes of it: it is rejected where a rule denies it, or the record cannot be written.
+    [[nodiscard]] ruling settle(approval_subject const& subject, ruling said);
+
     /// Records how an accepted action ended. errc::audit_failed
     [[nodiscard]] result<void> finished(std::uint64_t id, action_outcome const& ended);
 

@@ -29,6 +29,9 @@ class approval_machine {
     /// denies, the switch of its kind, a grant, the other rules.
     [[nodiscard]] std::optional<ruling> on_action(approval_subject const& subject, clock::time_point now);
 
+    /// What becomes of an action that a rule denies.
+    [[nodiscard]] std::optional<ruling> denied(approval_subject const& subject) const;
+
     /// The policy has answered, or somebody in its place.
     [[nodiscard]] ruling on_answer(approval_subject const& subject, decision made, decided_by by,
                                    clock::time_point now);

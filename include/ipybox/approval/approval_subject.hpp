@@ -24,6 +24,7 @@ enum class approval_kind {
     shell_magic, ///< a cell or line that a magic hands to an interpreter, `%%bash`
     package,     ///< the installation of Python packages
     server,      ///< the registration of an MCP server; reserved: the host registers servers, code cannot
+    network,     ///< a connection to a host that the sandbox's configuration does not name
 };
 
 /// For people: "tool call", "shell command", …
@@ -52,6 +53,9 @@ struct approval_subject {
     environment_difference env = {};        ///< how its environment differs from the kernel's
     std::filesystem::path interpreter = {}; ///< the kernel's own Python, as the host knows it: `%pip` runs its modules
     std::string input = {};                 ///< what it is given on standard input: the body of `%%bash`
+    std::string host = {};                  ///< to be connected to: a name in lower case, or an IP address
+    std::uint16_t port = 0;                 ///< of the host
+    std::string protocol = {};              ///< how the proxy was asked: "http", "connect", "socks5"
     std::string code = {};                  ///< source of the cell that asks
     std::string cell_id = {};               ///< identifier of its execution
     std::optional<std::chrono::steady_clock::time_point> deadline = {}; ///< when it counts as rejected

@@ -52,6 +52,8 @@ struct action_outcome {
     std::optional<exit_status> status = std::nullopt;        ///< of a program
     std::chrono::steady_clock::duration duration = {};       ///< from its start to its end
     std::optional<std::uint64_t> result_size = std::nullopt; ///< bytes of the result of a tool
+    std::optional<std::uint64_t> sent = std::nullopt;        ///< bytes that a connection brought to its host
+    std::optional<std::uint64_t> received = std::nullopt;    ///< bytes that a connection brought from its host
 };
 
 /**

@@ -22,10 +22,11 @@ enum class grant_scope {
 };
 
 /**
- * \brief A permission given in advance: calls of tools that a pattern describes, or one action exactly.
+ * \brief A permission given in advance: calls of tools or connections to hosts that a pattern describes, or one action exactly.
  * \code
  * grant::tool("github.search").lasting(10min)                                            // this tool for ten minutes
  * grant::exactly(*request.subject())                                                     // this command, in this session
+ * grant::host("*.example.org", 443)                                                       // these hosts, in this session
  * grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2)              // small payments, twice
  * \endcode
  * \par Thread safety Like a value.
@@ -38,10 +39,16 @@ class grant {
     /// Calls of the tool that is asked for, whatever the arguments.
     [[nodiscard]] static grant this_tool(approval_subject const& subject);
 
+    /// Connections to hosts, a wildcard: `example.org`, `*.example.org`; to every port, where none is given.
+    [[nodiscard]] static grant host(std::string_view pattern, std::optional<std::uint16_t> port = {});
+
+    /// Connections to the host that is asked for, whichever the port.
+    [[nodiscard]] static grant this_host(approval_subject const& subject);
+
     /// This action and no other: same arguments, or same program, arguments, directory, environment and input.
     [[nodiscard]] static grant exactly(approval_subject const& subject);
 
-    /// Only where an argument is so; several conditions have to hold all. No exact action has any.
+    /// Only where an argument is so; several conditions have to hold all. Only those of tools have any.
     [[nodiscard]] grant where(std::string path, comparison op, nlohmann::json value) &&;
 
     /// Only so often.
@@ -63,7 +70,7 @@ class grant {
     /**
      * \brief As in files and on the lines of programs.
      * \details `{"tool": "pay.*", "where": [{"path": "amount", "op": "<=", "value": 100}], "uses": 2, "seconds": 600, "scope": "cell"}`
-     * or `{"action": {"kind": "shell", "argv": ["/bin/sh", "-c", "ls"], "cwd": "/work"}}`.
+     * or `{"host": "*.example.org", "port": 443}` or `{"action": {"kind": "shell", "argv": ["/bin/sh", "-c", "ls"], "cwd": "/work"}}`.
      */
     [[nodiscard]] nlohmann::json to_json() const;
 

@@ -24,6 +24,7 @@ enum class decided_by {
     cancellation, ///< the end of the cell, or of the session
     audit,        ///< the audit log, which could not be written
     limit,        ///< a bound of the library: what nobody could read is not asked
+    sandbox,      ///< the configuration of the sandbox, which names the host
 };
 
 /// The enumerator's own name, as in logs.

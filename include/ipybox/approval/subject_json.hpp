@@ -14,7 +14,7 @@ namespace ipybox::detail {
 [[nodiscard]] nlohmann::ordered_json text_to_json(std::string_view text);
 
 /**
- * \brief What is to be done, without who asks: kind and, where there are any, server, tool, arguments in their order, argv, cwd, env, input.
+ * \brief What is to be done, without who asks: kind and, where there are any, server, tool, arguments in their order, argv, cwd, env, input, host, port, protocol.
  * \details `subject_from_json` is the inverse. A variable that is removed has the value null; a name that is no UTF-8 is `base64:…`.
  */
 [[nodiscard]] nlohmann::ordered_json subject_to_json(approval_subject const& subject);

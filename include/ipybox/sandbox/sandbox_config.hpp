@@ -4,7 +4,10 @@
 #include <ipybox/sandbox/address_range.hpp>
 #include <ipybox/sandbox/domain_pattern.hpp>
 
+#include <asio/ip/address.hpp>
+
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,10 +42,21 @@ struct network_config {
     std::vector<domain_pattern> denied_domains = {};               ///< before `allowed_domains`
     std::map<std::string, std::string> denied_domain_reasons = {}; ///< by the text of the pattern
     std::vector<address_range> denied_addresses = {};              ///< to which no name may lead
-    bool ask_for_others = true;                                    ///< hosts of neither list are asked for
-    std::vector<std::filesystem::path> unix_sockets = {};          ///< those of the host that can be reached
-    bool all_unix_sockets = false;                                 ///< any family AF_UNIX socket can be made
-    std::string parent_proxy = {}; ///< URL of a proxy that the host's own connections go through
+    /// Hosts of neither list are asked for, as actions are; else they are refused. In files: where any domain is allowed, unless `strictAllowlist` says otherwise.
+    bool ask_for_others = false;
+
+    /// Addresses that are not public, and to which allowed names may lead all the same. In code alone.
+    std::vector<address_range> allowed_addresses = {};
+
+    /// Looks up the addresses of a name; called on a thread of its own. Empty: as the system does. In code alone.
+    std::function<result<std::vector<asio::ip::address>>(std::string const& host)> resolve = {};
+
+    std::vector<std::filesystem::path> unix_sockets = {}; ///< those of the host that can be reached
+    bool all_unix_sockets = false;                        ///< any family AF_UNIX socket can be made
+    std::string parent_proxy = {};                        ///< URL of a proxy that the host's own connections go through
+
+    /// Whether code can reach any host at all.
+    [[nodiscard]] bool opens_hosts() const noexcept { return !allowed_domains.empty() || ask_for_others; }
 };
 
 /**

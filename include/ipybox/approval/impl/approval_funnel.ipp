@@ -237,6 +237,15 @@ IPYBOX_DECL asio::awaitable<void> approval_funnel::put(any_approval policy, appr
     if (later) co_await std::move(*later);
 }
 
+IPYBOX_DECL ruling approval_funnel::settle(approval_subject const& subject, ruling said) {
+    if (auto denied = state_->machine.denied(subject)) said = std::move(*denied);
+    if (!state_->audit) return said;
+    auto written = state_->audit->request(subject);
+    if (written) written = state_->audit->decision(subject.id, said);
+    if (written) return said;
+    return ruling{decision::reject(written.error().text()), decided_by::audit};
+}
+
 IPYBOX_DECL result<void> approval_funnel::finished(std::uint64_t id, action_outcome const& ended) {
     if (!state_->audit) return {};
     return state_->audit->outcome(id, ended);

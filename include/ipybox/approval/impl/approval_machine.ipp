@@ -38,9 +38,21 @@ IPYBOX_DECL bool approval_machine::is_switched_off(approval_kind kind) const noe
     case approval_kind::shell_magic: return !approve_shell_cmds_;
     // `%pip` does what `!pip` does: one who wants to be asked about nothing is not asked about it either.
     case approval_kind::package: return !approve_tool_calls_ && !approve_shell_cmds_;
-    case approval_kind::server: return false;
+    case approval_kind::server:
+    case approval_kind::network: return false;
     }
     return false;
+}
+
+inline ruling denial(rules_verdict verdict) {
+    auto reason = verdict.reason.empty() ? "a rule denies it" : std::move(verdict.reason);
+    return ruling{decision::reject(std::move(reason)), decided_by::rule, std::move(verdict.rule)};
+}
+
+IPYBOX_DECL std::optional<ruling> approval_machine::denied(approval_subject const& subject) const {
+    auto verdict = rules_.judge(subject);
+    if (verdict.effect != rule_effect::deny) return std::nullopt;
+    return denial(std::move(verdict));
 }
 
 IPYBOX_DECL std::optional<ruling> approval_machine::on_action(approval_subject const& subject, clock::time_point now) {
@@ -57,10 +69,7 @@ IPYBOX_DECL std::optional<ruling> approval_machine::on_action(approval_subject c
         return ruling{decision::reject(std::move(reason)), decided_by::budget};
     }
     auto verdict = rules_.judge(subject);
-    if (verdict.effect == rule_effect::deny) {
-        auto reason = verdict.reason.empty() ? "a rule denies it" : std::move(verdict.reason);
-        return ruling{decision::reject(std::move(reason)), decided_by::rule, std::move(verdict.rule)};
-    }
+    if (verdict.effect == rule_effect::deny) return denial(std::move(verdict));
     if (is_switched_off(subject.kind)) return ruling{decision::accept(), decided_by::switched_off};
     if (auto const number = grants_.use(subject, now))
         return ruling{decision::accept(), decided_by::grant, "grant " + std::to_string(*number)};

@@ -2,6 +2,7 @@
 
 #include <ipybox/approval/approval_rules.hpp>
 #include <ipybox/approval/command_pattern.hpp>
+#include <ipybox/approval/host_pattern.hpp>
 #include <ipybox/approval/subject_commands.hpp>
 #include <ipybox/approval/tool_pattern.hpp>
 #include <ipybox/core/strict_json.hpp>
@@ -23,6 +24,7 @@ struct approval_rule {
     std::vector<approval_kind> kinds = {}; ///< what it is about
     tool_pattern tool = {};                ///< for tools and servers
     command_pattern command = {};          ///< for what is executed
+    host_pattern host = {};                ///< for connections
     std::string name = {};                 ///< "deny[2]"
     std::string reason = {};
 
@@ -35,7 +37,7 @@ IPYBOX_DECL std::vector<approval_kind> kinds_from(nlohmann::json const& value, r
                                                   strict_object& object) {
     if (auto const name = object.text("kind")) {
         auto const kind = approval_kind_named(*name);
-        if (!kind) object.fail("kind", "one of tool, shell, shell_magic, package, server is wanted");
+        if (!kind) object.fail("kind", "one of tool, shell, shell_magic, package, server, network is wanted");
         return {kind.value_or(approval_kind::tool)};
     }
     bool const is_command = value.is_object() && (value.contains("argv") || value.contains("cwd"));
@@ -56,6 +58,8 @@ IPYBOX_DECL result<approval_rule> rule_from(nlohmann::json const& value, std::st
         read.tool = std::move(*pattern);
     } else if (read.is_about(approval_kind::server)) {
         read.tool.server = wildcard(object.text("server").value_or("*"));
+    } else if (read.is_about(approval_kind::network)) {
+        read.host = host_pattern_from(object);
     } else {
         read.command = command_pattern_from(object);
         // A rule that denies would not see a command that sets no variable.
@@ -117,13 +121,21 @@ IPYBOX_DECL result<approval_rules> approval_rules::load(std::filesystem::path co
 
 IPYBOX_DECL rules_verdict approval_rules::judge(approval_subject const& subject) const {
     if (!book_) return {};
-    bool const is_call = subject.kind == approval_kind::tool || subject.kind == approval_kind::server;
-    return is_call ? book_->judge_call(subject) : book_->judge_commands(subject);
+    switch (subject.kind) {
+    case approval_kind::tool:
+    case approval_kind::server:
+    case approval_kind::network: return book_->judge_call(subject);
+    case approval_kind::shell:
+    case approval_kind::shell_magic:
+    case approval_kind::package: return book_->judge_commands(subject);
+    }
+    return {};
 }
 
 IPYBOX_DECL rules_verdict approval_rules::book::judge_call(approval_subject const& subject) const {
     auto const covers = [&subject](detail::approval_rule const& r) {
         if (!r.is_about(subject.kind)) return match::no;
+        if (subject.kind == approval_kind::network) return match_if(r.host.covers(subject));
         return subject.kind == approval_kind::tool ? r.tool.covers(subject)
                                                    : match_if(r.tool.server.matches(subject.server));
     };

@@ -126,6 +126,8 @@ IPYBOX_DECL result<void> audit_log::outcome(std::uint64_t id, action_outcome con
     if (ended.status && ended.status->code) line["exit_code"] = *ended.status->code;
     if (ended.status && ended.status->signal) line["exit_signal"] = *ended.status->signal;
     if (ended.result_size) line["result_bytes"] = *ended.result_size;
+    if (ended.sent) line["sent_bytes"] = *ended.sent;
+    if (ended.received) line["received_bytes"] = *ended.received;
     line["duration_ms"] = detail::milliseconds_of(ended.duration);
     return write(line);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/host_pattern.hpp>
 #include <ipybox/approval/subject_json.hpp>
 #include <ipybox/approval/tool_pattern.hpp>
 #include <ipybox/core/strict_json.hpp>
@@ -12,10 +13,11 @@
 
 namespace ipybox {
 
-struct grant::pattern_or_action : std::variant<tool_pattern, approval_subject> {
+struct grant::pattern_or_action : std::variant<tool_pattern, host_pattern, approval_subject> {
     using variant::variant;
 
     [[nodiscard]] tool_pattern const* pattern() const noexcept { return std::get_if<tool_pattern>(this); }
+    [[nodiscard]] host_pattern const* hosts() const noexcept { return std::get_if<host_pattern>(this); }
     [[nodiscard]] approval_subject const& action() const { return std::get<approval_subject>(*this); }
 };
 
@@ -28,6 +30,14 @@ IPYBOX_DECL grant grant::tool(std::string_view pattern) {
 IPYBOX_DECL grant grant::this_tool(approval_subject const& subject) {
     tool_pattern pattern{wildcard::exactly(subject.server), wildcard::exactly(subject.tool)};
     return grant(pattern_or_action(std::move(pattern)));
+}
+
+IPYBOX_DECL grant grant::host(std::string_view pattern, std::optional<std::uint16_t> port) {
+    return grant(pattern_or_action(host_pattern::named(pattern, port)));
+}
+
+IPYBOX_DECL grant grant::this_host(approval_subject const& subject) {
+    return grant(pattern_or_action(host_pattern{wildcard::exactly(subject.host)}));
 }
 
 IPYBOX_DECL grant grant::exactly(approval_subject const& subject) {
@@ -66,6 +76,7 @@ IPYBOX_DECL grant grant::in_this_cell() && {
 
 IPYBOX_DECL bool grant::covers(approval_subject const& subject) const {
     if (auto const* pattern = what_->pattern()) return pattern->covers(subject) == match::yes;
+    if (auto const* hosts = what_->hosts()) return hosts->covers(subject);
     return same_action(what_->action(), subject);
 }
 
@@ -78,6 +89,9 @@ IPYBOX_DECL nlohmann::json grant::to_json() const {
         else
             value = {{"server", server.pattern()}, {"tool", tool.pattern()}};
         for (auto const& condition : where) value["where"].push_back(condition.to_json());
+    } else if (auto const* hosts = what_->hosts()) {
+        value = {{"host", hosts->host.pattern()}};
+        if (hosts->port) value["port"] = *hosts->port;
     } else {
         value = {{"action", detail::subject_to_json(what_->action())}};
     }
@@ -94,6 +108,8 @@ IPYBOX_DECL result<grant> grant::from_json(nlohmann::json const& value, std::str
         auto subject = detail::subject_from_json(*exact, reader.place("action"));
         if (!subject) return failure(subject);
         read = exactly(*subject);
+    } else if (reader.find("host")) {
+        read = grant(pattern_or_action(detail::host_pattern_from(reader)));
     } else {
         auto pattern = detail::tool_pattern_from(reader);
         if (!pattern) return failure(pattern);

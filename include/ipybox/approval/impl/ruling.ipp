@@ -17,6 +17,7 @@ IPYBOX_DECL std::string_view name_of(decided_by who) noexcept {
     case decided_by::cancellation: return "cancellation";
     case decided_by::audit: return "audit";
     case decided_by::limit: return "limit";
+    case decided_by::sandbox: return "sandbox";
     }
     return "unknown";
 }

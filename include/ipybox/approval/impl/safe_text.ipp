@@ -249,6 +249,13 @@ IPYBOX_DECL safe_text to_safe_text(approval_subject const& subject, safe_text_op
         out.put(" ");
         detail::put_word(out, word);
     }
+    if (!subject.host.empty()) {
+        out.put(" ");
+        detail::put_word(out, subject.host);
+        out.put(" port " + std::to_string(subject.port));
+        out.put(" by ");
+        detail::put_word(out, subject.protocol);
+    }
     detail::put_surroundings(out, subject);
     return out.finish();
 }
@@ -271,6 +278,7 @@ IPYBOX_DECL std::string to_safe_title(approval_subject const& subject) {
     add(subject.server);
     add(subject.tool);
     if (!subject.argv.empty()) add(subject.argv.front());
+    add(subject.host);
     return title;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/approval/host_pattern.hpp>
 #include <ipybox/approval/subject_json.hpp>
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/strict_json.hpp>
@@ -50,6 +51,9 @@ IPYBOX_DECL nlohmann::ordered_json subject_to_json(approval_subject const& subje
     for (auto const& [name, set] : subject.env)
         value["env"][key_of(name)] = set ? text_to_json(*set) : nlohmann::ordered_json();
     text("input", subject.input);
+    text("host", subject.host);
+    if (subject.port != 0) value["port"] = subject.port;
+    text("protocol", subject.protocol);
     return value;
 }
 
@@ -63,13 +67,16 @@ IPYBOX_DECL result<approval_subject> subject_from_json(nlohmann::json const& val
         return std::move(taken).value_or("");
     };
     auto const kind = approval_kind_named(reader.text("kind").value_or(""));
-    if (!kind) reader.fail("kind", "one of tool, shell, shell_magic, package, server is wanted");
+    if (!kind) reader.fail("kind", "one of tool, shell, shell_magic, package, server, network is wanted");
     subject.kind = kind.value_or(approval_kind::tool);
     subject.server = take_text("server");
     subject.tool = take_text("tool");
     subject.cwd = take_text("cwd");
     subject.input = take_text("input");
     subject.exact_arguments = take_text("exact_arguments");
+    subject.host = take_text("host");
+    subject.protocol = take_text("protocol");
+    subject.port = port_from(reader).value_or(0);
     if (auto const* arguments = reader.find("arguments"))
         subject.arguments = std::make_shared<nlohmann::ordered_json const>(*arguments);
     if (auto const* argv = reader.array("argv")) {

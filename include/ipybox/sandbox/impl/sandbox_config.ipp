@@ -162,7 +162,7 @@ class sandbox_config_reader {
         set(network.allowed_domains, parsed(object, "allowedDomains", &domain_pattern_from));
         set(network.denied_domains, parsed(object, "deniedDomains", &domain_pattern::parse_denied));
         set(network.denied_addresses, parsed(object, "deniedResolvedAddresses", &address_range::parse));
-        network.ask_for_others = !object.flag("strictAllowlist").value_or(false);
+        network.ask_for_others = !object.flag("strictAllowlist").value_or(network.allowed_domains.empty());
         set(network.all_unix_sockets, object.flag("allowAllUnixSockets"));
         if (auto sockets = object.texts("allowUnixSockets"))
             network.unix_sockets.assign(sockets->begin(), sockets->end());

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+#include <ipybox/sandbox/sandbox_config.hpp>
+
+#include <asio/ip/address.hpp>
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/** \file
+ * What the configuration of a sandbox says about hosts and their addresses.
+ */
+
+namespace ipybox::detail {
+
+/// What the configuration says about a host.
+enum class host_verdict {
+    allowed,
+    denied,
+    unsaid, ///< it is in no list: to be asked for
+};
+
+struct host_decision {
+    host_verdict verdict = host_verdict::denied;
+    std::string by = {};  ///< the pattern that says so
+    std::string why = {}; ///< of `denied`
+};
+
+/// \param host as `normal_host` returns it
+[[nodiscard]] host_decision decide_host(network_config const& config, std::string_view host, std::uint16_t port);
+
+/**
+ * \brief Those of the addresses of a host that may be connected to.
+ * \details Addresses that are not public are left out, unless `allowed_addresses` has them; so are `own` ones, those of this machine, and those of `denied_addresses` in any
+ * case. The caller connects to what is returned, and does not look the host up again: a second answer could be another.
+ * \par Errors errc::approval_rejected — none is left; errc::io_error — there was none
+ */
+[[nodiscard]] result<std::vector<asio::ip::address>> reachable_addresses(network_config const& config,
+                                                                         std::string_view host,
+                                                                         std::vector<asio::ip::address> const& found,
+                                                                         std::vector<asio::ip::address> const& own);
+
+/// The address in a socket's address; none where it is of another family.
+[[nodiscard]] std::optional<asio::ip::address> address_of(sockaddr const* raw);
+
+/// The addresses of this machine's interfaces.
+[[nodiscard]] std::vector<asio::ip::address> own_addresses();
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/network/impl/host_rules.ipp>
+#endif

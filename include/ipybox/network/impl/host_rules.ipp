@@ -1,0 +1,94 @@
+#pragma once
+
+#include <ipybox/network/host_rules.hpp>
+
+#include <ifaddrs.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+namespace ipybox::detail {
+
+inline domain_pattern const* matching(std::vector<domain_pattern> const& patterns, std::string_view host,
+                                      std::uint16_t port) {
+    auto const found = std::ranges::find_if(patterns, [&](auto const& each) { return each.matches(host, port); });
+    return found == patterns.end() ? nullptr : &*found;
+}
+
+IPYBOX_DECL host_decision decide_host(network_config const& config, std::string_view host, std::uint16_t port) {
+    if (auto const* const denied = matching(config.denied_domains, host, port)) {
+        auto const reason = config.denied_domain_reasons.find(denied->text());
+        auto why = reason != config.denied_domain_reasons.end()
+                       ? reason->second
+                       : "the sandbox's configuration denies it (deniedDomains)";
+        return {host_verdict::denied, denied->text(), std::move(why)};
+    }
+    if (auto const* const allowed = matching(config.allowed_domains, host, port))
+        return {host_verdict::allowed, allowed->text()};
+    if (config.ask_for_others) return {host_verdict::unsaid};
+    return {host_verdict::denied, "", "the sandbox's configuration does not allow it (allowedDomains)"};
+}
+
+inline bool lies_in_any(std::vector<address_range> const& ranges, asio::ip::address const& address) {
+    return std::ranges::any_of(ranges, [&](auto const& range) { return range.contains(address); });
+}
+
+/// An IPv4 address that is written as an IPv6 one counts as what it stands for.
+inline asio::ip::address plain_address(asio::ip::address const& address) {
+    if (!address.is_v6() || !address.to_v6().is_v4_mapped()) return address;
+    return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+}
+
+inline bool may_be_reached(network_config const& config, asio::ip::address const& address,
+                           std::vector<asio::ip::address> const& own) {
+    if (lies_in_any(config.denied_addresses, address)) return false;
+    if (lies_in_any(config.allowed_addresses, address)) return true;
+    return is_public(address) && std::ranges::find(own, address) == own.end();
+}
+
+IPYBOX_DECL result<std::vector<asio::ip::address>> reachable_addresses(network_config const& config,
+                                                                       std::string_view host,
+                                                                       std::vector<asio::ip::address> const& found,
+                                                                       std::vector<asio::ip::address> const& own) {
+    if (found.empty()) return failure(errc::io_error, std::string(host) + " has no address");
+    std::vector<asio::ip::address> reachable;
+    for (auto const& each : found) {
+        auto const address = plain_address(each);
+        if (may_be_reached(config, address, own)) reachable.push_back(address);
+    }
+    if (!reachable.empty()) return reachable;
+    return failure(errc::approval_rejected,
+                   std::string(host)
+                       .append(" leads to ")
+                       .append(plain_address(found.front()).to_string())
+                       .append(", an address of this machine or of a network that is not public, or a denied one"));
+}
+
+IPYBOX_DECL std::optional<asio::ip::address> address_of(sockaddr const* raw) {
+    if (raw == nullptr) return std::nullopt;
+    if (raw->sa_family == AF_INET) {
+        sockaddr_in v4{};
+        std::memcpy(&v4, raw, sizeof v4);
+        return asio::ip::address_v4(ntohl(v4.sin_addr.s_addr));
+    }
+    if (raw->sa_family != AF_INET6) return std::nullopt;
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, raw, sizeof v6);
+    asio::ip::address_v6::bytes_type bytes;
+    std::memcpy(bytes.data(), &v6.sin6_addr, bytes.size());
+    return asio::ip::address_v6(bytes);
+}
+
+IPYBOX_DECL std::vector<asio::ip::address> own_addresses() {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) return {};
+    std::unique_ptr<ifaddrs, decltype([](ifaddrs* list) { ::freeifaddrs(list); })> const list(first);
+    std::vector<asio::ip::address> own;
+    for (auto const* each = first; each != nullptr; each = each->ifa_next)
+        if (auto const address = address_of(each->ifa_addr)) own.push_back(*address);
+    return own;
+}
+
+} // namespace ipybox::detail

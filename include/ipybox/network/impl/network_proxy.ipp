@@ -1,0 +1,186 @@
+#pragma once
+
+#include <ipybox/async/within.hpp>
+#include <ipybox/network/host_lookup.hpp>
+#include <ipybox/network/host_rules.hpp>
+#include <ipybox/network/impl/proxy_connection.hpp>
+#include <ipybox/network/network_proxy.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/this_coro.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <cerrno>
+#include <exception>
+#include <optional>
+#include <utility>
+
+namespace ipybox::detail {
+
+/// How long no connection is accepted after the system had no descriptor or memory for one.
+inline constexpr std::chrono::milliseconds time_without_accepting{100};
+
+inline bool may_pass(asio::error_code const& failed) {
+    switch (failed.value()) {
+    case ECONNABORTED:
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM: return true;
+    default: return false;
+    }
+}
+
+/// "example.org:443", "[2606:4700::1]:443"
+inline std::string authority_of(proxy_request const& wanted) {
+    bool const is_ipv6 = wanted.host.find(':') != std::string::npos;
+    return (is_ipv6 ? "[" + wanted.host + "]" : wanted.host) + ":" + std::to_string(wanted.port);
+}
+
+inline approval_subject subject_of(proxy_request const& wanted) {
+    approval_subject subject;
+    subject.kind = approval_kind::network;
+    subject.host = wanted.host;
+    subject.port = wanted.port;
+    subject.protocol = name_of(wanted.protocol);
+    return subject;
+}
+
+inline proxy_refusal refusal_of(error const& why) {
+    if (why == errc::approval_rejected) return proxy_refusal::denied;
+    return why == errc::timed_out ? proxy_refusal::late : proxy_refusal::unreachable;
+}
+
+IPYBOX_DECL network_proxy::network_proxy(asio::any_io_executor executor, os::unique_fd listener,
+                                         std::shared_ptr<network_config const> config, std::weak_ptr<network_gate> gate,
+                                         proxy_limits limits)
+    : executor_(executor), acceptor_(executor), config_(std::move(config)), gate_(std::move(gate)), limits_(limits),
+      room_(executor, asio::steady_timer::time_point::max()) {
+    listener_unforked_ = os::unforked(listener.get());
+    acceptor_.assign(tcp::v4(), listener.release());
+}
+
+IPYBOX_DECL void network_proxy::start() {
+    asio::co_spawn(executor_, accept(shared_from_this()),
+                   [self = shared_from_this()](std::exception_ptr) { self->close(); });
+}
+
+IPYBOX_DECL void network_proxy::close() {
+    asio::error_code ignored;
+    listener_unforked_ = os::unforked();
+    acceptor_.close(ignored);
+    room_.cancel();
+    for (auto const& connection : std::exchange(connections_, {})) connection->close();
+}
+
+IPYBOX_DECL asio::awaitable<void> network_proxy::accept(std::shared_ptr<network_proxy> self) {
+    while (self->acceptor_.is_open()) {
+        co_await self->wait_for_room();
+        tcp::socket client(self->executor_);
+        asio::error_code failed;
+        co_await self->acceptor_.async_accept(client, asio::redirect_error(asio::use_awaitable, failed));
+        if (!failed) {
+            self->begin(std::move(client));
+            continue;
+        }
+        if (!may_pass(failed)) break;
+        asio::steady_timer pause(self->executor_, time_without_accepting);
+        co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, failed));
+    }
+}
+
+IPYBOX_DECL asio::awaitable<void> network_proxy::wait_for_room() {
+    while (connections_.size() >= limits_.connections) {
+        asio::error_code woken;
+        co_await room_.async_wait(asio::redirect_error(asio::use_awaitable, woken));
+    }
+}
+
+IPYBOX_DECL void network_proxy::begin(tcp::socket client) {
+    auto const connection = std::make_shared<proxy_connection>(std::move(client));
+    connections_.insert(connection);
+    auto const ended = [self = shared_from_this(), connection](std::exception_ptr) {
+        connection->close();
+        self->connections_.erase(connection);
+        self->room_.cancel();
+    };
+    asio::co_spawn(executor_, serve(shared_from_this(), connection),
+                   asio::bind_cancellation_slot(connection->slot(), ended));
+}
+
+IPYBOX_DECL asio::awaitable<void> network_proxy::serve(std::shared_ptr<network_proxy> self, connection_ptr connection) {
+    co_await asio::this_coro::throw_if_cancelled(false);
+    auto wanted = co_await connection->read_request(self->limits_.head);
+    if (wanted) co_await self->connect(connection, std::move(*wanted));
+    co_await connection->finish();
+}
+
+IPYBOX_DECL asio::awaitable<void> network_proxy::connect(connection_ptr connection, proxy_request wanted) {
+    auto const gate = gate_.lock();
+    if (!gate) co_return;
+    auto subject = subject_of(wanted);
+    auto const said = co_await decide(*gate, connection, subject);
+    if (!said.accepted()) {
+        auto why = "the connection to " + authority_of(wanted) + " is rejected: " + std::string(said.made.reason());
+        (void)co_await connection->tell(refused_answer(wanted.protocol, proxy_refusal::denied, why));
+        co_return;
+    }
+    auto const how = co_await carry_out(connection, std::move(wanted));
+    gate->connection_ended(subject, how);
+}
+
+IPYBOX_DECL asio::awaitable<ruling> network_proxy::decide(network_gate& gate, connection_ptr connection,
+                                                          approval_subject& subject) {
+    auto said = decide_host(*config_, subject.host, subject.port);
+    if (said.verdict == host_verdict::allowed)
+        co_return gate.settle_connection(subject, {decision::accept(), decided_by::sandbox, std::move(said.by)});
+    if (said.verdict == host_verdict::denied)
+        co_return gate.settle_connection(
+            subject, {decision::reject(std::move(said.why)), decided_by::sandbox, std::move(said.by)});
+    connection->watch_client();
+    auto made = co_await gate.approve_connection(subject);
+    connection->ignore_client();
+    co_return made;
+}
+
+/// Connects, brings the bytes, and says how it ended.
+IPYBOX_DECL asio::awaitable<action_outcome> network_proxy::carry_out(connection_ptr connection, proxy_request wanted) {
+    auto const began = std::chrono::steady_clock::now();
+    action_outcome how;
+    auto const dialled = co_await dial(connection, wanted);
+    if (dialled) {
+        bool const told = co_await connection->tell(established_answer(wanted.protocol));
+        if (told) co_await connection->relay(std::move(wanted.head), limits_.idle);
+        how.sent = connection->sent();
+        how.received = connection->received();
+    } else {
+        how.failure = dialled.error().code();
+        auto const& why = dialled.error();
+        (void)co_await connection->tell(refused_answer(wanted.protocol, refusal_of(why), why.text()));
+    }
+    how.duration = std::chrono::steady_clock::now() - began;
+    co_return how;
+}
+
+/// Looks up the host once, and connects with what was found and may be reached, in that order.
+IPYBOX_DECL asio::awaitable<result<void>> network_proxy::dial(connection_ptr connection, proxy_request const& wanted) {
+    auto const until = std::chrono::steady_clock::now() + limits_.dial;
+    auto found = co_await within(look_up_host(config_, wanted.host), limits_.dial);
+    if (!found) co_return failure(errc::timed_out, wanted.host + " was not found in time");
+    if (!*found) co_return failure(*found);
+    auto reachable = reachable_addresses(*config_, wanted.host, **found, own_addresses());
+    if (!reachable) co_return failure(reachable);
+    asio::error_code failed;
+    for (auto const& address : *reachable) {
+        if (connection->is_closed()) co_return failure(errc::cancelled);
+        failed = co_await connection->connect_to(tcp::endpoint(address, wanted.port), until);
+        if (!failed) co_return result<void>();
+        if (std::chrono::steady_clock::now() >= until)
+            co_return failure(errc::timed_out, authority_of(wanted) + " did not answer in time");
+    }
+    co_return failure(errc::io_error, authority_of(wanted) + " cannot be reached: " + failed.message());
+}
+
+} // namespace ipybox::detail

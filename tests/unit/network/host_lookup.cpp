@@ -1,0 +1,74 @@
+#include <ipybox/network/host_lookup.hpp>
+
+#include <support/catch.hpp>
+
+#include <asio/co_spawn.hpp>
+#include <asio/io_context.hpp>
+
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::detail;
+
+using lookup = result<std::vector<asio::ip::address>>;
+
+/// Looks up hosts beside each other, and returns what came of each.
+std::vector<lookup> look_up(std::shared_ptr<network_config const> const& config,
+                            std::vector<std::string> const& hosts) {
+    asio::io_context context;
+    std::vector<lookup> found(hosts.size());
+    for (std::size_t i = 0; i < hosts.size(); ++i)
+        asio::co_spawn(context, look_up_host(config, hosts[i]),
+                       [&found, i](std::exception_ptr, lookup came) { found[i] = std::move(came); });
+    context.run();
+    return found;
+}
+
+std::string first_of(lookup const& found) { return found && !found->empty() ? found->front().to_string() : "none"; }
+
+} // namespace
+
+TEST_CASE("look_up_host: an address is itself, and a name what the system says", "[tsan]") {
+    auto const config = std::make_shared<network_config const>();
+    auto const found = look_up(config, {"8.8.8.8", "2606:4700::1", "localhost", "no-such-host.invalid"});
+    CHECK(first_of(found[0]) == "8.8.8.8");
+    CHECK(first_of(found[1]) == "2606:4700::1");
+    CHECK((first_of(found[2]) == "127.0.0.1" || first_of(found[2]) == "::1"));
+    REQUIRE_FALSE(found[3]);
+    CHECK(found[3].error().text().starts_with("no-such-host.invalid is not found: "));
+}
+
+TEST_CASE("look_up_host: so many at one time, and further ones when these have ended", "[tsan]") {
+    struct gate {
+        std::mutex mutex;
+        std::condition_variable changed;
+        int refused = 0;
+    };
+    auto config = std::make_shared<network_config>();
+    auto const shared = std::make_shared<gate>();
+    config->resolve = [shared](std::string const&) -> lookup {
+        std::unique_lock lock(shared->mutex);
+        shared->changed.wait(lock, [&] { return shared->refused > 0; });
+        return std::vector<asio::ip::address>{asio::ip::make_address("8.8.8.8")};
+    };
+    asio::io_context context;
+    int found = 0;
+    for (int i = 0; i < most_lookups + 1; ++i)
+        asio::co_spawn(context, look_up_host(config, "a.test"), [&](std::exception_ptr, lookup const& came) {
+            if (came) return (void)++found;
+            CHECK(came.error().text() == "too many names are being looked up");
+            std::scoped_lock const lock(shared->mutex);
+            ++shared->refused;
+            shared->changed.notify_all();
+        });
+    context.run();
+    CHECK(found == most_lookups);
+    CHECK(shared->refused == 1);
+}

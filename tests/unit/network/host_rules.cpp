@@ -1,0 +1,126 @@
+#include <ipybox/network/host_rules.hpp>
+
+#include <support/catch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::detail;
+
+using addresses = std::vector<asio::ip::address>;
+
+network_config configured(std::string_view network) {
+    return sandbox_config::parse("{\"network\": " + std::string(network) + "}").value().network;
+}
+
+host_verdict verdict(network_config const& config, std::string_view host, std::uint16_t port = 443) {
+    return decide_host(config, host, port).verdict;
+}
+
+addresses all_of(std::vector<std::string> const& texts) {
+    addresses parsed;
+    for (auto const& text : texts) parsed.push_back(asio::ip::make_address(text));
+    return parsed;
+}
+
+/// Those of the addresses that a host may be reached at.
+std::vector<std::string> left_of(std::vector<std::string> const& found, network_config const& config = {},
+                                 std::vector<std::string> const& own = {}) {
+    auto const reachable = reachable_addresses(config, "a.test", all_of(found), all_of(own));
+    std::vector<std::string> texts;
+    if (reachable)
+        for (auto const& address : *reachable) texts.push_back(address.to_string());
+    return texts;
+}
+
+using texts = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("decide_host: denied before allowed, ports, and what is below a name") {
+    auto const config = configured(R"({"allowedDomains": ["allowed.test", "*.wide.test:443"],
+                                       "deniedDomains": ["bad.wide.test", "*:25"], "strictAllowlist": true,
+                                       "deniedDomainReasons": {"bad.wide.test": "it is bad"}})");
+    CHECK(verdict(config, "allowed.test") == host_verdict::allowed);
+    CHECK(verdict(config, "allowed.test", 80) == host_verdict::allowed);
+    CHECK(verdict(config, "allowed.test", 25) == host_verdict::denied);
+    CHECK(verdict(config, "sub.allowed.test") == host_verdict::denied);
+    CHECK(verdict(config, "notallowed.test") == host_verdict::denied);
+    CHECK(verdict(config, "a.wide.test") == host_verdict::allowed);
+    CHECK(verdict(config, "a.wide.test", 80) == host_verdict::denied);
+    CHECK(verdict(config, "wide.test") == host_verdict::denied);
+    CHECK(verdict(config, "notwide.test") == host_verdict::denied);
+    CHECK(verdict(config, "bad.wide.test") == host_verdict::denied);
+    CHECK(decide_host(config, "bad.wide.test", 443).why == "it is bad");
+    CHECK(decide_host(config, "bad.wide.test", 443).by == "bad.wide.test");
+    CHECK(decide_host(config, "a.wide.test", 443).by == "*.wide.test:443");
+}
+
+TEST_CASE("decide_host: an empty list means nothing, and others are asked for where that is said") {
+    CHECK(verdict(network_config(), "allowed.test") == host_verdict::denied);
+    CHECK_FALSE(network_config().opens_hosts());
+    CHECK_FALSE(configured(R"({"allowedDomains": []})").opens_hosts());
+    CHECK(verdict(configured(R"({"allowedDomains": []})"), "other.test") == host_verdict::denied);
+    CHECK(verdict(configured(R"({"allowedDomains": ["allowed.test"]})"), "other.test") == host_verdict::unsaid);
+    CHECK(verdict(configured(R"({"allowedDomains": [], "strictAllowlist": false})"), "a.test") == host_verdict::unsaid);
+    CHECK(verdict(configured(R"({"allowedDomains": ["a.test"], "strictAllowlist": true})"), "b.test") ==
+          host_verdict::denied);
+}
+
+TEST_CASE("reachable_addresses: only public ones, of all that a name leads to") {
+    for (auto const* address : {"127.0.0.1",
+                                "127.8.8.8",
+                                "0.0.0.0",
+                                "10.1.2.3",
+                                "172.16.0.1",
+                                "192.168.1.1",
+                                "100.64.0.1",
+                                "169.254.169.254",
+                                "169.254.1.1",
+                                "224.0.0.1",
+                                "255.255.255.255",
+                                "::1",
+                                "::",
+                                "fe80::1",
+                                "fc00::1",
+                                "fd00:ec2::254",
+                                "::ffff:127.0.0.1",
+                                "::ffff:169.254.169.254",
+                                "64:ff9b::7f00:1",
+                                "2002:7f00:1::",
+                                "ff02::1"}) {
+        INFO(address);
+        CHECK(left_of({address}).empty());
+        CHECK(left_of({address, "8.8.8.8"}) == texts{"8.8.8.8"});
+    }
+    CHECK(left_of({"8.8.8.8", "2606:4700::1"}) == texts{"8.8.8.8", "2606:4700::1"});
+    CHECK(left_of({"::ffff:8.8.8.8"}) == texts{"8.8.8.8"});
+    CHECK(left_of({}).empty());
+}
+
+TEST_CASE("reachable_addresses: not this machine's own, nor denied ones") {
+    CHECK(left_of({"8.8.8.8", "8.8.4.4"}, {}, {"8.8.8.8"}) == texts{"8.8.4.4"});
+    CHECK(left_of({"::ffff:8.8.8.8"}, {}, {"8.8.8.8"}).empty());
+    auto config = configured(R"({"deniedResolvedAddresses": ["8.8.0.0/16"]})");
+    CHECK(left_of({"8.8.8.8", "9.9.9.9"}, config) == texts{"9.9.9.9"});
+    config.allowed_addresses = {address_range::parse("10.0.0.0/8").value(), address_range::parse("8.8.8.8").value()};
+    CHECK(left_of({"10.1.1.1", "192.168.1.1", "8.8.8.8"}, config) == texts{"10.1.1.1"});
+}
+
+TEST_CASE("reachable_addresses: an error names the host and where it leads") {
+    auto const none = reachable_addresses({}, "a.test", all_of({"169.254.169.254"}), {});
+    REQUIRE_FALSE(none);
+    CHECK(none.error() == errc::approval_rejected);
+    CHECK(none.error().text().starts_with("a.test leads to 169.254.169.254, an address of this machine"));
+    CHECK(reachable_addresses({}, "a.test", {}, {}).error() == errc::io_error);
+}
+
+TEST_CASE("own_addresses: has the loopback of this machine") {
+    auto const own = own_addresses();
+    CHECK(std::ranges::find(own, asio::ip::make_address("127.0.0.1")) != own.end());
+}
