@@ -38,17 +38,29 @@ void open_standard_descriptors() {
     }
 }
 
-/// The sandbox that was asked for. What its configuration does not do is told.
-result<any_sandbox> sandbox_of(run_options const& options, output_file& err) {
-    if (options.sandbox == sandbox_choice::none) return any_sandbox(no_sandbox{});
-    if (options.sandbox_config.empty()) return any_sandbox(bubblewrap_sandbox{});
-    auto config = sandbox_config::load(options.sandbox_config);
-    if (!config) return failure(config);
-    bubblewrap_sandbox sandbox(*std::move(config));
+/// Tells what a configuration does less than it seems to.
+template <class Sandbox>
+result<any_sandbox> described(Sandbox sandbox, bool is_configured, run_options const& options, output_file& err) {
+    if (!is_configured) return any_sandbox(std::move(sandbox));
     auto const seen = sandbox.describe(options.working_dir);
     if (!seen) return failure(seen.error());
     for (auto const& notice : seen->notices) err.write_lines("ipybox: sandbox: " + notice);
     return any_sandbox(std::move(sandbox));
+}
+
+/// The sandbox that was asked for. What its configuration does not do is told.
+result<any_sandbox> sandbox_of(run_options const& options, output_file& err) {
+    if (options.sandbox == sandbox_choice::none) return any_sandbox(no_sandbox{});
+    sandbox_config config;
+    if (!options.sandbox_config.empty()) {
+        auto read = sandbox_config::load(options.sandbox_config);
+        if (!read) return failure(read);
+        config = *std::move(read);
+    }
+    bool const is_configured = !options.sandbox_config.empty();
+    if (options.sandbox == sandbox_choice::srt)
+        return described(srt_sandbox(std::move(config)), is_configured, options, err);
+    return described(bubblewrap_sandbox(std::move(config)), is_configured, options, err);
 }
 
 /// As Python has it: the file, or `-` or `-c`, and what comes behind it.
@@ -100,7 +112,7 @@ exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options
     interrupts::target const interrupted(signals, box);
     auto const added = add_tools(box, options, signals, err);
     if (auto const ending = signals.ending()) return *ending;
-    if (options.sandbox == sandbox_choice::bubblewrap) warn_of_open_files(box, err);
+    if (options.sandbox != sandbox_choice::none) warn_of_open_files(box, err);
     if (!added) {
         err.write_lines("ipybox: " + added.error().text());
         return exit_code_without_tools(added.error());

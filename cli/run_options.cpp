@@ -69,9 +69,13 @@ std::string check_timeout(std::string const& text) {
 /// As from a variable of a script that is not set.
 std::string check_given(std::string const& text) { return text.empty() ? "is empty" : std::string(); }
 
+constexpr std::array<std::pair<std::string_view, sandbox_choice>, 3> sandbox_names{
+    {{"bubblewrap", sandbox_choice::bubblewrap}, {"srt", sandbox_choice::srt}, {"none", sandbox_choice::none}}};
+
 std::string check_sandbox(std::string const& name) {
-    if (name == "bubblewrap" || name == "none") return {};
-    return "'" + name + "' is neither bubblewrap nor none";
+    for (auto const& [known, choice] : sandbox_names)
+        if (known == name) return {};
+    return "'" + name + "' is none of bubblewrap, srt, none";
 }
 
 std::string check_access(std::string const& name) {
@@ -245,10 +249,11 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
     file->type_name("");
 
     auto const choose_sandbox = [&options](std::string const& name) {
-        options.sandbox = name == "none" ? sandbox_choice::none : sandbox_choice::bubblewrap;
+        for (auto const& [known, choice] : sandbox_names)
+            if (known == name) options.sandbox = choice;
     };
     run.add_option_function<std::string>("--sandbox", choose_sandbox,
-                                         "What holds the kernel: bubblewrap (default) or none")
+                                         "What holds the kernel: bubblewrap (default), srt or none")
         ->type_name("NAME")
         ->check(check_sandbox);
     run.add_option("--sandbox-config", options.sandbox_config,

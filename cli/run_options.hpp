@@ -16,7 +16,7 @@
 
 namespace ipybox::cli {
 
-enum class sandbox_choice { bubblewrap, none };
+enum class sandbox_choice { bubblewrap, srt, none };
 
 /// Who decides about actions that no rule decides about.
 enum class approval_choice {

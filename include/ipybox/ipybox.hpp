@@ -31,6 +31,7 @@
 #include <ipybox/sandbox/no_sandbox.hpp>
 #include <ipybox/sandbox/sandbox_policy.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
+#include <ipybox/sandbox/srt_sandbox.hpp>
 #include <ipybox/transport/socketpair_transport.hpp>
 #include <ipybox/transport/transport.hpp>
 #include <ipybox/transport/zmq_transport.hpp>

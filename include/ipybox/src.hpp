@@ -118,6 +118,7 @@
 #include <ipybox/os/impl/process.ipp>
 #include <ipybox/os/impl/program_output.ipp>
 #include <ipybox/os/impl/read_file.ipp>
+#include <ipybox/os/impl/temporary_directory.ipp>
 #include <ipybox/os/impl/unforked.ipp>
 #include <ipybox/sandbox/impl/address_range.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_mounts.ipp>
@@ -134,6 +135,10 @@
 #include <ipybox/sandbox/impl/sandbox_config.ipp>
 #include <ipybox/sandbox/impl/sandbox_description.ipp>
 #include <ipybox/sandbox/impl/sandbox_report.ipp>
+#include <ipybox/sandbox/impl/srt_command.ipp>
+#include <ipybox/sandbox/impl/srt_preflight.ipp>
+#include <ipybox/sandbox/impl/srt_sandbox.ipp>
+#include <ipybox/sandbox/impl/srt_settings.ipp>
 #include <ipybox/sandbox/impl/system_call_filter.ipp>
 #include <ipybox/session/impl/event_queue.ipp>
 #include <ipybox/session/impl/execute_machine.ipp>

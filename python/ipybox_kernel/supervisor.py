@@ -65,11 +65,14 @@ class Birth:
 class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
-    def __init__(self, control: socket.socket, lifeline: list[int], limits: dict[str, int]) -> None:
+    def __init__(
+        self, control: socket.socket, lifeline: list[int], limits: dict[str, int], variables: list[str]
+    ) -> None:
         self.pid = os.getpid()
         self.control = control
         self.lifeline = lifeline
         self.cpu_time = limits.get("cpu_time")  # of each process, but not of this one
+        self.variables = variables  # of which the sandbox decides
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -163,7 +166,7 @@ class Supervisor:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
         from ipybox_kernel import child
 
-        env = checked_env(request["env"])
+        env = self.sandboxed(checked_env(request["env"]))
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.checked_guard(request.get("guard"))
         allow = self.checked_allow(request.get("allow", []))
@@ -187,6 +190,11 @@ class Supervisor:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
         return {"pid": pid}
+
+    def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
+        """An environment with what the sandbox has set for this process, and without what it has taken away."""
+        ours = {name: os.environ[name] for name in self.variables if name in os.environ}
+        return {name: value for name, value in env.items() if name not in self.variables} | ours
 
     def checked_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""
@@ -214,7 +222,7 @@ class Supervisor:
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
-        argv, env = checked_argv(request["argv"]), checked_env(request["env"])
+        argv, env = checked_argv(request["argv"]), self.sandboxed(checked_env(request["env"]))
         return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
     def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
@@ -373,7 +381,7 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         from ipybox_kernel import limits
 
         limits.take(allowed)
-    supervisor = Supervisor(control, lifeline, allowed)
+    supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,

@@ -27,6 +27,18 @@ def test_environment_is_exactly_what_the_host_gave(host: Host) -> None:
     kernel.close()
 
 
+def test_what_the_sandbox_decides_is_the_same_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SET_INSIDE", "by the sandbox")
+    monkeypatch.delenv("TAKEN_AWAY", raising=False)
+    host = Host(variables=["SET_INSIDE", "TAKEN_AWAY"])
+    kernel = host.fork(env={**default_env(), "SET_INSIDE": "by the host", "TAKEN_AWAY": "secret", "OWN": "1"})
+    shown = "[os.environ.get(name) for name in ('SET_INSIDE', 'TAKEN_AWAY', 'OWN')]"
+    assert kernel.run(f"import os; {shown}").value == "['by the sandbox', None, '1']"
+    assert kernel.run("!echo $SET_INSIDE ${TAKEN_AWAY-none} $OWN").text().strip() == "by the sandbox none 1"
+    kernel.close()
+    host.close()
+
+
 def test_programs_of_the_interpreter_come_first(host: Host) -> None:
     folder = os.path.dirname(PYTHON)
     kernel = host.fork(env={"PATH": f"/usr/bin:/bin:{folder}"})

@@ -4239,11 +4239,14 @@ class Birth:
 class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
-    def __init__(self, control: socket.socket, lifeline: list[int], limits: dict[str, int]) -> None:
+    def __init__(
+        self, control: socket.socket, lifeline: list[int], limits: dict[str, int], variables: list[str]
+    ) -> None:
         self.pid = os.getpid()
         self.control = control
         self.lifeline = lifeline
         self.cpu_time = limits.get("cpu_time")  # of each process, but not of this one
+        self.variables = variables  # of which the sandbox decides
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -4337,7 +4340,7 @@ class Supervisor:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
         from ipybox_kernel import child
 
-        env = checked_env(request["env"])
+        env = self.sandboxed(checked_env(request["env"]))
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.checked_guard(request.get("guard"))
         allow = self.checked_allow(request.get("allow", []))
@@ -4361,6 +4364,11 @@ class Supervisor:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
         return {"pid": pid}
+
+    def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
+        """An environment with what the sandbox has set for this process, and without what it has taken away."""
+        ours = {name: os.environ[name] for name in self.variables if name in os.environ}
+        return {name: value for name, value in env.items() if name not in self.variables} | ours
 
     def checked_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""
@@ -4388,7 +4396,7 @@ class Supervisor:
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
-        argv, env = checked_argv(request["argv"]), checked_env(request["env"])
+        argv, env = checked_argv(request["argv"]), self.sandboxed(checked_env(request["env"]))
         return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
     def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
@@ -4523,7 +4531,8 @@ def peek() -> int | None:
 
 
 def checked_argv(argv: Any) -> list[str]:
-    """The words of a program's command line, or a refusal."""
+)py"
+R"py(    """The words of a program's command line, or a refusal."""
     if not isinstance(argv, list) or not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
         raise Refused("request", "argv must be a list of strings")
     return argv
@@ -4533,8 +4542,7 @@ def checked_env(env: Any) -> dict[str, str]:
     """The environment of a request, or a refusal: a child could only fail on it."""
     for name, value in env.items():
         if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
-)py"
-R"py(            raise Refused("request", f"not an environment variable: {name!r}")
+            raise Refused("request", f"not an environment variable: {name!r}")
     return dict(env)
 
 
@@ -4548,7 +4556,7 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         from ipybox_kernel import limits
 
         limits.take(allowed)
-    supervisor = Supervisor(control, lifeline, allowed)
+    supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,

@@ -41,6 +41,9 @@ struct launch_spec {
     /// Whether the program is to end with the thread that starts it, in any way that one ends: for starters that have one thread.
     bool ends_with_starter = false;
 
+    /// Variables that the sandbox sets inside or takes away: kernels and commands have them as the program has them, or not at all.
+    std::vector<std::string> sandbox_variables = {};
+
     /// What the started program can read, by the number of the descriptor: for what stands in front of it, as `bwrap`.
     std::map<int, std::string> inputs = {};
 

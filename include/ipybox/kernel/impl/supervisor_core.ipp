@@ -67,7 +67,8 @@ inline std::string greeting(supervisor_options const& options, launch_spec const
                         {"preload", options.duty == supervisor_options::role::forks_kernels},
                         {"level", options.level},
                         {"modules", options.preload},
-                        {"limits", limits_in(options.limits, launch)}};
+                        {"limits", limits_in(options.limits, launch)},
+                        {"variables", launch.sandbox_variables}};
     return json_text(hello);
 }
 

@@ -167,6 +167,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.working_dir = *working_dir;
     spec.first_in_namespace = true;
     for (auto const& name : config_.hidden_variables) spec.env.erase(name);
+    spec.sandbox_variables = config_.hidden_variables;
     return spec;
 }
 

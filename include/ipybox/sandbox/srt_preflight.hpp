@@ -1,0 +1,48 @@
+#pragma once
+
+#include <ipybox/core/result.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ipybox::detail {
+
+/// What srt builds its sandbox of.
+enum class srt_system { linux, macos };
+
+/// A program that srt starts, and the package that has it.
+struct srt_need {
+    std::string_view program;
+    std::string_view package;
+};
+
+[[nodiscard]] std::vector<srt_need> srt_needs(srt_system system);
+
+/// The srt program: `wanted`, or the one on PATH (absolute entries only).
+/// \par Errors errc::sandbox_unavailable; errc::invalid_argument — `wanted` is not absolute
+[[nodiscard]] result<std::filesystem::path> find_srt(std::filesystem::path const& wanted);
+
+/// Whether what `srt --version` said is a version that srt_sandbox knows, or a later one. \par Errors errc::sandbox_unavailable
+[[nodiscard]] result<void> check_srt_version(std::string_view said);
+
+/// Whether the programs that srt starts are on a PATH. \par Errors errc::sandbox_unavailable
+[[nodiscard]] result<void> check_srt_needs(srt_system system, std::string_view search_path);
+
+/**
+ * \brief Finds out whether srt works here: its version, what it needs, and whether bubblewrap may do what srt asks of it.
+ * \details Success is remembered for the process, failure is not. One check at a time.
+ * \param bwrap empty: the one of the search path
+ * \param search_path PATH of srt
+ * \par Errors errc::sandbox_unavailable
+ */
+[[nodiscard]] result<void> srt_preflight(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
+                                         std::string const& search_path, std::chrono::milliseconds bound);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/sandbox/impl/srt_preflight.ipp>
+#endif
