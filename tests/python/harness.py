@@ -142,6 +142,9 @@ class Host:
                         self.events.append(message)
                     else:
                         self.answers[message["id"]] = message
+                        # Numbers of processes are used again: what was told of this one's before was of another.
+                        if (pid := message.get("pid")) is not None:
+                            self.events = [event for event in self.events if event.get("pid") != pid]
             finally:
                 with self.changed:
                     self.reading = False
