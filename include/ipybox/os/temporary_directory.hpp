@@ -9,7 +9,10 @@
 
 namespace ipybox::os {
 
-/// A directory below /tmp that is the user's alone (mode 0700), and goes with this object and everything in it.
+/**
+ * \brief A directory below /tmp that is the user's alone (mode 0700), and goes with this object, and everything in it.
+ * \details Where processes still make files in it, its destructor tries for a second.
+ */
 class temporary_directory {
   public:
     /// \param name what the directory's name begins with

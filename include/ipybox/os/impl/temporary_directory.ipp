@@ -3,8 +3,10 @@
 #include <ipybox/os/temporary_directory.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace ipybox::os {
@@ -19,8 +21,14 @@ IPYBOX_DECL temporary_directory::temporary_directory(temporary_directory&& other
     : owner_(other.owner_), path_(std::exchange(other.path_, {})) {}
 
 IPYBOX_DECL temporary_directory::~temporary_directory() {
-    std::error_code ignored;
-    if (owner_.is_this() && !path_.empty()) std::filesystem::remove_all(path_, ignored);
+    if (!owner_.is_this() || path_.empty()) return;
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+    for (std::error_code in_use; std::filesystem::exists(path_, in_use);) {
+        std::filesystem::remove_all(path_, in_use);
+        // A process that is about to end may still make and remove files there.
+        if (!in_use || std::chrono::steady_clock::now() > deadline) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
 }
 
 } // namespace ipybox::os
