@@ -78,6 +78,11 @@ void json_output::approval_wanted(std::size_t cell, approval_request const& requ
                   {"stdin", request.subject()->input},
                   {"code", request.code()}};
     if (auto const& exact = request.subject()->exact_arguments; !exact.empty()) event["exact_arguments"] = exact;
+    if (auto const& wanted = *request.subject(); wanted.kind == approval_kind::network) {
+        event["host"] = wanted.host;
+        event["port"] = wanted.port;
+        event["protocol"] = wanted.protocol;
+    }
     write_line(out_, event);
 }
 

@@ -56,6 +56,13 @@ result<any_sandbox> sandbox_of(run_options const& options, output_file& err) {
         auto read = sandbox_config::load(options.sandbox_config);
         if (!read) return failure(read);
         config = *std::move(read);
+    } else if (!options.allowed_hosts.empty()) {
+        config.network.ask_for_others = true;
+    }
+    for (auto const& host : options.allowed_hosts) {
+        auto pattern = domain_pattern::parse(host);
+        if (!pattern) return failure(pattern);
+        config.network.allowed_domains.push_back(*std::move(pattern));
     }
     bool const is_configured = !options.sandbox_config.empty();
     if (options.sandbox == sandbox_choice::srt)

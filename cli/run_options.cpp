@@ -1,3 +1,4 @@
+#include <ipybox/sandbox/domain_pattern.hpp>
 #include <ipybox/version.hpp>
 
 #include <CLI/App.hpp>
@@ -84,6 +85,11 @@ std::string check_access(std::string const& name) {
     for (auto const& [access, its_name] : detail::system_access_names)
         known.append(known.empty() ? "" : ", ").append(its_name);
     return "'" + name + "' is none of " + known;
+}
+
+std::string check_host(std::string const& pattern) {
+    auto const read = domain_pattern::parse(pattern);
+    return read ? std::string() : read.error().text();
 }
 
 std::string check_limit(std::string const& text) {
@@ -261,6 +267,12 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
                    "without it, the code writes to its working directory and reads no secrets")
         ->type_name("FILE")
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
+    run.add_option("--allow-host", options.allowed_hosts,
+                   "Let the code reach a host by name: pypi.org, *.example.org, pypi.org:443; may be given more than\n"
+                   "once. Other hosts are asked for, unless --sandbox-config says otherwise")
+        ->type_name("HOST")
+        ->allow_extra_args(false)
+        ->check(check_host);
     auto const allow = [&options](std::vector<std::string> const& names) {
         for (auto const& name : names) options.allow.push_back(*system_access_of(name));
     };
@@ -323,6 +335,9 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         check_kernel(run);
         if (!options.sandbox_config.empty() && options.sandbox == sandbox_choice::none)
             throw CLI::ExcludesError("--sandbox-config has no effect with --sandbox none, leave out one of the two",
+                                     CLI::ExitCodes::ExcludesError);
+        if (!options.allowed_hosts.empty() && options.sandbox == sandbox_choice::none)
+            throw CLI::ExcludesError("--allow-host has no effect with --sandbox none, leave out one of the two",
                                      CLI::ExitCodes::ExcludesError);
         options.source.any_language = !options.kernel.empty();
         std::error_code ignored;

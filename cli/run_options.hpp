@@ -33,7 +33,8 @@ struct run_options {
     std::vector<std::string> arguments; ///< of the code, behind its file
     std::chrono::milliseconds end_grace = std::chrono::seconds(1);
     sandbox_choice sandbox = sandbox_choice::bubblewrap;
-    std::filesystem::path sandbox_config; ///< a file; empty: the default
+    std::filesystem::path sandbox_config;   ///< a file; empty: the default
+    std::vector<std::string> allowed_hosts; ///< that code may reach by name, besides those of the configuration
     std::optional<std::chrono::milliseconds> timeout;
     std::filesystem::path working_dir; ///< named in any case: the kernel returns to it after each cell
     std::filesystem::path images_dir;

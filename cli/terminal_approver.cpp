@@ -11,9 +11,14 @@
 namespace ipybox::cli {
 namespace {
 
+/// What "always" means: this action, or this host, whichever the port.
+grant lasting_grant(approval_subject const& subject) {
+    return subject.kind == approval_kind::network ? grant::this_host(subject) : grant::exactly(subject);
+}
+
 decision decision_for(std::string const& typed, approval_request const& request) {
     if (typed == "y" || typed == "yes") return decision::accept();
-    if (typed == "a" || typed == "always") return decision::accept().and_grant(grant::exactly(*request.subject()));
+    if (typed == "a" || typed == "always") return decision::accept().and_grant(lasting_grant(*request.subject()));
     return decision::reject(typed.empty() || typed == "n" || typed == "no" ? "" : typed);
 }
 
@@ -29,8 +34,9 @@ std::string question_about(approval_subject const& subject, terminal_size size, 
     if (shown.rows.size() > 1)
         question += to_safe_title(subject) + ", " + std::to_string(shown.characters) + " characters" +
                     (shown.left_out > 0 ? ", not all of which are shown" : "") + "\n";
-    return question + (shown.left_out > 0 ? "[v]iew all, [y]es, " : "[y]es, ") +
-           "[n]o, [a]lways in this session, or why not: ";
+    auto const* const always = subject.kind == approval_kind::network ? "[a]lways for this host" : "[a]lways";
+    return question + (shown.left_out > 0 ? "[v]iew all, [y]es, " : "[y]es, ") + "[n]o, " + always +
+           " in this session, or why not: ";
 }
 
 } // namespace

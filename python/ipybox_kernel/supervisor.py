@@ -12,12 +12,12 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import process
+from ipybox_kernel import hosts, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
     Chore = Callable[[], object]
@@ -138,7 +138,7 @@ class Supervisor:
             if isinstance(answer, Birth):
                 birth, descriptors = answer, descriptors[2:]
             else:
-                self.send({"id": number, **answer})
+                self.reply(number, answer)
         except Refused as refusal:
             self.send({"id": number, "error": refusal.error})
         except (ValueError, KeyError, TypeError) as error:
@@ -172,13 +172,19 @@ class Supervisor:
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
         env = child.environment(env)
+        listener = None
         try:
+            if request.get("network"):
+                listener = hosts.listen()
+                env.update(hosts.environment(listener))
             pid = os.fork()
         except OSError as error:
             self.leave()
             raise Refused("fork", str(error)) from None
         if pid == 0:
             self.close()
+            if listener:
+                listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
             return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time, self.forks == 0)
@@ -189,7 +195,7 @@ class Supervisor:
         if self.forks == 2:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
-        return {"pid": pid}
+        return {"pid": pid, "listener": listener} if listener else {"pid": pid}
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
@@ -328,10 +334,22 @@ class Supervisor:
 
     # The control socket
 
-    def send(self, message: dict[str, Any]) -> None:
+    def reply(self, number: int, answer: dict[str, Any]) -> None:
+        """Answers a request. A listening socket goes to the host as a descriptor, and is let go of here."""
+        listener = answer.pop("listener", None)
+        if not listener:
+            return self.send({"id": number, **answer})
+        with listener:
+            self.send({"id": number, **answer}, [listener.fileno()])
+
+    def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         try:
             # What is said of names that are not UTF-8 is for reading: the host takes no lone surrogates.
-            self.control.send(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
+            data = json.dumps(message, ensure_ascii=False).encode(errors="replace")
+            if descriptors:
+                socket.send_fds(self.control, [data], list(descriptors))
+            else:
+                self.control.send(data)
         except OSError:
             self.end()
 

@@ -1285,6 +1285,34 @@ def replace(module: Any, name: str) -> None:
     denied.__doc__ = SENTENCE
     setattr(module, name, denied)
 )py"},
+{"hosts", R"py("""How a kernel reaches hosts by name: over a listening socket that is made here, and served by the host."""
+
+from __future__ import annotations
+
+import socket
+
+#: So many connections wait in the system's queue.
+BACKLOG = 128
+
+#: What is inside is reached directly.
+INSIDE = "localhost,127.0.0.1,::1"
+
+
+def listen() -> socket.socket:
+    """A listening socket on the loopback, on a port that the system chooses."""
+    return socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+
+
+def environment(listener: socket.socket) -> dict[str, str]:
+    """The variables by which programs find the proxy behind a listening socket.
+
+    The proxy speaks SOCKS5 as well, but with ``socks5h://`` in ALL_PROXY clients that lack a package for it fail before
+    they look at the other variables.
+    """
+    proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    variables = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": INSIDE}
+    return {**variables, **{name.lower(): value for name, value in variables.items()}}
+)py"},
 {"inbox", R"py("""What arrives on the action socket: frames, and the descriptors that come with them."""
 
 from __future__ import annotations
@@ -4186,12 +4214,12 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import process
+from ipybox_kernel import hosts, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
     Chore = Callable[[], object]
@@ -4312,7 +4340,7 @@ class Supervisor:
             if isinstance(answer, Birth):
                 birth, descriptors = answer, descriptors[2:]
             else:
-                self.send({"id": number, **answer})
+                self.reply(number, answer)
         except Refused as refusal:
             self.send({"id": number, "error": refusal.error})
         except (ValueError, KeyError, TypeError) as error:
@@ -4346,13 +4374,19 @@ class Supervisor:
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
         env = child.environment(env)
+        listener = None
         try:
+            if request.get("network"):
+                listener = hosts.listen()
+                env.update(hosts.environment(listener))
             pid = os.fork()
         except OSError as error:
             self.leave()
             raise Refused("fork", str(error)) from None
         if pid == 0:
             self.close()
+            if listener:
+                listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
             return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time, self.forks == 0)
@@ -4363,7 +4397,7 @@ class Supervisor:
         if self.forks == 2:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
-        return {"pid": pid}
+        return {"pid": pid, "listener": listener} if listener else {"pid": pid}
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
@@ -4502,12 +4536,25 @@ class Supervisor:
 
     # The control socket
 
-    def send(self, message: dict[str, Any]) -> None:
+    def reply(self, number: int, answer: dict[str, Any]) -> None:
+        """Answers a request. A listening socket goes to the host as a descriptor, and is let go of here."""
+        listener = answer.pop("listener", None)
+        if not listener:
+            return self.send({"id": number, **answer})
+        with listener:
+            self.send({"id": number, **answer}, [listener.fileno()])
+
+    def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         try:
             # What is said of names that are not UTF-8 is for reading: the host takes no lone surrogates.
-            self.control.send(json.dumps(message, ensure_ascii=False).encode(errors="replace"))
+            data = json.dumps(message, ensure_ascii=False).encode(errors="replace")
+            if descriptors:
+                socket.send_fds(self.control, [data], list(descriptors))
+            else:
+                self.control.send(data)
         except OSError:
-            self.end()
+)py"
+R"py(            self.end()
 
     def fail(self, kind: str, text: str) -> NoReturn:
         """Says why there will be no kernels, and ends."""
@@ -4531,8 +4578,7 @@ def peek() -> int | None:
 
 
 def checked_argv(argv: Any) -> list[str]:
-)py"
-R"py(    """The words of a program's command line, or a refusal."""
+    """The words of a program's command line, or a refusal."""
     if not isinstance(argv, list) or not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
         raise Refused("request", "argv must be a list of strings")
     return argv

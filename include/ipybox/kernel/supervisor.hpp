@@ -72,6 +72,12 @@ class supervised_process {
 
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
+    /// Where it asks for hosts by name: a listening socket in its sandbox. Empty where nothing is to be served, or it was taken before.
+    [[nodiscard]] os::unique_fd take_listener() const;
+
+    /// The hosts that it may reach by name; none where it has no such socket.
+    [[nodiscard]] std::shared_ptr<network_config const> network() const;
+
     /// Its pid in the supervisor's pid namespace.
     [[nodiscard]] int pid() const noexcept;
 

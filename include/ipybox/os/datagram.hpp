@@ -31,8 +31,12 @@ enum class transfer { done, would_block, closed, failed };
 [[nodiscard]] transfer send_datagram(int socket, std::string_view bytes,
                                      std::span<unique_fd const> descriptors) noexcept;
 
-/// Receives one datagram of at most `limit` bytes without blocking. Descriptors that come along are closed: nothing sends us any.
+/// Receives one datagram of at most `limit` bytes without blocking. Descriptors that come along are closed.
 [[nodiscard]] transfer receive_datagram(int socket, std::string& bytes, std::size_t limit);
+
+/// The same; `descriptors` become those that come along, 8 at most, close-on-exec.
+[[nodiscard]] transfer receive_datagram(int socket, std::string& bytes, std::size_t limit,
+                                        std::vector<unique_fd>& descriptors);
 
 /// An anonymous file in memory that holds `bytes`, to be read from its beginning.
 [[nodiscard]] result<unique_fd> make_memory_file(char const* name, std::string_view bytes);

@@ -11,6 +11,8 @@
 
 namespace ipybox {
 
+struct network_config;
+
 using environment = std::map<std::string, std::string>;
 
 /**
@@ -46,6 +48,9 @@ struct launch_spec {
 
     /// What the started program can read, by the number of the descriptor: for what stands in front of it, as `bwrap`.
     std::map<int, std::string> inputs = {};
+
+    /// Hosts that the program may reach by name, set by a policy that leaves it no network of its own: who starts the program serves them. None: nothing is to be served.
+    std::shared_ptr<network_config const> network = {};
 
     /// What has to stay as long as the program runs, and goes with its last holder.
     std::shared_ptr<void const> keeps = {};

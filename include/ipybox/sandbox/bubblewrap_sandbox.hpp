@@ -34,7 +34,8 @@ struct bubblewrap_options {
  *
  * /tmp, /run, /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices only; what lies below them
  * and is needed (`working_dir`, `writable`, `readable`) is bound back. What is `readable` is read-only where it lies in a
- * writable directory, too: code cannot change the Python that the next supervisor starts. There is no network but a loopback of its own;
+ * writable directory, too: code cannot change the Python that the next supervisor starts. There is no network but a loopback of its own, where hosts that the
+ * configuration names can be reached by name (docs/sandbox.md, section 8);
  * user, pid, ipc, uts and cgroup namespaces are its own; all capabilities are dropped, for root too. A filter of system
  * calls closes Unix sockets, which are the doors of the user's services, and what is listed at `system_access` and in
  * docs/sandbox.md; `launch_spec::allow` leaves parts of it open. The program is the first process of its pid namespace: with its end every other one ends.

@@ -6,6 +6,7 @@
 #include <ipybox/approval/approval_settings.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/network/network_gate.hpp>
 #include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/seen_messages.hpp>
 
@@ -28,6 +29,7 @@ class server_registry;
 namespace ipybox::detail {
 
 class action_router;
+class network_proxy;
 
 /// The cell on whose behalf actions are asked for.
 struct acting_cell {
@@ -40,11 +42,13 @@ struct acting_cell {
 };
 
 /**
- * \brief The actions of one session: lets its kernels ask, decides, and does what was approved with MCP servers and the supervisor.
+ * \brief The actions of one session: lets its kernels ask, decides, and does what was approved with MCP servers and the supervisor. Lets them reach hosts.
  * \details Who decides: the approval policy; without one the reader of the stream; without that nobody, which rejects.
  * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
  */
-class kernel_actions final : public action_host, public std::enable_shared_from_this<kernel_actions> {
+class kernel_actions final : public action_host,
+                             public network_gate,
+                             public std::enable_shared_from_this<kernel_actions> {
   public:
     /// Works with the `shared` servers, or with servers of its own, whose options may be none. `seen` tells how much of what the kernel printed was shown.
     kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings,
@@ -85,7 +89,14 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
 
+    [[nodiscard]] asio::awaitable<ruling> approve_connection(approval_subject& subject) override;
+    [[nodiscard]] ruling settle_connection(approval_subject& subject, ruling said) override;
+    void connection_ended(approval_subject const& subject, action_outcome const& how) override;
+
   private:
+    void name_asker(approval_subject& subject) const;
+    void serve_hosts();
+
     asio::any_io_executor executor_;
     any_approval policy_;
     std::shared_ptr<seen_messages> seen_;
@@ -95,6 +106,7 @@ class kernel_actions final : public action_host, public std::enable_shared_from_
     acting_cell cell_;
     os::unique_fd channel_; ///< our end, until the kernel runs
     std::shared_ptr<action_router> router_;
+    std::shared_ptr<network_proxy> proxy_; ///< of a kernel that may reach hosts
     supervised_process kernel_;
 };
 

@@ -1,12 +1,11 @@
 #include <ipybox/network/network_proxy.hpp>
 
 #include <support/catch.hpp>
+#include <support/loopback_server.hpp>
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <asio/ip/tcp.hpp>
-#include <asio/read.hpp>
-#include <asio/read_until.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
@@ -31,6 +30,7 @@ namespace {
 
 using namespace ipybox;
 using namespace ipybox::detail;
+using namespace ipybox::test;
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using asio::ip::tcp;
@@ -100,69 +100,6 @@ struct listening {
         socket.reset(acceptor.release());
     }
 };
-
-/// A server that serves each connection on a thread of its own.
-class server {
-  public:
-    using service = std::function<void(tcp::socket&)>;
-
-    explicit server(service serve)
-        : acceptor_(context_, tcp::endpoint(asio::ip::address_v4::loopback(), 0)), thread_([this, serve] {
-              for (;;) {
-                  asio::error_code failed;
-                  tcp::socket client(context_);
-                  acceptor_.accept(client, failed);
-                  if (failed || ending_) return;
-                  ++connections;
-                  threads_.emplace_back([serve, socket = std::move(client)]() mutable { serve(socket); });
-              }
-          }) {}
-    ~server() {
-        ending_ = true;
-        asio::error_code ignored;
-        tcp::socket last(context_);
-        last.connect(acceptor_.local_endpoint(), ignored);
-        thread_.join();
-        for (auto& thread : threads_) thread.join();
-    }
-    [[nodiscard]] std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
-    std::atomic<int> connections = 0;
-
-  private:
-    asio::io_context context_;
-    tcp::acceptor acceptor_;
-    std::atomic<bool> ending_ = false;
-    std::vector<std::thread> threads_;
-    std::thread thread_;
-};
-
-std::string read_all(tcp::socket& socket) {
-    std::string text;
-    asio::error_code end;
-    asio::read(socket, asio::dynamic_buffer(text), end);
-    return text;
-}
-
-std::string read_head(tcp::socket& socket) {
-    std::string text;
-    asio::error_code end;
-    auto const size = asio::read_until(socket, asio::dynamic_buffer(text), "\r\n\r\n", end);
-    return text.substr(0, size);
-}
-
-/// Answers an HTTP request with its head.
-void answer_with_head(tcp::socket& socket) {
-    auto const head = read_head(socket);
-    asio::error_code gone;
-    asio::write(socket, asio::buffer("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + head), gone);
-}
-
-/// Sends everything back, and ends when the client has.
-void echo(tcp::socket& socket) {
-    auto const text = read_all(socket);
-    asio::error_code gone;
-    asio::write(socket, asio::buffer(text), gone);
-}
 
 /// A proxy on a thread of its own, for a configuration in which *.test leads to the loopback.
 class proxy {
@@ -242,7 +179,7 @@ bool is_status(std::string const& answer, std::string const& status) {
 } // namespace
 
 TEST_CASE("network_proxy: an allowed host is requested by HTTP, and its Host header is that of the URL", "[tsan]") {
-    server const web(answer_with_head);
+    loopback_server const web(answer_with_head);
     proxy through(allowing({"allowed.test"}));
     auto const answer = through.answer_to(get("allowed.test", web.port(), "Host: evil.test\r\n"));
     CHECK(is_status(answer, "200"));
@@ -255,7 +192,7 @@ TEST_CASE("network_proxy: an allowed host is requested by HTTP, and its Host hea
 }
 
 TEST_CASE("network_proxy: a tunnel brings bytes both ways, with half-close, and counts them", "[tsan]") {
-    server const echoing(echo);
+    loopback_server const echoing(echo);
     proxy through(allowing({"a.test"}));
     for (bool const socks : {false, true}) {
         auto const port = std::string{static_cast<char>(echoing.port() >> 8), static_cast<char>(echoing.port() & 255)};
@@ -291,7 +228,7 @@ TEST_CASE("network_proxy: a tunnel brings bytes both ways, with half-close, and 
 
 TEST_CASE("network_proxy: hosts that are not allowed are refused, looked up by no one and dialled by no one",
           "[tsan]") {
-    server const web(answer_with_head);
+    loopback_server const web(answer_with_head);
     auto config = allowing({"allowed.test", "*.wide.test"});
     config.denied_domains.push_back(domain_pattern::parse("bad.wide.test").value());
     proxy through(std::move(config));
@@ -310,7 +247,7 @@ TEST_CASE("network_proxy: hosts that are not allowed are refused, looked up by n
 }
 
 TEST_CASE("network_proxy: what a name leads to is checked, and dialled as it was found", "[tsan]") {
-    server const web(answer_with_head);
+    loopback_server const web(answer_with_head);
     auto config = allowing({"allowed.test"});
     std::atomic<int> lookups = 0;
     std::vector<std::string> addresses;
@@ -365,7 +302,7 @@ TEST_CASE("network_proxy: a server that cannot be reached is told as such", "[ts
 
 TEST_CASE("network_proxy: a host of no list is asked for, and a pending question holds its connection alone",
           "[tsan]") {
-    server const web(answer_with_head);
+    loopback_server const web(answer_with_head);
     proxy through(allowing({"allowed.test"}, true));
     through.gate->says = scripted_gate::answer::accept;
     CHECK(is_status(through.answer_to(get("asked.test", web.port())), "200"));
@@ -385,7 +322,7 @@ TEST_CASE("network_proxy: a host of no list is asked for, and a pending question
 }
 
 TEST_CASE("network_proxy: an empty configuration reaches nothing") {
-    server const web(answer_with_head);
+    loopback_server const web(answer_with_head);
     network_config config;
     config.allowed_addresses.push_back(address_range::parse("127.0.0.1").value());
     proxy through(std::move(config));
@@ -394,7 +331,7 @@ TEST_CASE("network_proxy: an empty configuration reaches nothing") {
 }
 
 TEST_CASE("network_proxy: a client that says nothing, and one that is silent in its tunnel, are ended", "[tsan]") {
-    server const echoing(echo);
+    loopback_server const echoing(echo);
     proxy through(allowing({"a.test"}), {.head = 200ms, .idle = 300ms});
     CHECK(through.answer_to("GET http://a.t").empty());
     auto silent = through.client(connect("a.test", echoing.port()));
@@ -424,7 +361,7 @@ TEST_CASE("network_proxy: a client that has sent more than its head reads its re
 }
 
 TEST_CASE("network_proxy: so many connections at one time, and the next when one has ended", "[tsan]") {
-    server const echoing(echo);
+    loopback_server const echoing(echo);
     proxy through(allowing({"a.test"}), {.connections = 2});
     auto first = through.client(connect("a.test", echoing.port()));
     auto second = through.client(connect("a.test", echoing.port()));

@@ -142,6 +142,28 @@ TEST_CASE("datagram: descriptors go along as copies") {
     CHECK(::fcntl(files[0].get(), F_GETFD) >= 0);
 }
 
+TEST_CASE("datagram: descriptors can be taken with what they came with") {
+    auto const pair = a_pair();
+    std::vector<unique_fd> files;
+    auto file = make_memory_file("test", "text");
+    REQUIRE(file);
+    files.push_back(std::move(*file));
+    std::string bytes;
+    std::vector<unique_fd> received;
+    REQUIRE(send_datagram(pair.ours.get(), "one", files) == transfer::done);
+    REQUIRE(send_datagram(pair.ours.get(), "none", {}) == transfer::done);
+    REQUIRE(receive_datagram(pair.theirs.get(), bytes, 100, received) == transfer::done);
+    CHECK(bytes == "one");
+    REQUIRE(received.size() == 1);
+    CHECK(all_of(received[0].get()) == "text");
+    CHECK((::fcntl(received[0].get(), F_GETFD) & FD_CLOEXEC) != 0);
+    REQUIRE(receive_datagram(pair.theirs.get(), bytes, 100, received) == transfer::done);
+    CHECK(bytes == "none");
+    CHECK(received.empty());
+    REQUIRE(send_datagram(pair.ours.get(), "too long", files) == transfer::done);
+    CHECK(receive_datagram(pair.theirs.get(), bytes, 4, received) == transfer::failed);
+}
+
 TEST_CASE("datagram: descriptors that are sent to us do not stay open") {
     auto const pair = a_pair();
     std::vector<unique_fd> files;

@@ -236,10 +236,11 @@ TEST_CASE("configured: Unix sockets and user namespaces can be allowed") {
 }
 
 TEST_CASE("configured: what cannot be enforced is refused by name, with what to do") {
-    CHECK(configured(R"({"network": {"allowedDomains": ["pypi.org"]}})")
-              .problem()
-              .find("network/allowedDomains, which bubblewrap_sandbox cannot enforce: code reaches no host at all") !=
-          std::string::npos);
+    CHECK(
+        configured(R"({"network": {"allowedDomains": ["pypi.org"], "parentProxy": {"http": "http://p.test:1"}}})")
+            .problem()
+            .find("network/parentProxy, which bubblewrap_sandbox cannot enforce: hosts are connected with directly") !=
+        std::string::npos);
     CHECK(configured(R"({"network": {"allowUnixSockets": ["/run/x"]}})")
               .problem()
               .find("network/allowUnixSockets, which bubblewrap_sandbox cannot enforce") != std::string::npos);

@@ -23,6 +23,14 @@ IPYBOX_DECL std::filesystem::path supervised_process::interpreter() const {
     return state_ ? state_->core->options().python : std::filesystem::path();
 }
 
+IPYBOX_DECL os::unique_fd supervised_process::take_listener() const {
+    return state_ ? std::move(state_->listener) : os::unique_fd();
+}
+
+IPYBOX_DECL std::shared_ptr<network_config const> supervised_process::network() const {
+    return state_ ? state_->network : nullptr;
+}
+
 IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
     // Who waits for the end holds no handle: a process that only watchers are left of is killed.
     auto const wait = [core = state_->core, ending = state_->ending](detail::completion<exit_status> done) {

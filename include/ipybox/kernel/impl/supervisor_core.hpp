@@ -36,6 +36,9 @@ class supervised_state {
     std::shared_ptr<supervisor_core> const core;
     int const pid;
 
+    os::unique_fd listener;                        ///< where the process asks for hosts, until it is taken
+    std::shared_ptr<network_config const> network; ///< the hosts; none where there is no such socket
+
     struct watch {
         std::optional<exit_status> status;
         std::vector<completion<exit_status>> waiters;
@@ -90,6 +93,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
         os::unique_fd lifeline;
         std::string program; ///< the interpreter, or what the sandbox has put in front of it
         std::shared_ptr<void const> kept;
+        std::shared_ptr<network_config const> network;
     };
 
     template <class T>
@@ -99,6 +103,8 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor, supervisor_options options);
 
     void ensure_started();
+    [[nodiscard]] result<void> add_network(json& message) const;
+    [[nodiscard]] result<supervised_process> started(json const& answer);
     [[nodiscard]] result<launched> try_launch();
     result<launched> launch();
     void adopt(launched started);
@@ -129,6 +135,8 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     bool started_ = false;
     std::optional<supervisor_info> info_;
     std::optional<error> failure_;
+    std::shared_ptr<network_config const> network_; ///< hosts that its kernels may reach by name
+    std::vector<os::unique_fd> arrived_;            ///< descriptors that came with the message that is being dispatched
     std::int64_t last_id_ = 0;
     std::deque<outgoing> outbox_;
     bool sending_ = false;

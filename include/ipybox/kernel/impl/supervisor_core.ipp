@@ -146,19 +146,41 @@ IPYBOX_DECL void supervisor_core::start_process(json message, std::vector<os::un
     asio::dispatch(executor_, [self = shared_from_this(), message = std::move(message), fds = std::move(descriptors),
                                bound, stop = std::move(stop), done = std::move(done)]() mutable {
         auto answer = self->bounded(bound, std::move(done), std::move(stop));
+        self->ensure_started(); // it says whether there are hosts to be reached
+        if (auto added = self->add_network(message); !added) return (*answer)(failure(added));
         self->request(std::move(message), std::move(fds), [weak = self->weak_from_this(), answer](result<json> reply) {
             auto const core = weak.lock();
             if (!reply) return (*answer)(failure(reply));
             if (!core) return (*answer)(failure(errc::not_running));
-            auto const pid = reply->find("pid");
-            if (pid == reply->end() || !pid->is_number_integer())
-                return (*answer)(failure(errc::protocol_error, "the supervisor's answer has no pid"));
-            auto state = std::make_shared<supervised_state>(core, pid->get<int>());
-            core->processes_[state->pid] = state->ending;
             // Too late for the caller, the handle is dropped here and the process ends with it.
-            (*answer)(supervised_process(std::move(state)));
+            (*answer)(core->started(*reply));
         });
     });
+}
+
+/// Where hosts are to be reached by name, a kernel that is forked gets a socket for that. A foreign kernel has nobody to serve it.
+IPYBOX_DECL result<void> supervisor_core::add_network(json& message) const {
+    auto const& operation = message["op"];
+    if (!network_ || (operation != "fork" && operation != "spawn")) return {};
+    if (operation == "spawn")
+        return failure(errc::invalid_argument, "hosts can be opened for the default kernel alone: use "
+                                               "socketpair_transport, or leave network/allowedDomains empty");
+    message["network"] = true;
+    return {};
+}
+
+IPYBOX_DECL result<supervised_process> supervisor_core::started(json const& answer) {
+    auto arrived = std::exchange(arrived_, {});
+    auto const pid = answer.find("pid");
+    if (pid == answer.end() || !pid->is_number_integer())
+        return failure(errc::protocol_error, "the supervisor's answer has no pid");
+    auto state = std::make_shared<supervised_state>(shared_from_this(), pid->get<int>());
+    processes_[state->pid] = state->ending;
+    if (network_ && !arrived.empty()) {
+        state->listener = std::move(arrived.front());
+        state->network = network_;
+    }
+    return supervised_process(std::move(state));
 }
 
 IPYBOX_DECL void supervisor_core::signal(int pid, int number, completion<result<void>> done) {
@@ -337,8 +359,8 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
     if (!process)
         return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
     return launched{
-        std::move(*process),      std::move(control->ours), std::move(standard_error), std::move(lifeline), program,
-        std::move(wrapped->keeps)};
+        std::move(*process),       std::move(control->ours),   std::move(standard_error), std::move(lifeline), program,
+        std::move(wrapped->keeps), std::move(wrapped->network)};
 }
 
 IPYBOX_DECL void supervisor_core::adopt(launched started) {
@@ -346,6 +368,7 @@ IPYBOX_DECL void supervisor_core::adopt(launched started) {
         std::scoped_lock const lock(mutex_);
         if (ended_) return fail(error(errc::not_running, "the supervisor was ended before it started"));
         kept_ = std::move(started.kept);
+        network_ = std::move(started.network);
         process_ = std::move(started.process);
         program_ = std::move(started.program);
         lifeline_ = std::move(started.lifeline);
@@ -422,7 +445,7 @@ IPYBOX_DECL void supervisor_core::await_control() {
 IPYBOX_DECL bool supervisor_core::read_control() {
     std::string datagram;
     for (int datagrams = 0; datagrams < most_datagrams; ++datagrams) {
-        switch (os::receive_datagram(control_.native_handle(), datagram, largest_datagram)) {
+        switch (os::receive_datagram(control_.native_handle(), datagram, largest_datagram, arrived_)) {
         case os::transfer::done: dispatch(datagram); break;
         case os::transfer::would_block: return !failure_;
         case os::transfer::closed:

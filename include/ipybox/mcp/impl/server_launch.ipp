@@ -97,6 +97,10 @@ IPYBOX_DECL result<launch_spec> sandboxed_launch_of(stdio_server const& server) 
     spec->ends_with_starter = true;
     spec = server.sandbox->wrap(*std::move(spec));
     if (!spec) return spec;
+    if (spec->network)
+        return failure(errc::mcp_start_failed, "the sandbox of " + server.command +
+                                                   " names hosts (network/allowedDomains), which a server cannot "
+                                                   "reach by name: remove them");
     // A shell is the starter: it has one thread, which goes with it, and threads of the application come and go.
     static constexpr auto run_and_wait = "\"$@\"\nexit $?";
     spec->argv.insert(spec->argv.begin(), {"/bin/sh", "-c", run_and_wait, "sh"});

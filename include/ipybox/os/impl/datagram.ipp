@@ -38,18 +38,21 @@ IPYBOX_DECL result<socket_pair> make_stream_pair(int buffer) {
     return pair;
 }
 
+/// So many descriptors travel with a datagram.
+inline constexpr std::size_t most_descriptors = 8;
+
 IPYBOX_DECL transfer send_datagram(int socket, std::string_view bytes,
                                    std::span<unique_fd const> descriptors) noexcept {
-    static constexpr std::size_t most = 8;
-    alignas(cmsghdr) char control[CMSG_SPACE(most * sizeof(int))] = {};
+    alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))] = {};
     iovec part{const_cast<char*>(bytes.data()), bytes.size()};
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     if (!descriptors.empty()) {
-        int numbers[most];
+        int numbers[most_descriptors];
         std::size_t count = 0;
-        for (auto const& fd : descriptors.first(std::min(descriptors.size(), most))) numbers[count++] = fd.get();
+        for (auto const& fd : descriptors.first(std::min(descriptors.size(), most_descriptors)))
+            numbers[count++] = fd.get();
         message.msg_control = control;
         message.msg_controllen = CMSG_SPACE(count * sizeof(int));
         cmsghdr* header = CMSG_FIRSTHDR(&message);
@@ -69,6 +72,50 @@ IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_
     if (count < 0 && errno == ECONNRESET) count = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
     auto const outcome = detail::outcome(count);
     if (outcome != transfer::done) return outcome;
+    if (static_cast<std::size_t>(count) > limit) {
+        errno = EMSGSIZE;
+        return transfer::failed;
+    }
+    bytes.resize(static_cast<std::size_t>(count));
+    return outcome;
+}
+
+namespace detail {
+
+inline void take_descriptors(msghdr& message, std::vector<unique_fd>& into) {
+    for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        auto const count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (std::size_t i = 0; i < count; ++i) {
+            int number = -1;
+            std::memcpy(&number, CMSG_DATA(header) + i * sizeof number, sizeof number);
+            into.emplace_back(number);
+        }
+    }
+}
+
+} // namespace detail
+
+IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_t limit,
+                                      std::vector<unique_fd>& descriptors) {
+    descriptors.clear();
+    descriptors.reserve(most_descriptors);
+    bytes.resize(limit);
+    alignas(cmsghdr) char control[CMSG_SPACE(most_descriptors * sizeof(int))] = {};
+    iovec part{bytes.data(), bytes.size()};
+    msghdr message{};
+    auto const receive = [&] {
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        return ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+    };
+    ssize_t count = receive();
+    if (count < 0 && errno == ECONNRESET) count = receive(); // as above
+    auto const outcome = detail::outcome(count);
+    if (outcome != transfer::done) return outcome;
+    detail::take_descriptors(message, descriptors);
     if (static_cast<std::size_t>(count) > limit) {
         errno = EMSGSIZE;
         return transfer::failed;

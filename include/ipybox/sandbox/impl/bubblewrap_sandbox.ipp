@@ -15,6 +15,7 @@
 #include <chrono>
 #include <initializer_list>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -67,9 +68,8 @@ inline result<void> check_enforceable(network_config const& network) {
                                                    .append(", which bubblewrap_sandbox cannot enforce: ")
                                                    .append(why));
     };
-    if (!network.allowed_domains.empty())
-        return refuse("allowedDomains",
-                      "code reaches no host at all; leave the list empty, and let a tool server make the requests");
+    if (network.opens_hosts() && !network.parent_proxy.empty())
+        return refuse("parentProxy", "hosts are connected with directly; remove it");
     if (!network.unix_sockets.empty())
         return refuse("allowUnixSockets",
                       "the sockets of some paths cannot be opened alone; allowAllUnixSockets opens them all");
@@ -168,6 +168,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.first_in_namespace = true;
     for (auto const& name : config_.hidden_variables) spec.env.erase(name);
     spec.sandbox_variables = config_.hidden_variables;
+    if (config_.network.opens_hosts()) spec.network = std::make_shared<network_config const>(config_.network);
     return spec;
 }
 

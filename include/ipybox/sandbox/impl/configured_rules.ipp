@@ -25,6 +25,8 @@ IPYBOX_DECL sandbox_description description_of(file_rules rules, sandbox_config 
     seen.masked = std::move(rules.unreadable);
     seen.readable = std::move(rules.readable);
     seen.absent = std::move(rules.absent);
+    for (auto const& allowed : config.network.allowed_domains) seen.hosts.push_back(allowed.text());
+    seen.asks_for_hosts = config.network.ask_for_others;
     seen.hidden_variables = config.hidden_variables;
     seen.notices = config.notices;
     std::ranges::move(rules.notices, std::back_inserter(seen.notices));

@@ -28,8 +28,9 @@ IPYBOX_DECL std::string sandbox_description::text() const {
     detail::append_list(text, "readable within", readable);
     detail::append_list(text, "private and empty", private_directories);
     detail::append_list(text, "not readable, but missing", absent);
-    if (hosts.empty()) text += "hosts: none\n";
+    if (hosts.empty() && !asks_for_hosts) text += "hosts: none\n";
     detail::append_list(text, "hosts", hosts);
+    if (asks_for_hosts) text += "other hosts: are asked for\n";
     detail::append_list(text, "variables taken away", hidden_variables);
     for (auto const& notice : notices) text += "notice: " + notice + "\n";
     return text;

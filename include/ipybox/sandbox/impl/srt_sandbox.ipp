@@ -303,7 +303,7 @@ IPYBOX_DECL result<sandbox_description> srt_sandbox::describe(std::filesystem::p
     auto scene = detail::scene_of(*config, options_, working_dir);
     if (!scene) return failure(scene);
     auto seen = detail::description_of(std::move(scene->rules), *config);
-    for (auto const& domain : config->network.allowed_domains) seen.hosts.push_back(domain.text());
+    seen.asks_for_hosts = false; // the program srt asks no one
     return seen;
 }
 

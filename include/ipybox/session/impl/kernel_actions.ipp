@@ -3,6 +3,7 @@
 #include <ipybox/action/action_router.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/network/network_proxy.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/session/kernel_actions.hpp>
 
@@ -76,11 +77,20 @@ IPYBOX_DECL void kernel_actions::serve(supervised_process kernel) {
     kernel_ = std::move(kernel);
     router_ = std::make_shared<action_router>(executor_, std::move(channel_), weak_from_this());
     router_->start();
+    serve_hosts();
+}
+
+IPYBOX_DECL void kernel_actions::serve_hosts() {
+    auto listener = kernel_.take_listener();
+    if (!listener) return;
+    proxy_ = std::make_shared<network_proxy>(executor_, std::move(listener), kernel_.network(), weak_from_this());
+    proxy_->start();
 }
 
 IPYBOX_DECL void kernel_actions::close() {
     funnel_.cancel_all();
     if (auto const router = std::exchange(router_, nullptr)) router->close();
+    if (auto const proxy = std::exchange(proxy_, nullptr)) proxy->close();
     channel_.reset();
     kernel_ = supervised_process();
 }
@@ -93,11 +103,15 @@ IPYBOX_DECL void kernel_actions::end_cell() {
     cell_ = acting_cell();
 }
 
-IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& subject, std::uint64_t after) {
+/// What the kernel says of its cell is not to be trusted: it could get a fresh budget with each request.
+IPYBOX_DECL void kernel_actions::name_asker(approval_subject& subject) const {
     subject.id = approval_funnel::fresh_id();
-    // What the kernel says of its cell is not to be trusted: it could get a fresh budget with each request.
     subject.cell_id = cell_.id;
     subject.code = cell_.code;
+}
+
+IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& subject, std::uint64_t after) {
+    name_asker(subject);
     subject.interpreter = kernel_.interpreter();
     auto policy = policy_;
     if (!policy && cell_.events) {
@@ -129,6 +143,20 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_act
                                        std::move(streams.standard_output), std::move(streams.standard_error));
     if (!process) co_return failure(process);
     co_return std::make_shared<supervised_program>(std::move(*process));
+}
+
+IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve_connection(approval_subject& subject) {
+    constexpr std::uint64_t after_nothing = 0;
+    return approve(subject, after_nothing);
+}
+
+IPYBOX_DECL ruling kernel_actions::settle_connection(approval_subject& subject, ruling said) {
+    name_asker(subject);
+    return funnel_.settle(subject, std::move(said));
+}
+
+IPYBOX_DECL void kernel_actions::connection_ended(approval_subject const& subject, action_outcome const& how) {
+    ended(subject, how);
 }
 
 } // namespace ipybox::detail
