@@ -1,6 +1,7 @@
 // Measures the library through its public API: the metrics of bench_original.py, under the same names.
 
 #include <ipybox/sandbox/no_sandbox.hpp>
+#include <ipybox/sandbox/srt_sandbox.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -34,7 +35,9 @@ arguments parse(int argc, char** argv) {
     app.add_option("--json", given.json, "write the samples here");
     app.add_option("--repeat", given.repeat, "repetitions of slow operations")->capture_default_str();
     app.add_option("--only", given.only, "metrics to measure; wildcards allowed")->delimiter(',');
-    app.add_option("--sandbox", given.sandbox)->check(CLI::IsMember({"none", "bubblewrap"}))->capture_default_str();
+    app.add_option("--sandbox", given.sandbox)
+        ->check(CLI::IsMember({"none", "bubblewrap", "srt"}))
+        ->capture_default_str();
     app.add_option("--benchmarks", given.where.benchmarks, "directory with cells/ and servers/")->required();
     app.add_option("--server-python", given.where.server_python, "interpreter of the MCP servers")->required();
     app.add_option("--filesystem-server", given.where.filesystem_server, "script of that server")->required();
@@ -97,6 +100,7 @@ int main(int argc, char** argv) {
     };
     context.where.programs = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     if (given.sandbox == "none") context.sandbox = ipybox::no_sandbox{};
+    if (given.sandbox == "srt") context.sandbox = ipybox::srt_sandbox{};
 
     bench::scratch_directory const here;
     for (auto const& measurement : all_measurements()) {

@@ -4,6 +4,7 @@
 
 #include <ipybox/executor.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
+#include <ipybox/sandbox/srt_sandbox.hpp>
 
 #include <iostream>
 #include <limits>
@@ -15,6 +16,7 @@ namespace {
 
 ipybox::any_sandbox sandbox_named(std::string_view name) {
     if (name == "none") return ipybox::no_sandbox{};
+    if (name == "srt") return ipybox::srt_sandbox{};
     return ipybox::bubblewrap_sandbox{};
 }
 

@@ -6,6 +6,7 @@
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
+#include <ipybox/sandbox/srt_sandbox.hpp>
 
 #include <iostream>
 #include <limits>
@@ -17,6 +18,7 @@ namespace {
 
 ipybox::any_sandbox sandbox_named(std::string_view name) {
     if (name == "none") return ipybox::no_sandbox{};
+    if (name == "srt") return ipybox::srt_sandbox{};
     return ipybox::bubblewrap_sandbox{};
 }
 

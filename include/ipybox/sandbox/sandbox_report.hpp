@@ -32,7 +32,7 @@ struct sandbox_protection {
 
 /// What a sandbox policy can enforce on a machine.
 struct sandbox_policy_report {
-    std::string policy;   ///< "bubblewrap", "none"
+    std::string policy;   ///< "bubblewrap", "srt", "none"
     std::string gap = {}; ///< why it does not work here at all, and what mends that; empty: it works
     std::vector<sandbox_protection> protections = {}; ///< of one that works
 
@@ -51,8 +51,8 @@ struct sandbox_report {
 
 /**
  * \brief Finds out what each sandbox policy can enforce on this machine.
- * \details Tries bubblewrap with all that bubblewrap_sandbox asks for, and asks `bwrap` and `srt` for their versions. That
- * holds up the calling thread for about 50 ms, a second where `srt` is installed, 5 s for each of the three at most.
+ * \details Tries bubblewrap with all that bubblewrap_sandbox asks for, and with what srt asks of it; asks `bwrap` and `srt` for their versions. That
+ * holds up the calling thread for about 50 ms, a second where `srt` is installed, 5 s for each of the five at most.
  * \param options those of the bubblewrap_sandbox that is wanted
  * \par Thread safety Safe.
  */
@@ -60,8 +60,8 @@ struct sandbox_report {
 
 namespace detail {
 
-/// What the policies can enforce on a machine, where bubblewrap does not work for a reason; an empty one: it works.
-[[nodiscard]] sandbox_report sandbox_report_of(sandbox_machine machine, std::string no_bubblewrap);
+/// What the policies can enforce on a machine, where bubblewrap and srt do not work for a reason; an empty one: it works.
+[[nodiscard]] sandbox_report sandbox_report_of(sandbox_machine machine, std::string no_bubblewrap, std::string no_srt);
 
 } // namespace detail
 } // namespace ipybox

@@ -25,7 +25,7 @@ struct srt_options {
  * \brief Runs the kernel under Anthropic's sandbox-runtime (`srt`, 0.0.83 or newer), which the user has installed.
  * \details srt builds its own sandbox of bubblewrap, socat and filters of its own, and lets code reach the hosts of `allowedDomains` through its
  * proxies. Its network is as strict as it comes: the kernel talks to the host over a descriptor that is handed in. What srt leaves open is told by
- * docs/sandbox.md, section 8; bubblewrap_sandbox closes more, starts faster and takes less memory.
+ * docs/sandbox.md, section 9; bubblewrap_sandbox closes more, starts faster and takes less memory.
  *
  * srt gets the configuration, and with it what a launch needs: `launch_spec::writable` is writable, `read_only`, `readable` and the files that other
  * programs take commands from are read-only, `hidden` cannot be read. A directory of its own, with everything in it, is the code's TMPDIR while the

@@ -21,7 +21,7 @@ sandbox_machine modern() {
 } // namespace
 
 TEST_CASE("sandbox_report: a machine that has everything") {
-    auto const report = sandbox_report_of(modern(), "");
+    auto const report = sandbox_report_of(modern(), "", "");
     CHECK(report.policies.at(0).whole());
     CHECK(report.text() == "Linux 6.12.1 x86_64\n"
                            "  bubblewrap  0.8.0\n"
@@ -36,6 +36,13 @@ TEST_CASE("sandbox_report: a machine that has everything") {
                            "  yes  processes: none but its own are seen or signalled\n"
                            "  yes  end: no process outlives the host\n"
                            "  yes  approvals: code cannot start programs by itself (require_shell_escape)\n"
+                           "srt:\n"
+                           "  yes  files: nothing is written but what is writable\n"
+                           "  yes  network: none but the hosts of the configuration\n"
+                           "  yes  services: no Unix sockets of the host\n"
+                           "  yes  processes: none but its own are signalled\n"
+                           "  yes  end: no process outlives the host\n"
+                           "  yes  approvals: code cannot start programs by itself (require_shell_escape)\n"
                            "none:\n"
                            "  no   files: nothing is written but what is writable; choose bubblewrap\n"
                            "  no   network: none but a loopback of its own; choose bubblewrap\n"
@@ -44,30 +51,39 @@ TEST_CASE("sandbox_report: a machine that has everything") {
 }
 
 TEST_CASE("sandbox_report: where bubblewrap does not work, the reason stands for all of it") {
-    auto const report = sandbox_report_of(modern(), "bubblewrap is not installed");
+    auto const report = sandbox_report_of(modern(), "bubblewrap is not installed", "no srt");
     CHECK_FALSE(report.policies.at(0).whole());
     CHECK(report.policies.at(0).protections.empty());
-    CHECK(report.text().find("\nbubblewrap: does not work here: bubblewrap is not installed\nnone:\n") !=
-          std::string::npos);
+    CHECK(report.text().find("\nbubblewrap: does not work here: bubblewrap is not installed\nsrt: does not work here: "
+                             "no srt\nnone:\n") != std::string::npos);
 }
 
 TEST_CASE("sandbox_report: what older systems lack is told with what mends it") {
     auto const gap = [](sandbox_machine const& machine, std::size_t policy, std::size_t protection) {
-        return sandbox_report_of(machine, "").policies.at(policy).protections.at(protection).gap;
+        return sandbox_report_of(machine, "", "").policies.at(policy).protections.at(protection).gap;
     };
     auto machine = modern();
     machine.landlock = 5;
-    CHECK(gap(machine, 1, 2) == "needs Linux 6.12 or newer (Landlock ABI 6)");
+    CHECK(gap(machine, 2, 2) == "needs Linux 6.12 or newer (Landlock ABI 6)");
     CHECK(gap(machine, 0, 5).empty());
     machine.landlock = 0;
     CHECK(gap(machine, 0, 5).starts_with("needs Landlock: Linux 5.13 or newer"));
-    CHECK(gap(machine, 1, 3) == gap(machine, 0, 5));
+    CHECK(gap(machine, 2, 3) == gap(machine, 0, 5));
     machine = modern();
     machine.seccomp_filters = false;
-    CHECK(gap(machine, 1, 3).find("CONFIG_SECCOMP_FILTER") != std::string::npos);
+    CHECK(gap(machine, 2, 3).find("CONFIG_SECCOMP_FILTER") != std::string::npos);
     machine = modern();
     machine.system = "Linux 6.12.1 riscv64";
-    CHECK(gap(machine, 1, 3) == "is written for x86_64 and aarch64 only");
+    CHECK(gap(machine, 2, 3) == "is written for x86_64 and aarch64 only");
+}
+
+TEST_CASE("sandbox_report: code of root has rights in srt that bubblewrap takes away") {
+    auto machine = modern();
+    machine.root = true;
+    auto const report = sandbox_report_of(machine, "", "");
+    CHECK(report.policies.at(0).whole());
+    CHECK_FALSE(report.policies.at(1).whole());
+    CHECK(report.policies.at(1).protections.at(0).gap.find("run as another user") != std::string::npos);
 }
 
 TEST_CASE("sandbox_report: this machine, as bubblewrap itself sees it") {
@@ -77,7 +93,9 @@ TEST_CASE("sandbox_report: this machine, as bubblewrap itself sees it") {
     CHECK(report.machine.seccomp_filters);
     CHECK(report.policies.at(0).policy == "bubblewrap");
     CHECK(report.policies.at(0).gap.empty());
-    CHECK(report.policies.at(1).policy == "none");
+    CHECK(report.policies.at(1).policy == "srt");
+    CHECK(report.policies.at(1).gap.empty() != report.machine.srt.empty());
+    CHECK(report.policies.at(2).policy == "none");
 }
 
 TEST_CASE("sandbox_report: a bwrap that does not work") {

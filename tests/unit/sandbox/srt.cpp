@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -188,6 +190,15 @@ TEST_CASE("srt: one that is missing is told with the command that installs it") 
               .text()
               .starts_with("the srt program /not-there/srt is not there"));
     CHECK(refusal(srt_sandbox(ipybox::srt_options{.program = "srt"}), here.spec()) == errc::invalid_argument);
+}
+
+TEST_CASE("srt: one that does not answer is told of, within the bound") {
+    place const here;
+    make_program(here.srt, "sleep 60");
+    auto const works = ipybox::detail::srt_preflight(here.srt, {}, path_of_tests(), std::chrono::milliseconds(100));
+    REQUIRE_FALSE(works);
+    CHECK(works.error() == errc::sandbox_unavailable);
+    CHECK(works.error().text().find("did not end within 100 ms") != std::string::npos);
 }
 
 TEST_CASE("srt: success is remembered, failure is not") {

@@ -5,6 +5,7 @@
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
+#include <ipybox/sandbox/srt_preflight.hpp>
 
 #include <linux/seccomp.h>
 #include <sys/syscall.h>
@@ -111,6 +112,24 @@ IPYBOX_DECL sandbox_policy_report bubblewrap_report(sandbox_machine const& machi
                             {approvals, gap_of_the_guard(machine)}}};
 }
 
+/// As root, the code has all capabilities in a user namespace that srt makes for it, and the files in /proc that only ask for the user.
+IPYBOX_DECL std::string gap_of_root_in_srt(sandbox_machine const& machine) {
+    return machine.root ? "srt leaves code of root its capabilities within the sandbox; run as another user, or choose "
+                          "bubblewrap"
+                        : "";
+}
+
+IPYBOX_DECL sandbox_policy_report srt_report(sandbox_machine const& machine, std::string gap) {
+    if (!gap.empty()) return {.policy = "srt", .gap = std::move(gap)};
+    return {.policy = "srt",
+            .protections = {{"files: nothing is written but what is writable", gap_of_root_in_srt(machine)},
+                            {"network: none but the hosts of the configuration"},
+                            {"services: no Unix sockets of the host"},
+                            {"processes: none but its own are signalled", gap_of_signals(machine)},
+                            {"end: no process outlives the host"},
+                            {approvals, gap_of_the_guard(machine)}}};
+}
+
 IPYBOX_DECL sandbox_policy_report none_report(sandbox_machine const& machine) {
     auto const* const other = "choose bubblewrap";
     return {.policy = "none",
@@ -120,8 +139,9 @@ IPYBOX_DECL sandbox_policy_report none_report(sandbox_machine const& machine) {
                             {approvals, gap_of_the_guard(machine)}}};
 }
 
-IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_machine machine, std::string no_bubblewrap) {
-    std::vector policies{bubblewrap_report(machine, std::move(no_bubblewrap)), none_report(machine)};
+IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_machine machine, std::string no_bubblewrap, std::string no_srt) {
+    std::vector policies{bubblewrap_report(machine, std::move(no_bubblewrap)), srt_report(machine, std::move(no_srt)),
+                         none_report(machine)};
     return {std::move(machine), std::move(policies)};
 }
 
@@ -132,6 +152,15 @@ IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_options const& options) {
     auto const tried =
         bubblewrap_sandbox(no_rules, options).wrap({.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"});
     return tried ? "" : tried.error().text();
+}
+
+/// What keeps srt_sandbox from working here; empty: nothing.
+IPYBOX_DECL std::string why_no_srt() {
+    auto const srt = find_srt({});
+    if (!srt) return srt.error().text();
+    auto const* path = std::getenv("PATH");
+    auto const works = srt_preflight(*srt, {}, path ? path : "/usr/local/bin:/usr/bin:/bin", std::chrono::seconds(5));
+    return works ? "" : works.error().text();
 }
 
 } // namespace detail
@@ -162,7 +191,8 @@ IPYBOX_DECL std::string sandbox_report::text() const {
 }
 
 IPYBOX_DECL sandbox_report report_sandboxes(bubblewrap_options const& options) {
-    return detail::sandbox_report_of(detail::this_machine(options), detail::why_no_bubblewrap(options));
+    return detail::sandbox_report_of(detail::this_machine(options), detail::why_no_bubblewrap(options),
+                                     detail::why_no_srt());
 }
 
 } // namespace ipybox
