@@ -270,6 +270,10 @@ TEST_CASE("configured: a description says what a configuration means here") {
     CHECK(text.find("not readable: " + (work / "sub/.env").string() + "\n") != std::string::npos);
     CHECK(text.find("hosts: none\n") != std::string::npos);
     CHECK(text.ends_with("notice: allowWrite none has no effect: it does not exist\n"));
+    configured const open(R"({"network": {"allowedDomains": ["a.test", "*.b.test:443"]}})");
+    auto const hosts = open.describe().value();
+    CHECK(hosts.hosts == std::vector<std::string>{"a.test", "*.b.test:443"});
+    CHECK(hosts.text().find("hosts: a.test *.b.test:443\nother hosts: are asked for\n") != std::string::npos);
     CHECK(fs::is_directory(box.work()));
     CHECK_FALSE(fs::exists(box.work() / ".envrc")); // nothing is made for a description
 }

@@ -134,11 +134,11 @@ IPYBOX_DECL asio::awaitable<void> network_proxy::connect(connection_ptr connecti
 IPYBOX_DECL asio::awaitable<ruling> network_proxy::decide(network_gate& gate, connection_ptr connection,
                                                           approval_subject& subject) {
     auto said = decide_host(*config_, subject.host, subject.port);
-    if (said.verdict == host_verdict::allowed)
-        co_return gate.settle_connection(subject, {decision::accept(), decided_by::sandbox, std::move(said.by)});
-    if (said.verdict == host_verdict::denied)
-        co_return gate.settle_connection(
-            subject, {decision::reject(std::move(said.why)), decided_by::sandbox, std::move(said.by)});
+    if (said.verdict != host_verdict::unsaid) {
+        auto made = said.verdict == host_verdict::allowed ? decision::accept() : decision::reject(std::move(said.why));
+        ruling settled{std::move(made), decided_by::sandbox, std::move(said.by)};
+        co_return gate.settle_connection(subject, std::move(settled));
+    }
     connection->watch_client();
     auto made = co_await gate.approve_connection(subject);
     connection->ignore_client();
