@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from program import BINARY, Program
+from program import BINARY, Program, Terminals
 
 #: Says of each path what the code can do with it.
 RIGHTS = """
@@ -233,3 +233,15 @@ def test_what_has_no_effect_is_told(project: Program) -> None:
     assert "ipybox: sandbox: allowPty is meant for macOS" in ended.err
     assert "allowWrite none has no effect" in ended.err
     assert "/.env has further names (hard links)" in ended.err
+
+
+def test_a_host_is_asked_for_at_the_terminal(project: Program, on_terminal: Terminals) -> None:
+    """Always means this host, whichever the port."""
+    get = GET % "no-such-host.invalid"
+    terminal = on_terminal("--allow-host", "a.test", "-c", get + get.replace(".invalid/", ".invalid:8080/"))
+    terminal.expect(r"\| network connection no-such-host\.invalid port 80 by http")
+    terminal.expect(r"\[y\]es, \[n\]o, \[a\]lways for this host in this session, or why not: ")
+    terminal.type("a\n")
+    terminal.expect("no-such-host.invalid is not found")
+    terminal.expect("no-such-host.invalid is not found")
+    assert terminal.wait() == 0
