@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,9 @@ struct message {
 
     /// Bytes that the message takes in memory, about: what flow control counts.
     std::size_t size = 0;
+
+    /// Lets its kernel be listened to again, when the last of several large messages is gone.
+    std::shared_ptr<void> in_hand = {};
 
     /// Its place among the messages of its kernel, where the transport counts them. 0: the first one, its sign of life, or not counted.
     std::uint64_t number = 0;

@@ -6,6 +6,7 @@
 #include <asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 
@@ -13,7 +14,7 @@ namespace ipybox::detail {
 
 /**
  * \brief Takes the messages of one kernel, from its start to its end.
- * \details Each kernel has its own. It calls back on the executor: `on_message` for each message, then `on_end` once, with why there are no more.
+ * \details A kernel that floods its host waits while large messages are worked on. Each kernel has its own. It calls back on the executor: `on_message` for each message, then `on_end` once, with why there are no more.
  * \par Thread safety Unsafe: belongs to its executor.
  */
 class kernel_listener : public std::enable_shared_from_this<kernel_listener> {
@@ -40,11 +41,15 @@ class kernel_listener : public std::enable_shared_from_this<kernel_listener> {
     static asio::awaitable<result<void>> listen(std::shared_ptr<kernel_listener> self);
     static asio::awaitable<void> wait_for(asio::steady_timer& timer, clock::time_point bound);
     void on_ended(result<void> end);
+    void count(jupyter::message& m);
+    void let_go(std::size_t bytes) noexcept;
+    [[nodiscard]] bool waits() const noexcept;
 
     asio::any_io_executor const executor_;
     std::shared_ptr<kernel_link> const link_;
     std::function<void(jupyter::message)> const on_message_;
     std::function<void(error)> on_end_; ///< none: it was called
+    std::size_t in_hand_ = 0; ///< bytes of large messages that are still worked on
     bool paused_ = false;
     bool left_ = false;
     asio::steady_timer resumed_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <variant>
 #include <vector>
 
 /** \file
@@ -26,6 +27,21 @@ inline constexpr std::size_t largest_message_to_kernel = std::size_t(256) << 20;
 /// The bytes of a message. Gives it an id when it has none.
 [[nodiscard]] std::string to_stream_frame(jupyter::message& m);
 
+/// A large message whose frames were read, and not looked into yet.
+struct unread_message {
+    jupyter::channel on = jupyter::channel::shell;
+    std::vector<std::string> frames;
+    std::size_t length = 0;   ///< of the whole, behind its length
+    std::uint64_t number = 0; ///< as in `jupyter::message`
+
+    /// Bytes of its JSON: reading that takes time, buffers beside it do not.
+    [[nodiscard]] std::size_t json_size() const noexcept;
+};
+
+/// Reads a large message, on any thread.
+/// \par Errors errc::protocol_error, errc::message_too_large
+[[nodiscard]] result<jupyter::message> read_message(unread_message whole);
+
 /**
  * \brief Cuts a byte stream into messages.
  * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take messages with `next()` until there is none.
@@ -39,23 +55,26 @@ class stream_frame_reader {
     /// So many bytes were read.
     void commit(std::size_t count) noexcept { bytes_.commit(count); }
 
+    using item = std::variant<jupyter::message, unread_message>;
+
     /// The next complete message, with its number; none when more bytes are needed; errc::protocol_error or message_too_large, after which the stream is of no use.
+    /// A large one is for `read_message`.
+    [[nodiscard]] result<std::optional<item>> next_item();
+
+    /// The same, with all messages read.
     [[nodiscard]] result<std::optional<jupyter::message>> next();
 
     static constexpr std::size_t read_size = detail::read_buffer::read_size;
 
   private:
-    /// A message of which only a part was read.
+    /// A message of which only a part was read: the last of its frames may not be complete.
     struct partial {
-        jupyter::channel on = jupyter::channel::shell;
         std::vector<std::uint32_t> sizes;
-        std::vector<std::string> frames; ///< the last one may not be complete
-        std::size_t length = 0;          ///< of the whole, behind its length
+        unread_message message;
     };
 
-    [[nodiscard]] result<std::optional<jupyter::message>> next_unnumbered();
-    [[nodiscard]] result<std::optional<jupyter::message>> begin_partial(std::size_t length);
-    [[nodiscard]] result<std::optional<jupyter::message>> next_of_partial();
+    [[nodiscard]] result<std::optional<item>> begin_partial(std::size_t length);
+    [[nodiscard]] std::optional<item> next_of_partial();
     [[nodiscard]] bool is_complete();
 
     detail::read_buffer bytes_;

@@ -1,3 +1,5 @@
+#include <ipybox/core/utf8.hpp>
+
 #include <support/catch.hpp>
 #include <support/scripted_box.hpp>
 
@@ -59,6 +61,32 @@ TEST_CASE_METHOD(scripted_box, "stream: a clearing is told when it takes effect"
     CHECK(rest(display) == "a|cleared|display:display_data|b|d\nb|");
     auto now = (*this)->stream("at once");
     CHECK(rest(now) == "a|cleared||");
+}
+
+TEST_CASE_METHOD(scripted_box, "stream: large text comes whole and in its order") {
+    constexpr std::size_t slice = std::size_t(1) << 20;
+    for (auto const size : {slice - 1, slice, slice + 1, 3 * slice + 5}) {
+        std::string text(size % 2, 'x');
+        while (text.size() < size) text += "é";
+        script().expect("a").prints("before").prints(text).prints("behind").replies();
+        auto stream = (*this)->stream("a");
+        std::string all;
+        for (auto e = got(stream.async_next(asio::use_future)); e; e = got(stream.async_next(asio::use_future))) {
+            if (auto const* chunk = std::get_if<output_chunk>(&*e)) {
+                CHECK(is_utf8(chunk->text));
+                all += chunk->text;
+            }
+        }
+        CHECK((all == "before" + text + "behind"));
+    }
+}
+
+TEST_CASE_METHOD(scripted_box, "stream: a large display comes in its order, with its text") {
+    std::string const text(3'000'000, 'd');
+    jupyter::message const later(jupyter::channel::iopub, "clear_output", {{"wait", true}});
+    script().expect("a").prints("gone").sends(later).shows({{"text/plain", text}}).prints("behind").replies();
+    auto stream = (*this)->stream("a");
+    CHECK((rest(stream) == "gone|cleared|display:display_data|behind|" + text + "\nbehind|"));
 }
 
 TEST_CASE_METHOD(scripted_box, "stream: without chunks") {

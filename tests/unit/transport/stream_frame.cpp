@@ -270,6 +270,35 @@ TEST_CASE("stream_frame: a message of 20 MB, and small ones around it") {
     CHECK(field(all.messages[2].content, "text") == "after");
 }
 
+TEST_CASE("stream_frame: a large message may be read elsewhere") {
+    std::string const long_text(2'000'000, 'x');
+    auto const bytes = bytes_of(output("small")) + bytes_of(output(long_text)) + bytes_of(output("", {long_text}));
+    stream_frame_reader reader;
+    std::vector<stream_frame_reader::item> items;
+    for (std::string_view left = bytes; !left.empty();) {
+        auto const room = reader.prepare();
+        auto const count = std::min(room.size(), left.size());
+        std::memcpy(room.data(), left.data(), count);
+        reader.commit(count);
+        left.remove_prefix(count);
+        for (auto next = reader.next_item(); *next; next = reader.next_item()) items.push_back(std::move(**next));
+    }
+    REQUIRE(items.size() == 3);
+    CHECK(std::get<jupyter::message>(items[0]).number == 0);
+    auto text = std::get<unread_message>(std::move(items[1]));
+    CHECK(text.json_size() > long_text.size());
+    auto m = read_message(std::move(text));
+    REQUIRE(m);
+    CHECK(m->number == 1);
+    CHECK((jupyter::take_text(*m, "text") == long_text));
+    auto buffer = std::get<unread_message>(std::move(items[2]));
+    CHECK(buffer.json_size() < 1000);
+    m = read_message(std::move(buffer));
+    REQUIRE(m);
+    CHECK(m->number == 2);
+    CHECK((m->buffers.at(0) == long_text));
+}
+
 TEST_CASE("stream_frame: a large message needs the room of one read beside itself, however it comes") {
     auto const bytes = bytes_of(output("", {std::string(4'000'000, 'x')}));
     stream_reading reading;

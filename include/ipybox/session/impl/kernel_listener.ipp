@@ -30,11 +30,12 @@ IPYBOX_DECL void kernel_listener::begin() {
 
 IPYBOX_DECL asio::awaitable<result<void>> kernel_listener::listen(std::shared_ptr<kernel_listener> self) {
     for (;;) {
-        while (self->paused_) co_await wait_for(self->resumed_, clock::time_point::max());
+        while (self->waits()) co_await wait_for(self->resumed_, clock::time_point::max());
         if (self->left_) co_return result<void>();
         auto m = co_await self->link_->receive();
         if (self->left_) co_return result<void>();
         if (!m) co_return failure(m);
+        self->count(*m);
         self->on_message_(std::move(*m));
     }
 }
@@ -51,7 +52,33 @@ IPYBOX_DECL void kernel_listener::resume() {
 
 IPYBOX_DECL void kernel_listener::leave() {
     left_ = true;
-    resume();
+    paused_ = false;
+    resumed_.cancel();
+}
+
+/// Messages below are not counted one by one: a read brings few of them.
+inline constexpr std::size_t large_message = std::size_t(64) << 10;
+
+/// So many bytes of large messages are taken before the first ones are dealt with. A single one may have more.
+inline constexpr std::size_t most_in_hand = std::size_t(4) << 20;
+
+IPYBOX_DECL bool kernel_listener::waits() const noexcept {
+    return !left_ && (paused_ || in_hand_ >= most_in_hand);
+}
+
+IPYBOX_DECL void kernel_listener::count(jupyter::message& m) {
+    auto const bytes = m.size;
+    if (bytes < large_message) return;
+    auto const gone = [weak = weak_from_this(), bytes](void*) {
+        if (auto const self = weak.lock()) self->let_go(bytes);
+    };
+    m.in_hand = std::shared_ptr<void>(nullptr, gone);
+    in_hand_ += bytes;
+}
+
+IPYBOX_DECL void kernel_listener::let_go(std::size_t bytes) noexcept {
+    in_hand_ -= bytes;
+    resumed_.cancel();
 }
 
 IPYBOX_DECL asio::awaitable<void> kernel_listener::ends_by(clock::time_point bound) {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <ipybox/async/aside.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/time_budget.hpp>
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/session/execute_machine.hpp>
 #include <ipybox/session/kernel_actions.hpp>
 #include <ipybox/session/output_recorder.hpp>
@@ -21,7 +23,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
 
 namespace ipybox::detail {
 
@@ -46,8 +50,13 @@ class session::running {
         while (!ended() && next != stop_ladder::step::kill) {
             if (next == stop_ladder::step::interrupt) interrupt();
             next = stop_ladder::step::none;
-            auto item = co_await session_.inbox_.pop(deadline());
-            if (item) std::visit([this](auto& what) { on(what); }, *item);
+            if (unshown_) {
+                co_await show_some();
+            } else {
+                auto item = co_await session_.inbox_.pop(deadline());
+                if (item) std::visit([this](auto& what) { on(what); }, *item);
+                if (takes_turns()) co_await let_others_run();
+            }
             // In slices: other handlers run in between, and no timeout waits for a disk.
             while (recorder_.write_some() && clock::now() < deadline()) co_await let_others_run();
             // A kernel that floods its host fills the inbox faster than it is emptied: time is looked at with each item.
@@ -61,6 +70,7 @@ class session::running {
         if (lingers_ && !killed_ && !abandoned()) co_await kill_lingering_kernel();
         // A kernel that was left while it runs code stays busy: it is of no use for another execution.
         if (over_ || !abandoned()) session_.kernel_->life().finish();
+        while (unshown_) co_await show_some();
         while (recorder_.write_some()) co_await let_others_run();
         co_return outcome();
     }
@@ -221,15 +231,76 @@ class session::running {
 
     void on(jupyter::message& m) {
         auto const number = m.number;
+        auto in_hand = m.in_hand;
+        in_turn_ += m.size + sizeof(m);
         std::visit([this](auto&& step) { follow(std::forward<decltype(step)>(step)); }, machine_.step(std::move(m)));
-        session_.kernel_->seen().saw(number);
+        if (!unshown_) return session_.kernel_->seen().saw(number);
+        unshown_->number = number;
+        unshown_->in_hand = std::move(in_hand);
+    }
+
+    /// Whether so much was dealt with that other handlers are to run.
+    [[nodiscard]] bool takes_turns() noexcept {
+        bool const enough = in_turn_ >= long_text;
+        if (enough) in_turn_ = 0;
+        return enough;
+    }
+
+    /// Large output that is written and told in steps. No other message is taken meanwhile.
+    struct large_output {
+        std::variant<output_chunk, display> what;
+        std::size_t written = 0; ///< bytes of a text
+        std::uint64_t number = 0;
+        std::shared_ptr<void> in_hand = {};
+    };
+
+    asio::awaitable<void> show_some() {
+        if (auto const* const chunk = std::get_if<output_chunk>(&unshown_->what)) {
+            write_slice(*chunk);
+            co_await let_others_run();
+        } else {
+            co_await show_aside();
+        }
+    }
+
+    void write_slice(output_chunk const& chunk) {
+        auto const rest = std::string_view(chunk.text).substr(unshown_->written);
+        auto const slice = rest.substr(0, whole_characters(rest, long_text));
+        unshown_->written += slice.size();
+        write({chunk.stream, std::string(slice)});
+        if (slice.size() == rest.size()) all_shown();
+    }
+
+    /// Its files are written on another thread.
+    asio::awaitable<void> show_aside() {
+        clear_if_due();
+        auto& shown = std::get<display>(unshown_->what);
+        auto const record = [this, &shown] {
+            recorder_.show(shown);
+            return true;
+        };
+        (void)co_await aside(aside_, record);
+        emit(std::move(shown));
+        all_shown();
+    }
+
+    void all_shown() {
+        session_.kernel_->seen().saw(unshown_->number);
+        unshown_.reset();
     }
 
     void follow(nothing_new) {}
 
-    void follow(output_chunk chunk) { write(std::move(chunk)); }
+    void follow(output_chunk chunk) {
+        if (chunk.text.size() < long_text) return write(std::move(chunk));
+        unshown_.emplace(large_output{std::move(chunk)});
+    }
 
     void follow(display shown) {
+        if (shown.data.size() >= long_text) {
+            unshown_.emplace(large_output{std::move(shown)});
+            return;
+        }
         clear_if_due();
         recorder_.show(shown);
         emit(std::move(shown));
@@ -370,7 +441,10 @@ class session::running {
     int calls_ = 0;
     bool answering_ = false; ///< an answer to `input()` is on its way
     std::optional<jupyter::message> waiting_answer_;
-    bool deciding_ = false; ///< an approval is waited for
+    bool deciding_ = false;               ///< an approval is waited for
+    std::optional<large_output> unshown_; ///< output that is not written as a whole yet
+    std::size_t in_turn_ = 0;             ///< bytes of messages since other handlers ran
+    side_threads aside_;                  ///< the last member: its threads use the others
 };
 
 } // namespace ipybox::detail

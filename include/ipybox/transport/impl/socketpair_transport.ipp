@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/aside.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace ipybox {
 
@@ -32,9 +34,12 @@ struct socketpair_transport::connection {
     /// The next message. Takes its own share of the connection, since a start that took too long leaves it behind.
     static asio::awaitable<result<jupyter::message>> receive(std::shared_ptr<connection> c) {
         for (;;) {
-            auto next = c->reader.next();
+            auto next = c->reader.next_item();
             if (!next) co_return failure(next);
-            if (*next) co_return std::move(**next);
+            if (*next) {
+                if (auto* const m = std::get_if<jupyter::message>(&**next)) co_return std::move(*m);
+                co_return co_await read(c, std::get<unread_message>(std::move(**next)));
+            }
             auto const room = c->reader.prepare();
             asio::error_code end;
             auto const buffer = asio::buffer(room.data(), room.size());
@@ -43,6 +48,14 @@ struct socketpair_transport::connection {
             if (end) co_return failure(co_await death(c->process));
             c->reader.commit(count);
         }
+    }
+
+    /// Long JSON is read aside.
+    static asio::awaitable<result<jupyter::message>> read(std::shared_ptr<connection> c, unread_message whole) {
+        if (whole.json_size() < detail::long_text) co_return read_message(std::move(whole));
+        auto const owned = std::make_shared<unread_message>(std::move(whole));
+        auto const work = [owned] { return read_message(std::move(*owned)); };
+        co_return co_await detail::aside(c->aside, work);
     }
 
     /// Writes a message, whole, behind the ones that are being written.
@@ -75,6 +88,7 @@ struct socketpair_transport::connection {
     bool writing = false;
     asio::steady_timer written; ///< cancelled when a write has ended
     os::unforked socket_unforked;
+    detail::side_threads aside;
 };
 
 IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<kernel_host> host,

@@ -91,13 +91,33 @@ IPYBOX_DECL std::span<char> stream_frame_reader::prepare() {
     return bytes_.prepare(4 + std::min<std::size_t>(detail::read_u32(begun), read_size));
 }
 
-IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next() {
-    auto m = next_unnumbered();
-    if (m && *m) (*m)->number = count_++;
+IPYBOX_DECL std::size_t unread_message::json_size() const noexcept {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < 4 && i < frames.size(); ++i) bytes += frames[i].size();
+    return bytes;
+}
+
+IPYBOX_DECL result<jupyter::message> read_message(unread_message whole) {
+    auto& frames = whole.frames;
+    auto m = jupyter::from_frames(whole.on, frames[0], frames[1], frames[2], frames[3]);
+    if (!m) return m;
+    m->buffers.assign(std::move_iterator(frames.begin() + 4), std::move_iterator(frames.end()));
+    m->size = whole.length;
+    m->number = whole.number;
     return m;
 }
 
-IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next_unnumbered() {
+IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next() {
+    auto found = next_item();
+    if (!found) return failure(found);
+    if (!*found) return std::nullopt;
+    if (auto* const m = std::get_if<jupyter::message>(&**found)) return std::move(*m);
+    auto m = read_message(std::get<unread_message>(std::move(**found)));
+    if (!m) return failure(m);
+    return std::move(*m);
+}
+
+IPYBOX_DECL result<std::optional<stream_frame_reader::item>> stream_frame_reader::next_item() {
     if (partial_) return next_of_partial();
     auto const begun = bytes_.unread();
     if (begun.size() < 4) return std::nullopt;
@@ -111,35 +131,32 @@ IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next_un
     auto m = detail::parse_stream_message(begun.substr(4, length));
     bytes_.consume(4 + length);
     if (!m) return failure(m);
-    return std::optional<jupyter::message>(std::move(*m));
+    m->number = count_++;
+    return std::optional<item>(std::move(*m));
 }
 
-IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::begin_partial(std::size_t length) {
+IPYBOX_DECL result<std::optional<stream_frame_reader::item>> stream_frame_reader::begin_partial(std::size_t length) {
     auto const body = bytes_.unread().substr(4);
     auto sizes = detail::frame_sizes(body, length);
     if (!sizes) return failure(sizes);
     if (!*sizes) return std::nullopt;
     if (auto within = detail::json_within_bounds(**sizes); !within) return failure(within);
-    partial_ = partial{static_cast<jupyter::channel>(body[0]), std::move(**sizes), {}, length};
+    partial_ = partial{std::move(**sizes), {static_cast<jupyter::channel>(body[0]), {}, length, count_++}};
     bytes_.consume(4 + 2 + 4 * partial_->sizes.size());
     return next_of_partial();
 }
 
-IPYBOX_DECL result<std::optional<jupyter::message>> stream_frame_reader::next_of_partial() {
+IPYBOX_DECL std::optional<stream_frame_reader::item> stream_frame_reader::next_of_partial() {
     if (!is_complete()) return std::nullopt;
-    auto whole = std::move(*partial_);
+    auto whole = std::move(partial_->message);
     partial_.reset();
-    auto& frames = whole.frames;
-    auto m = jupyter::from_frames(whole.on, frames[0], frames[1], frames[2], frames[3]);
-    if (!m) return failure(m);
-    m->buffers.assign(std::move_iterator(frames.begin() + 4), std::move_iterator(frames.end()));
-    m->size = whole.length;
-    return std::optional<jupyter::message>(std::move(*m));
+    return item(std::move(whole));
 }
 
 /// Puts what was read into the frames; whether that was all.
 IPYBOX_DECL bool stream_frame_reader::is_complete() {
-    auto& [on, sizes, frames, length] = *partial_;
+    auto const& sizes = partial_->sizes;
+    auto& frames = partial_->message.frames;
     for (;;) {
         if (frames.empty() || frames.back().size() == sizes[frames.size() - 1]) {
             if (frames.size() == sizes.size()) return true;
