@@ -51,7 +51,7 @@ struct generated_package {
                                                          std::vector<mcp::tool> const& tools,
                                                          generate_options const& options = {});
 
-/// The text of `_schemas.json`: what the server lists, and which module stands for which tool, and the digests of the package's
+/// The text of `_schemas.json`: what the server lists, and which module stands for which tool, and the checksums of the package's
 /// files as they are generated: what was added to one later shows.
 [[nodiscard]] std::string listed_tools(std::string_view server_name, std::vector<mcp::tool> const& tools,
                                        std::vector<std::string> const& modules,

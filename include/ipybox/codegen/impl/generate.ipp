@@ -6,9 +6,9 @@
 #include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
+#include <ipybox/core/checksum.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_text.hpp>
-#include <ipybox/core/sha256.hpp>
 #include <ipybox/version.hpp>
 
 #include <cmath>
@@ -169,8 +169,8 @@ IPYBOX_DECL std::string listed_tools(std::string_view server_name, std::vector<m
         {"generator", generator_mark}, {"version", IPYBOX_VERSION_STRING}, {"server", server_name}};
     auto& by_module = document["modules"] = ordered_json::object();
     for (std::size_t i = 0; i < tools.size(); ++i) by_module[modules[i]] = tools[i].name;
-    auto& digests = document["files"] = ordered_json::object();
-    for (auto const& [name, text] : files) digests[name] = sha256_hex(text);
+    auto& checksums = document["checksums"] = ordered_json::object();
+    for (auto const& [name, text] : files) checksums[name] = checksum(text);
     auto& list = document["tools"] = ordered_json::array();
     for (auto const& tool : tools) list.push_back(detail::listed_tool(tool));
     return json_text(document) + "\n";

@@ -5,8 +5,8 @@
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
 #include <ipybox/codegen/write_package.hpp>
+#include <ipybox/core/checksum.hpp>
 #include <ipybox/core/random_hex.hpp>
-#include <ipybox/core/sha256.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -86,15 +86,15 @@ struct merged_package {
     bool is_there = false; ///< all of it, already
 };
 
-/// The digests of the files of a package as they were generated; none in packages of before there were any.
-inline std::map<std::string, std::string> generated_digests(std::string const& list) {
-    std::map<std::string, std::string> digests;
+/// The checksums of the files of a package as they were generated; none in packages of before there were any.
+inline std::map<std::string, std::string> generated_checksums(std::string const& list) {
+    std::map<std::string, std::string> checksums;
     auto const document = nlohmann::json::parse(list, nullptr, false);
-    auto const files = document.is_object() ? document.find("files") : document.end();
-    if (files == document.end() || !files->is_object()) return digests;
-    for (auto const& [name, digest] : files->items())
-        if (digest.is_string()) digests[name] = digest.get<std::string>();
-    return digests;
+    auto const listed = document.is_object() ? document.find("checksums") : document.end();
+    if (listed == document.end() || !listed->is_object()) return checksums;
+    for (auto const& [name, value] : listed->items())
+        if (value.is_string()) checksums[name] = value.get<std::string>();
+    return checksums;
 }
 
 /// Keeps what was added to the files of a package that is there, and what stands beside them.
@@ -104,7 +104,7 @@ inline result<merged_package> merge(directory const& root, generated_package con
     if (!there) return tl::unexpected<error>(there.error());
     auto const list = there->read(list_file, largest_list);
     if (!list) return tl::unexpected<error>(list.error());
-    auto const before = generated_digests(list->value_or(""));
+    auto const before = generated_checksums(list->value_or(""));
     auto const entries = there->names();
     if (before.empty() || !entries) return merged;
 
@@ -116,12 +116,12 @@ inline result<merged_package> merge(directory const& root, generated_package con
         if (!text || !*text || (*text)->size() > largest_kept) continue;
         auto const now = package.files.find(name);
         auto const old = before.find(name);
-        if (now != package.files.end() && old != before.end() && old->second == sha256_hex(now->second)) {
+        if (now != package.files.end() && old != before.end() && old->second == checksum(now->second)) {
             merged.files[name] = **text;
             ++present;
         } else if (old == before.end() && now == package.files.end()) {
             merged.files[name] = **text;
-        } else if (old != before.end() && old->second != sha256_hex(**text)) {
+        } else if (old != before.end() && old->second != checksum(**text)) {
             merged.files[name + ".edited"] = **text;
             auto notice = name + " was changed by hand and is generated anew; its text is in ";
             merged.notices.push_back({{}, notice.append(name).append(".edited")});
