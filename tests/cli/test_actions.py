@@ -459,7 +459,7 @@ def test_ctrl_c_while_a_server_starts(any_sandbox: Program, on_terminal: Termina
     before = time.monotonic()
     terminal.press_ctrl_c()
     assert terminal.wait() == 130
-    assert time.monotonic() - before < 6  # the server does not end by itself
+    assert time.monotonic() - before < 20  # the server does not end by itself
     any_sandbox.assert_all_gone()
 
 

@@ -76,7 +76,7 @@ TEST_CASE("a kernel that does not come to its end is killed when the bound has p
     SECTION("the destructor") { box.drop(); }
     auto const took = clock_type::now() - started;
     CHECK(took >= 300ms);
-    CHECK(took < 3s);
+    CHECK(took < 20s);
     CHECK(::kill(pid, 0) != 0);
 }
 
@@ -92,7 +92,7 @@ TEST_CASE("code that has taken its kernel over cannot hold up its end", "[kernel
     REQUIRE(box->execute(code));
     auto const started = clock_type::now();
     REQUIRE(box->stop());
-    CHECK(clock_type::now() - started < 5s);
+    CHECK(clock_type::now() - started < 20s);
 }
 
 TEST_CASE("without a grace a kernel is killed at once", "[kernel]") {

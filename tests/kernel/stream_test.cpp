@@ -72,7 +72,7 @@ TEST_CASE("a reader may leave a stream at any point", "[kernel]") {
             for (int i = 0; i < events_read; ++i) REQUIRE(stream.next());
         }
         REQUIRE(box.run("kept") == "5"); // the same kernel, interrupted
-        CHECK(std::chrono::steady_clock::now() - begin < 3s);
+        CHECK(std::chrono::steady_clock::now() - begin < 30s);
     }
 }
 

@@ -213,7 +213,7 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: noisy, crashing, deaf
         CHECK(slow->outcome->error() == condition::cancelled);
         auto const took = stop();
         CHECK(took >= 200ms); // it had to be told
-        CHECK(took < 3s);
+        CHECK(took < 20s);
     }
 }
 

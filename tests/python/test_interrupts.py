@@ -38,7 +38,7 @@ def interrupted(kernel: Kernel, code: str) -> Result:
     started = time.monotonic()
     kernel.interrupt()
     result = kernel.finish(request)
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 20
     return result
 
 

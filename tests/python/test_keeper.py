@@ -80,7 +80,7 @@ def test_nothing_is_left(end: Callable[[Host], None]) -> None:
     end(host)
     host.process.wait(10)
     wait_until(lambda: not left() and not alive(kernel.pid) and not alive(host.supervisor))
-    assert time.monotonic() - begin < 6
+    assert time.monotonic() - begin < 20
 
 
 def test_it_ends_as_the_supervisor_does() -> None:

@@ -293,7 +293,7 @@ class TestEnd:
     def test_interrupt_ends_the_group(self, acting: Kernel, code: str) -> None:
         started = time.monotonic()
         assert acting.interrupt_when_started(code).error == "KeyboardInterrupt"
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 20
         pid = acting.actions.program()
         wait_until(lambda: not group(pid))
         assert acting.run("!echo on").text() == "on\n"

@@ -87,7 +87,7 @@ def test_a_background_process_does_not_hold_the_reply(any_kernel: Kernel) -> Non
     any_kernel.run("!sleep 1000 & echo started")
     any_kernel.run("x = !sleep 1000 & echo started")
     any_kernel.run("%%capture\n!sleep 1000 & echo started")
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 def test_much_output(any_kernel: Kernel) -> None:
