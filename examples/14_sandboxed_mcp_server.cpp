@@ -20,10 +20,9 @@ int complain(ipybox::error const& why) {
 
 int main() {
     auto const dir = std::filesystem::absolute("build/examples/sandboxed_mcp_server");
-    auto const served = dir / "served";
-    std::filesystem::create_directories(served);
-    std::ofstream(served / "letter.txt") << "Dear Ada";
-    std::ofstream(served / "private.key") << "never to be seen";
+    std::filesystem::create_directories(dir / "served");
+    std::ofstream(dir / "served/letter.txt") << "Dear Ada";
+    std::ofstream(dir / "served/private.key") << "never to be seen";
 
     //! [server]
     // What the server may do. Without a sandbox it has the rights of the application, whatever its own options promise.
@@ -33,6 +32,7 @@ int main() {
     })");
     if (!config) return complain(config.error());
 
+    auto const served = dir / "served";
     ipybox::mcp::stdio_server server;
     server.command = "node";
     server.args = {

@@ -49,7 +49,7 @@ class kernel_listener : public std::enable_shared_from_this<kernel_listener> {
     std::shared_ptr<kernel_link> const link_;
     std::function<void(jupyter::message)> const on_message_;
     std::function<void(error)> on_end_; ///< none: it was called
-    std::size_t in_hand_ = 0; ///< bytes of large messages that are still worked on
+    std::size_t in_hand_ = 0;           ///< bytes of large messages that are still worked on
     bool paused_ = false;
     bool left_ = false;
     asio::steady_timer resumed_;

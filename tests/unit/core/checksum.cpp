@@ -1,6 +1,6 @@
-#include <support/catch.hpp>
-
 #include <ipybox/core/checksum.hpp>
+
+#include <support/catch.hpp>
 
 using ipybox::checksum;
 

@@ -62,9 +62,7 @@ inline constexpr std::size_t large_message = std::size_t(64) << 10;
 /// So many bytes of large messages are taken before the first ones are dealt with. A single one may have more.
 inline constexpr std::size_t most_in_hand = std::size_t(4) << 20;
 
-IPYBOX_DECL bool kernel_listener::waits() const noexcept {
-    return !left_ && (paused_ || in_hand_ >= most_in_hand);
-}
+IPYBOX_DECL bool kernel_listener::waits() const noexcept { return !left_ && (paused_ || in_hand_ >= most_in_hand); }
 
 IPYBOX_DECL void kernel_listener::count(jupyter::message& m) {
     auto const bytes = m.size;

@@ -30,7 +30,8 @@ IPYBOX_DECL void late_output::keep(jupyter::message m) {
 }
 
 IPYBOX_DECL void late_output::keep_text(output_stream stream, std::string_view text) {
-    if (text.size() > bound) text.remove_prefix(whole_characters(text, text.size() - bound)); // the rest would be dropped
+    if (text.size() > bound)
+        text.remove_prefix(whole_characters(text, text.size() - bound)); // the rest would be dropped
     while (!text.empty()) {
         auto* const last = steps_.empty() ? nullptr : std::get_if<output_chunk>(&steps_.back());
         if (last && last->stream == stream && last->text.size() + text.size() <= longest_late_piece) {
