@@ -50,7 +50,7 @@ struct message {
     /// Bytes that the message takes in memory, about: what flow control counts.
     std::size_t size = 0;
 
-    /// Lets its kernel be listened to again, when the last of several large messages is gone.
+    /// Lets its kernel be listened to again, when enough of its messages are gone.
     std::shared_ptr<void> in_hand = {};
 
     /// Its place among the messages of its kernel, where the transport counts them. 0: the first one, its sign of life, or not counted.

@@ -5,6 +5,7 @@
 #include <asio/io_context.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -14,12 +15,13 @@ namespace {
 using namespace ipybox;
 using namespace ipybox::detail;
 
-/// A link to a kernel that sends messages of one size without end.
+/// A link to a kernel that sends messages of one size, without end unless it is told.
 class flooding_link final : public kernel_link {
   public:
     explicit flooding_link(std::size_t size) : size_(size) {}
 
     asio::awaitable<result<jupyter::message>> receive() override {
+        if (received == most) co_return failure(errc::kernel_died, "the test's kernel has ended");
         jupyter::message m(jupyter::channel::iopub, "stream", jupyter::json::object());
         m.size = size_;
         ++received;
@@ -40,6 +42,7 @@ class flooding_link final : public kernel_link {
     }
 
     std::size_t received = 0;
+    std::size_t most = std::numeric_limits<std::size_t>::max();
 
   private:
     std::size_t size_;
@@ -74,12 +77,13 @@ struct listening {
 
 } // namespace
 
-TEST_CASE("kernel_listener: waits while large messages are worked on") {
-    for (std::size_t const size : {std::size_t(1) << 20, std::size_t(3) << 20, std::size_t(60) << 20}) {
-        listening to(size);
+TEST_CASE("kernel_listener: messages at the bound and beyond it") {
+    constexpr std::size_t bound = std::size_t(4) << 20;
+    for (std::size_t const held : {bound / 4, bound / 4 + 1, bound, bound + 1, std::size_t(60) << 20}) {
+        listening to(held - sizeof(jupyter::message));
         to.run();
         auto const at_once = to.in_hand.size();
-        CHECK(at_once == ((std::size_t(4) << 20) + size - 1) / size);
+        CHECK(at_once == (bound + held - 1) / held);
         to.run();
         CHECK(to.link->received == at_once);
         to.in_hand.erase(to.in_hand.begin());
@@ -91,6 +95,17 @@ TEST_CASE("kernel_listener: waits while large messages are worked on") {
     }
 }
 
+TEST_CASE("kernel_listener: a small message more than the bound waits in the kernel") {
+    listening to(0);
+    to.run();
+    auto const full = ((std::size_t(4) << 20) + sizeof(jupyter::message) - 1) / sizeof(jupyter::message);
+    CHECK(to.link->received == full);
+    to.in_hand.erase(to.in_hand.begin(), to.in_hand.begin() + 2);
+    to.run();
+    CHECK(to.link->received == full + 2);
+    CHECK(to.in_hand.size() == full);
+}
+
 TEST_CASE("kernel_listener: one that waits can be left") {
     listening to(std::size_t(60) << 20);
     to.run();
@@ -99,4 +114,16 @@ TEST_CASE("kernel_listener: one that waits can be left") {
     to.run();
     CHECK(to.link->received == 1);
     CHECK_FALSE(to.has_ended);
+}
+
+TEST_CASE("kernel_listener: what an ended kernel had sent is dropped, however much waits") {
+    listening to(std::size_t(60) << 20);
+    to.run();
+    REQUIRE(to.in_hand.size() == 1);
+    to.link->most = 3;
+    to.listener->drop_rest();
+    to.run();
+    CHECK(to.link->received == 3);
+    CHECK(to.in_hand.size() == 1);
+    CHECK(to.has_ended);
 }

@@ -35,8 +35,7 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_listener::listen(std::shared_pt
         auto m = co_await self->link_->receive();
         if (self->left_) co_return result<void>();
         if (!m) co_return failure(m);
-        self->count(*m);
-        self->on_message_(std::move(*m));
+        if (!self->drops_) self->pass_on(std::move(*m));
     }
 }
 
@@ -50,33 +49,37 @@ IPYBOX_DECL void kernel_listener::resume() {
     if (std::exchange(paused_, false)) resumed_.cancel();
 }
 
-IPYBOX_DECL void kernel_listener::leave() {
-    left_ = true;
-    paused_ = false;
+IPYBOX_DECL void kernel_listener::drop_rest() {
+    drops_ = true;
     resumed_.cancel();
 }
 
-/// Messages below are not counted one by one: a read brings few of them.
-inline constexpr std::size_t large_message = std::size_t(64) << 10;
+IPYBOX_DECL void kernel_listener::leave() {
+    left_ = true;
+    resumed_.cancel();
+}
 
-/// So many bytes of large messages are taken before the first ones are dealt with. A single one may have more.
+/// So many bytes of messages are taken before the first ones are dealt with. A single one may have more.
 inline constexpr std::size_t most_in_hand = std::size_t(4) << 20;
 
-IPYBOX_DECL bool kernel_listener::waits() const noexcept { return !left_ && (paused_ || in_hand_ >= most_in_hand); }
+IPYBOX_DECL bool kernel_listener::waits() const noexcept {
+    return !left_ && !drops_ && (paused_ || in_hand_ >= most_in_hand);
+}
 
-IPYBOX_DECL void kernel_listener::count(jupyter::message& m) {
-    auto const bytes = m.size;
-    if (bytes < large_message) return;
+IPYBOX_DECL void kernel_listener::pass_on(jupyter::message m) {
+    auto const bytes = m.size + sizeof(m);
     auto const gone = [weak = weak_from_this(), bytes](void*) {
         if (auto const self = weak.lock()) self->let_go(bytes);
     };
+    in_hand_ += bytes; // first: `gone` is called too where there is no memory for its owner
     m.in_hand = std::shared_ptr<void>(nullptr, gone);
-    in_hand_ += bytes;
+    on_message_(std::move(m));
 }
 
 IPYBOX_DECL void kernel_listener::let_go(std::size_t bytes) noexcept {
+    bool const waited = in_hand_ >= most_in_hand;
     in_hand_ -= bytes;
-    resumed_.cancel();
+    if (waited && in_hand_ < most_in_hand) resumed_.cancel();
 }
 
 IPYBOX_DECL asio::awaitable<void> kernel_listener::ends_by(clock::time_point bound) {

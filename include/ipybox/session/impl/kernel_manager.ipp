@@ -126,7 +126,7 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::ask_to_end(std::shared
 IPYBOX_DECL asio::awaitable<void> kernel_manager::end() {
     actions_->close();
     auto const listener = std::exchange(listener_, nullptr);
-    if (listener) listener->resume();
+    if (listener) listener->drop_rest();
     co_await link_->stop();
     if (listener) {
         co_await listener->ends_by(std::chrono::steady_clock::now() + std::chrono::seconds(2));
