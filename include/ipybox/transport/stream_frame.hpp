@@ -74,7 +74,7 @@ class stream_frame_reader {
     };
 
     [[nodiscard]] result<std::optional<item>> begin_partial(std::size_t length);
-    [[nodiscard]] std::optional<item> next_of_partial();
+    [[nodiscard]] result<std::optional<item>> next_of_partial();
     [[nodiscard]] bool is_complete();
 
     detail::read_buffer bytes_;

@@ -132,7 +132,9 @@ IPYBOX_DECL result<std::optional<stream_frame_reader::item>> stream_frame_reader
     bytes_.consume(4 + length);
     if (!m) return failure(m);
     m->number = count_++;
-    return std::optional<item>(std::move(*m));
+    std::optional<item> next; // with a name: GCC 12 takes the temporary for uninitialised
+    next.emplace(std::move(*m));
+    return next;
 }
 
 IPYBOX_DECL result<std::optional<stream_frame_reader::item>> stream_frame_reader::begin_partial(std::size_t length) {
@@ -146,11 +148,12 @@ IPYBOX_DECL result<std::optional<stream_frame_reader::item>> stream_frame_reader
     return next_of_partial();
 }
 
-IPYBOX_DECL std::optional<stream_frame_reader::item> stream_frame_reader::next_of_partial() {
+IPYBOX_DECL result<std::optional<stream_frame_reader::item>> stream_frame_reader::next_of_partial() {
     if (!is_complete()) return std::nullopt;
-    auto whole = std::move(partial_->message);
+    std::optional<item> next;
+    next.emplace(std::move(partial_->message));
     partial_.reset();
-    return item(std::move(whole));
+    return next;
 }
 
 /// Puts what was read into the frames; whether that was all.
