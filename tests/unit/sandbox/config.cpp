@@ -140,6 +140,11 @@ TEST_CASE("sandbox_config: what has the wrong type or value says what is wanted"
     CHECK(problem("{\"filesystem\": {\"denyRead\": [\n1]}}") ==
           "c.json:2: filesystem/denyRead/0: a path is wanted, or {\"path\": \"…\", \"literal\": true}");
     CHECK(problem(R"({"filesystem": {"denyRead": [""]}})") != "");
+    // The system would end them at the NUL, and open or close another file.
+    CHECK(problem(R"({"filesystem": {"allowWrite": ["/a\u0000b"]}})")
+              .starts_with("c.json:1: filesystem/allowWrite/0: a path is wanted"));
+    CHECK(problem(R"({"filesystem": {"denyRead": [{"path": "a\u0000b", "literal": true}]}})")
+              .starts_with("c.json:1: filesystem/denyRead/0/path: a path is wanted"));
     CHECK(problem(R"({"filesystem": {"denyRead": [{"path": "a"}]}})") ==
           "c.json:1: filesystem/denyRead/0/literal: true is wanted");
     CHECK(problem("{\"network\": {\"allowedDomains\": [\n\"ok.org\",\n\"*.com\"]}}") ==

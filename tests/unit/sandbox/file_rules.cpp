@@ -201,6 +201,15 @@ TEST_CASE("file_rules: hard links and links in the place of guarded files are to
     CHECK(guards(rules, here.work / "hooks"));
 }
 
+TEST_CASE("file_rules: a path that the system would cut off is refused") {
+    fixture const here;
+    for (auto const& bad : {std::string("a\0b", 3), std::string()}) {
+        auto const made = here.try_rules({.deny_read = {}, .allow_write = {{bad}}});
+        REQUIRE_FALSE(made);
+        CHECK(made.error() == ipybox::errc::invalid_argument);
+    }
+}
+
 TEST_CASE("file_rules: closing everything, or the working directory itself, is refused") {
     fixture const here;
     auto const refused = [&](std::string const& path) {

@@ -147,6 +147,21 @@ TEST_CASE("path_search: several patterns are one walk, and its length has a boun
     CHECK(beyond.error().text().find("search more than 43 files below " + dir.path().string()) != std::string::npos);
 }
 
+TEST_CASE("path_search: so many paths may fit, and not one more") {
+    scratch_dir const dir;
+    auto const all = {pattern_of(dir.path(), "*")};
+    for (std::size_t i = 0; i < ipybox::detail::most_found; ++i) make(dir.path() / std::to_string(i));
+    auto const within = find_paths(all, 1'000'000);
+    REQUIRE(within);
+    CHECK(within->size() == ipybox::detail::most_found);
+    make(dir.path() / "one more");
+    auto const beyond = find_paths(all, 1'000'000);
+    REQUIRE_FALSE(beyond);
+    CHECK(beyond.error() == ipybox::errc::invalid_argument);
+    CHECK(beyond.error().text().find("fit more than 3000 files below " + dir.path().string() +
+                                     "; name the directories of the files") != std::string::npos);
+}
+
 TEST_CASE("path_search: a directory that may not be read counts as found") {
     if (::geteuid() == 0) return; // may read all; the run of an ordinary user shows it
     scratch_dir const dir;

@@ -82,6 +82,9 @@ inline std::vector<system_access> access_of(sandbox_config const& config, std::v
     return allow;
 }
 
+/// bwrap takes 9000 arguments: a few are left for the program and what is added to them.
+inline constexpr std::size_t most_arguments = 8900;
+
 inline bool is_writable(std::filesystem::path const& path, file_rules const& rules) {
     return lies_in_one(path, rules.writable) &&
            std::ranges::none_of(rules.guarded, [&](auto const& guarded) { return os::lies_in(path, guarded.path); });
@@ -156,6 +159,10 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     detail::close_paths(mounts, *rules, spec);
     mounts.add_read_only(journal->directory());
     mounts.append_to(*argv);
+    if (argv->size() > detail::most_arguments)
+        return failure(errc::invalid_argument,
+                       "the sandbox's configuration needs more mounts than bwrap takes; name directories in place "
+                       "of patterns that fit many files");
 
     // It ends the sandbox with the *thread* that started it. A supervisor ends with its socket instead.
     if (spec.ends_with_starter) argv->insert(argv->begin() + 1, "--die-with-parent");

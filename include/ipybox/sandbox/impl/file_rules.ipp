@@ -88,6 +88,7 @@ class file_rules_maker {
         : config_(config), scene_(scene), search_depth_(static_cast<std::size_t>(search_depth)) {}
 
     result<file_rules> make() {
+        if (auto usable = check_paths(); !usable) return failure(usable);
         for (auto const& path : config_.allow_write) add_writable(path);
         if (auto added = add_patterns(); !added) return failure(added);
         auto found = find_paths(patterns_, scene_.most_entries);
@@ -144,6 +145,16 @@ class file_rules_maker {
     }
 
     bool is_writable(std::filesystem::path const& real) const { return lies_in_one(real, rules_.writable); }
+
+    /// The system ends a path at its first NUL: another file would be meant.
+    result<void> check_paths() const {
+        for (auto const* list : {&config_.deny_read, &config_.allow_read, &config_.allow_write, &config_.deny_write})
+            for (auto const& [path, literal] : *list)
+                if (path.empty() || path.find('\0') != path.npos)
+                    return failure(errc::invalid_argument,
+                                   "the sandbox's configuration has a path that is empty or has a NUL in it");
+        return {};
+    }
 
     // --- what can be written ---------------------------------------------------------------------------------------------
 

@@ -72,8 +72,9 @@ class path_search {
         while (auto const* entry = next_of(names.get())) {
             std::string_view const name = entry->d_name;
             if (name == "." || name == "..") continue;
-            if (left_-- == 0) return too_many(at);
+            if (left_-- == 0) return too_many_to_search(at);
             look_at(at, name, *entry, ::dirfd(names.get()));
+            if (found_.size() > most_found) return too_many_found(at);
         }
         return {};
     }
@@ -88,12 +89,20 @@ class path_search {
         return {};
     }
 
-    result<void> too_many(directory const& at) const {
-        auto const& root = patterns_[at.places.front().pattern].root();
-        return failure(errc::invalid_argument,
-                       "the patterns of the sandbox's configuration search more than " + std::to_string(most_entries_) +
-                           " files below " + root.string() +
-                           "; choose a smaller working directory, or name the files without **");
+    result<void> too_many_to_search(directory const& at) const {
+        return too_many("search", most_entries_, at,
+                        "choose a smaller working directory, or name the files without **");
+    }
+
+    result<void> too_many_found(directory const& at) const {
+        return too_many("fit", most_found, at, "name the directories of the files");
+    }
+
+    result<void> too_many(std::string_view what, std::size_t most, directory const& at, std::string_view cure) const {
+        std::string text("the patterns of the sandbox's configuration ");
+        text.append(what).append(" more than ").append(std::to_string(most)).append(" files below ");
+        text.append(patterns_[at.places.front().pattern].root().string()).append("; ").append(cure);
+        return failure(errc::invalid_argument, std::move(text));
     }
 
     void look_at(directory const& at, std::string_view name, dirent const& entry, int descriptor) {

@@ -139,17 +139,20 @@ class sandbox_config_reader {
         return read;
     }
 
+    /// The system ends a path at its first NUL.
+    static bool is_path(std::string_view text) { return !text.empty() && text.find('\0') == text.npos; }
+
     /// A text, or {"path": "…", "literal": true}.
     std::optional<config_path> one_path(strict_object& list, std::string const& place, nlohmann::json const& entry) {
         if (!entry.is_object()) {
             auto const* text = entry.get_ptr<std::string const*>();
-            if (text && !text->empty()) return config_path{*text};
+            if (text && is_path(*text)) return config_path{*text};
             list.fail(place, "a path is wanted, or {\"path\": \"…\", \"literal\": true}");
             return std::nullopt;
         }
         strict_object object(entry, list.place(place));
         auto path = object.text("path").value_or("");
-        if (path.empty()) object.fail("path", "a path is wanted");
+        if (!is_path(path)) object.fail("path", "a path is wanted");
         if (!object.flag("literal").value_or(false)) object.fail("literal", "true is wanted");
         finish(object);
         return config_path{std::move(path), true};
