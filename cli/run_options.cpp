@@ -268,8 +268,8 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         ->type_name("FILE")
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
     run.add_option("--allow-host", options.allowed_hosts,
-                   "Let the code reach a host by name: pypi.org, *.example.org, pypi.org:443; may be given more than\n"
-                   "once. Other hosts are asked for, unless --sandbox-config says otherwise")
+                   "Let the code reach a host by name: pypi.org, *.example.org, pypi.org:443;\n"
+                   "may be given more than once. Others are asked for, unless --sandbox-config says otherwise")
         ->type_name("HOST")
         ->allow_extra_args(false)
         ->check(check_host);
