@@ -11,7 +11,7 @@
 namespace ipybox::detail {
 
 /// What srt builds its sandbox of.
-enum class srt_system { linux, macos };
+enum class srt_system { on_linux, on_macos }; // `linux` is a macro where a compiler has its extensions
 
 /// A program that srt starts, and the package that has it.
 struct srt_need {

@@ -154,13 +154,13 @@ TEST_CASE("srt: what it needs is told by system, with the packages") {
     using ipybox::detail::check_srt_needs;
     ipybox::test::scratch_dir const dir;
     make_program(dir.path() / "node", "");
-    CHECK(check_srt_needs(srt_system::macos, dir.path().native()));
-    auto const gap = check_srt_needs(srt_system::linux, dir.path().native());
+    CHECK(check_srt_needs(srt_system::on_macos, dir.path().native()));
+    auto const gap = check_srt_needs(srt_system::on_linux, dir.path().native());
     REQUIRE_FALSE(gap);
     CHECK(gap.error() == errc::sandbox_unavailable);
     CHECK(gap.error().text().starts_with("srt needs programs that are not on PATH: bwrap, rg, socat, bash. Install "
                                          "them: apt-get install bubblewrap ripgrep socat bash."));
-    CHECK(check_srt_needs(srt_system::linux, path_of_tests()));
+    CHECK(check_srt_needs(srt_system::on_linux, path_of_tests()));
 }
 
 TEST_CASE("srt: versions before 0.0.83 are refused, later ones are not") {

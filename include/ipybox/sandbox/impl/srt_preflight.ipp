@@ -40,7 +40,7 @@ inline std::optional<srt_version> srt_version_of(std::string_view text) {
 }
 
 IPYBOX_DECL std::vector<srt_need> srt_needs(srt_system system) {
-    if (system == srt_system::macos) return {{"node", "node"}}; // the sandbox is the system's own
+    if (system == srt_system::on_macos) return {{"node", "node"}}; // the sandbox is the system's own
     return {{"node", "nodejs"}, {"bwrap", "bubblewrap"}, {"rg", "ripgrep"}, {"socat", "socat"}, {"bash", "bash"}};
 }
 
@@ -78,7 +78,7 @@ IPYBOX_DECL result<void> check_srt_needs(srt_system system, std::string_view sea
         packages.append(" ").append(need.package);
     }
     if (programs.empty()) return {};
-    auto const installer = system == srt_system::macos ? "brew install" : "apt-get install";
+    auto const installer = system == srt_system::on_macos ? "brew install" : "apt-get install";
     return failure(sandbox_unavailable("srt needs programs that are not on PATH: " + programs +
                                        ". Install them: " + installer + packages));
 }
@@ -99,7 +99,7 @@ inline result<void> try_bubblewrap_of_srt(std::filesystem::path const& bwrap, st
 
 inline result<void> try_srt(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
                             std::string const& search_path, std::chrono::milliseconds bound) {
-    if (auto complete = check_srt_needs(srt_system::linux, search_path); !complete) return complete;
+    if (auto complete = check_srt_needs(srt_system::on_linux, search_path); !complete) return complete;
     auto const said = os::program_output({{srt.string(), "--version"}, {{"PATH", search_path}}, "/"}, bound);
     if (!said) return failure(sandbox_unavailable("srt does not work here: " + said.error().text()));
     if (auto known = check_srt_version(*said); !known) return known;
