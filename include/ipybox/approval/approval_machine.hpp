@@ -29,7 +29,7 @@ class approval_machine {
     /// denies, the switch of its kind, a grant, the other rules.
     [[nodiscard]] std::optional<ruling> on_action(approval_subject const& subject, clock::time_point now);
 
-    /// What becomes of an action that a rule denies.
+    /// The ruling on an action that a rule denies; none where no rule does.
     [[nodiscard]] std::optional<ruling> denied(approval_subject const& subject) const;
 
     /// The policy has answered, or somebody in its place.

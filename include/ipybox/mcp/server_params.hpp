@@ -32,7 +32,7 @@ struct stdio_server {
     std::string working_dir = {}; ///< the host's, if empty
     inherited_environment inherit = inherited_environment::essential;
 
-    /// What it runs in; without one it has the rights of the application. It can write where the sandbox lets it, and to its `working_dir`.
+    /// The sandbox that the server runs in. Without one it has the rights of the application.
     std::optional<any_sandbox> sandbox = {};
 };
 

@@ -158,7 +158,7 @@ IPYBOX_DECL void supervisor_core::start_process(json message, std::vector<os::un
     });
 }
 
-/// Where hosts are to be reached by name, a kernel that is forked gets a socket for that. A foreign kernel has nobody to serve it.
+/// Where hosts are to be reached by name, a kernel that is forked gets a socket for that. A foreign kernel gets none: no session serves it.
 IPYBOX_DECL result<void> supervisor_core::add_network(json& message) const {
     auto const& operation = message["op"];
     if (!network_ || (operation != "fork" && operation != "spawn")) return {};

@@ -33,7 +33,7 @@ inline found_addresses look_up_in_system(std::string const& host) {
     return found;
 }
 
-/// What an application looks up in its own way may throw.
+/// The application's own `resolve` may throw.
 inline found_addresses look_up_now(network_config const& config, std::string const& host) {
     if (!config.resolve) return look_up_in_system(host);
     try {
