@@ -114,6 +114,7 @@
 #include <ipybox/network/impl/proxy_request.ipp>
 #include <ipybox/os/impl/datagram.ipp>
 #include <ipybox/os/impl/directory.ipp>
+#include <ipybox/os/impl/landlock.ipp>
 #include <ipybox/os/impl/new_file.ipp>
 #include <ipybox/os/impl/process.ipp>
 #include <ipybox/os/impl/program_output.ipp>

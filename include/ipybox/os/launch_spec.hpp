@@ -13,6 +13,10 @@ namespace ipybox {
 
 struct network_config;
 
+namespace os {
+struct confinement;
+}
+
 using environment = std::map<std::string, std::string>;
 
 /**
@@ -51,6 +55,9 @@ struct launch_spec {
 
     /// Hosts that the program may reach by name, set by a policy that leaves it no network of its own: who starts the program serves them. None: nothing is to be served.
     std::shared_ptr<network_config const> network = {};
+
+    /// What the program is put under right before it runs. None: nothing.
+    std::shared_ptr<os::confinement const> confinement = {};
 
     /// What has to stay as long as the program runs, and goes with its last holder.
     std::shared_ptr<void const> keeps = {};

@@ -71,7 +71,7 @@ enum class orphans {
 /**
  * \brief Starts a program in a session of its own, with exactly the environment and descriptors given; 0 and 1 are `/dev/null` unless handed.
  * \details By a clone that shares memory until exec, so it costs the same from a large process as from a small one.
- * Descriptors that are not handed over are closed by close_range(2), or where that is missing or denied by reading /proc/self/fd.
+ * Last of all it is put under `launch_spec::confinement`. Descriptors that are not handed over are closed by close_range(2), or where that is missing or denied by reading /proc/self/fd.
  * \par Errors errc::io_error — which step failed, of which program, and why; also where neither way of closing descriptors works
  */
 [[nodiscard]] result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors,

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <ipybox/core/time_budget.hpp>
+#include <ipybox/os/confinement.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/landlock_calls.hpp>
 #include <ipybox/os/process.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -40,6 +45,8 @@ struct child_plan {
     std::size_t count;
     int highest; ///< the first number that no handed descriptor uses
     bool adopts_orphans;
+    int domain;        ///< number in the child of the domain's descriptor; -1: it is not confined
+    sock_fprog filter; ///< of a child that is confined
     char const* failed_step = nullptr;
     int failure = 0;
 };
@@ -77,6 +84,27 @@ IPYBOX_UNSANITIZED inline bool close_listed(int from) {
 /// Linux before 5.9 has no close_range, and sandboxes of containers deny it.
 IPYBOX_UNSANITIZED inline bool close_from(int from) {
     return ::syscall(SYS_close_range, static_cast<unsigned>(from), ~0U, 0) == 0 || close_listed(from);
+}
+
+/// Gives up what no program that runs from here on can get back. False where the system refuses.
+IPYBOX_UNSANITIZED inline bool drop_capabilities() {
+    // What could be given by a program's file. Refused to ordinary users, who have none to be given.
+    for (int number = 0; ::syscall(SYS_prctl, PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number)
+        (void)::syscall(SYS_prctl, PR_CAPBSET_DROP, number, 0, 0, 0);
+    (void)::syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    __user_cap_header_struct const version{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct const none[_LINUX_CAPABILITY_U32S_3]{};
+    return ::syscall(SYS_capset, &version, none) == 0;
+}
+
+/// Puts this process under the plan's confinement. Returns the step that failed; none: it is confined.
+IPYBOX_UNSANITIZED inline char const* confine(child_plan const& plan) {
+    if (!drop_capabilities()) return "dropping capabilities";
+    if (::syscall(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return "giving up new privileges";
+    if (::syscall(landlock::restrict_self, plan.domain, 0) != 0) return "entering a domain of Landlock";
+    (void)::syscall(SYS_close, plan.domain);
+    if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &plan.filter) != 0) return "filtering system calls";
+    return nullptr;
 }
 
 IPYBOX_UNSANITIZED inline int run_child(void* argument) {
@@ -122,6 +150,8 @@ IPYBOX_UNSANITIZED inline int run_child(void* argument) {
     sigset_t none;
     ::sigemptyset(&none);
     (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (plan.domain >= 0)
+        if (char const* const step = confine(plan)) give_up(step);
     ::execve(plan.program, plan.argv, plan.env);
     give_up("execve");
     return 127;
@@ -150,6 +180,13 @@ inline std::vector<char*> pointers(std::vector<std::string> const& strings) {
     for (auto const& s : strings) list.push_back(const_cast<char*>(s.c_str()));
     list.push_back(nullptr);
     return list;
+}
+
+inline sock_fprog filter_program(std::string const& instructions) {
+    sock_fprog program{};
+    program.len = static_cast<unsigned short>(instructions.size() / sizeof(sock_filter));
+    program.filter = const_cast<sock_filter*>(reinterpret_cast<sock_filter const*>(instructions.data()));
+    return program;
 }
 
 inline std::vector<pid_t> children_of(pid_t pid) {
@@ -274,6 +311,13 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
         descriptors.push_back({number, file->get()});
         inputs.push_back(std::move(*file));
     }
+    auto const free_number = [&descriptors] {
+        int number = 3;
+        for (auto const& d : descriptors) number = std::max(number, d.number + 1);
+        return number;
+    };
+    int const domain = spec.confinement ? free_number() : -1;
+    if (domain >= 0) descriptors.push_back({domain, spec.confinement->domain.get()});
     std::vector<std::string> variables;
     for (auto const& [name, value] : spec.env) variables.push_back(std::string(name).append("=").append(value));
     auto const argv = detail::pointers(spec.argv);
@@ -287,9 +331,10 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     plan.working_dir = working_dir.c_str();
     plan.descriptors = descriptors.data();
     plan.count = descriptors.size();
-    plan.highest = 3;
+    plan.highest = free_number();
     plan.adopts_orphans = below == orphans::adopted;
-    for (auto const& d : descriptors) plan.highest = std::max(plan.highest, d.number + 1);
+    plan.domain = domain;
+    if (domain >= 0) plan.filter = detail::filter_program(spec.confinement->filter);
 
     static constexpr std::size_t stack_size = 64 * 1024;
     auto const stack = std::make_unique<std::byte[]>(stack_size);

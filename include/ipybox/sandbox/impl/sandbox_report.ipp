@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/landlock.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
 #include <ipybox/os/read_file.hpp>
@@ -42,12 +43,6 @@ IPYBOX_DECL std::string version_of(std::filesystem::path const& program) {
     return line.substr(line.find_last_of(' ') + 1);
 }
 
-IPYBOX_DECL int landlock_abi() {
-    constexpr long create_ruleset = 444; // on every machine; older headers have no name for it
-    constexpr unsigned ask_for_version = 1;
-    return static_cast<int>(std::max(::syscall(create_ruleset, nullptr, 0, ask_for_version), 0L));
-}
-
 IPYBOX_DECL bool has_seccomp_filters() {
     unsigned const action = SECCOMP_RET_ERRNO;
     return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
@@ -77,7 +72,7 @@ IPYBOX_DECL sandbox_machine this_machine(bubblewrap_options const& options) {
     return {.system = system_name(),
             .bubblewrap = version_of(find_bubblewrap(options.program).value_or(std::filesystem::path())),
             .srt = version_of(os::find_program("srt")),
-            .landlock = landlock_abi(),
+            .landlock = os::landlock_abi(),
             .seccomp_filters = has_seccomp_filters(),
             .delegated_cgroup = has_delegated_cgroup(),
             .root = host.root,
@@ -95,8 +90,7 @@ IPYBOX_DECL std::string gap_of_the_guard(sandbox_machine const& machine) {
 }
 
 IPYBOX_DECL std::string gap_of_signals(sandbox_machine const& machine) {
-    constexpr int abi_with_scopes = 6;
-    return machine.landlock >= abi_with_scopes ? "" : "needs Linux 6.12 or newer (Landlock ABI 6)";
+    return machine.landlock >= os::landlock_abi_with_scopes ? "" : "needs Linux 6.12 or newer (Landlock ABI 6)";
 }
 
 constexpr auto approvals = "approvals: code cannot start programs by itself (require_shell_escape)";
