@@ -30,20 +30,29 @@ work_outcome<Work> outcome_of(Work& work) {
 }
 
 /**
+ * \brief Does work on one of `threads`, and tells its outcome.
+ * \details The work is destroyed on its thread. Where the system makes no thread, it is done in place.
+ */
+template <class Work>
+void begin_aside(side_threads& threads, Work work, completion<work_outcome<Work>> done) {
+    auto const waiting = std::make_shared<completion<work_outcome<Work>>>(std::move(done));
+    auto const owned = std::make_shared<Work>(std::move(work));
+    auto const finish = [waiting, owned] { (*waiting)(outcome_of(*owned)); };
+    try {
+        threads.begin(finish);
+    } catch (std::system_error const&) { finish(); }
+}
+
+/**
  * \brief Does work on one of `threads`, while the coroutine waits and its executor runs other handlers.
- * \details The work owns what it touches, or refers to what is destroyed behind `threads`, since these wait for it. It is destroyed on its thread. Where the
- * system makes no thread, the work is done in place. An exception of the work is thrown to the coroutine.
+ * \details As `begin_aside`. The work owns what it touches, or refers to what is destroyed behind `threads`, since these wait for it. An exception of the
+ * work is thrown to the coroutine.
  */
 template <class Work>
 asio::awaitable<std::invoke_result_t<Work&>> aside(side_threads& threads, Work work) {
     using outcome = work_outcome<Work>;
     auto const begin = [&threads, &work](completion<outcome> done) {
-        auto const waiting = std::make_shared<completion<outcome>>(std::move(done));
-        auto const owned = std::make_shared<Work>(std::move(work));
-        auto const finish = [waiting, owned] { (*waiting)(outcome_of(*owned)); };
-        try {
-            threads.begin(finish);
-        } catch (std::system_error const&) { finish(); }
+        begin_aside(threads, std::move(work), std::move(done));
     };
     auto came = co_await suspend<outcome>(begin);
     if (auto const* const thrown = std::get_if<1>(&came)) std::rethrow_exception(*thrown);

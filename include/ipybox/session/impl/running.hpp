@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -50,15 +51,16 @@ class session::running {
         while (!ended() && next != stop_ladder::step::kill) {
             if (next == stop_ladder::step::interrupt) interrupt();
             next = stop_ladder::step::none;
-            if (unshown_) {
+            if (unshown_ && !saving_) {
                 co_await show_some();
             } else {
-                auto item = co_await session_.inbox_.pop(deadline());
-                if (item) std::visit([this](auto& what) { on(what); }, *item);
+                auto item = co_await next_item();
+                if (item) take(*item);
                 if (takes_turns()) co_await let_others_run();
             }
+            if (is_saved()) show_saved();
             // In slices: other handlers run in between, and no timeout waits for a disk.
-            while (recorder_.write_some() && clock::now() < deadline()) co_await let_others_run();
+            while (!saving_ && recorder_.write_some() && clock::now() < deadline()) co_await let_others_run();
             // A kernel that floods its host fills the inbox faster than it is emptied: time is looked at with each item.
             if (clock::now() >= deadline()) next = on_time();
             if (execution_.unwanted && !over_ && next == stop_ladder::step::none)
@@ -70,7 +72,7 @@ class session::running {
         if (lingers_ && !killed_ && !abandoned()) co_await kill_lingering_kernel();
         // A kernel that was left while it runs code stays busy: it is of no use for another execution.
         if (over_ || !abandoned()) session_.kernel_->life().finish();
-        while (unshown_) co_await show_some();
+        while (unshown_) co_await show_rest();
         while (recorder_.write_some()) co_await let_others_run();
         co_return outcome();
     }
@@ -99,6 +101,23 @@ class session::running {
     }
 
     [[nodiscard]] clock::time_point deadline() const noexcept { return over_ ? leave_by_ : ladder_.deadline(); }
+
+    /// What has happened: first what waited for a display to be saved.
+    asio::awaitable<std::optional<occurrence>> next_item() {
+        if (!saving_ && !behind_.empty()) {
+            std::optional<occurrence> first(std::move(behind_.front()));
+            behind_.pop_front();
+            co_return first;
+        }
+        co_return co_await session_.inbox_.pop(deadline());
+    }
+
+    void take(occurrence& item) {
+        bool const of_kernel =
+            std::holds_alternative<jupyter::message>(item) || std::holds_alternative<kernel_ended>(item);
+        if (saving_ && of_kernel) return behind_.push_back(std::move(item));
+        std::visit([this](auto& what) { on(what); }, item);
+    }
 
     asio::awaitable<void> let_others_run() { return asio::post(session_.executor_, asio::use_awaitable); }
 
@@ -246,7 +265,15 @@ class session::running {
         return enough;
     }
 
-    /// Large output that is written and told in steps. No other message is taken meanwhile.
+    /// A display whose files another thread writes.
+    struct saving_display {
+        explicit saving_display(asio::any_io_executor const& executor) : wake(executor, clock::time_point::max()) {}
+        bool is_done = false;
+        std::exception_ptr thrown = nullptr;
+        asio::steady_timer wake; ///< cancelled when it is done
+    };
+
+    /// Large output that is written and told in steps. No other message is dealt with meanwhile.
     struct large_output {
         std::variant<output_chunk, display> what;
         std::size_t written = 0; ///< bytes of a text
@@ -259,8 +286,18 @@ class session::running {
             write_slice(*chunk);
             co_await let_others_run();
         } else {
-            co_await show_aside();
+            save_aside();
         }
+    }
+
+    /// The same where nothing else is waited for any more.
+    asio::awaitable<void> show_rest() {
+        if (!saving_) co_await show_some();
+        if (saving_ && !is_saved()) {
+            asio::error_code ignored;
+            co_await saving_->wake.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+        }
+        if (is_saved()) show_saved();
     }
 
     void write_slice(output_chunk const& chunk) {
@@ -271,16 +308,30 @@ class session::running {
         if (slice.size() == rest.size()) all_shown();
     }
 
-    /// Its files are written on another thread.
-    asio::awaitable<void> show_aside() {
+    /// The files of a display are written on another thread. Time goes on meanwhile: code is interrupted and killed when it is due, whatever the disk does.
+    void save_aside() {
         clear_if_due();
-        auto& shown = std::get<display>(unshown_->what);
-        auto const record = [this, &shown] {
+        auto const record = [this, &shown = std::get<display>(unshown_->what)] {
             recorder_.show(shown);
             return true;
         };
-        (void)co_await aside(aside_, record);
-        emit(std::move(shown));
+        using recorded = work_outcome<decltype(record)>;
+        saving_ = std::make_shared<saving_display>(session_.executor_);
+        auto const saved = [self = session_.shared_from_this(), saving = saving_](recorded came) {
+            if (auto const* const thrown = std::get_if<1>(&came)) saving->thrown = *thrown;
+            saving->is_done = true;
+            saving->wake.cancel();
+            self->inbox_.push(nudge());
+        };
+        begin_aside(aside_, record, completion<recorded>(saved, session_.executor_));
+    }
+
+    [[nodiscard]] bool is_saved() const noexcept { return saving_ && saving_->is_done; }
+
+    void show_saved() {
+        auto const thrown = std::exchange(saving_, nullptr)->thrown;
+        if (thrown) std::rethrow_exception(thrown);
+        emit(std::move(std::get<display>(unshown_->what)));
         all_shown();
     }
 
@@ -441,10 +492,12 @@ class session::running {
     int calls_ = 0;
     bool answering_ = false; ///< an answer to `input()` is on its way
     std::optional<jupyter::message> waiting_answer_;
-    bool deciding_ = false;               ///< an approval is waited for
-    std::optional<large_output> unshown_; ///< output that is not written as a whole yet
-    std::size_t in_turn_ = 0;             ///< bytes of messages since other handlers ran
-    side_threads aside_;                  ///< the last member: its threads use the others
+    bool deciding_ = false;                  ///< an approval is waited for
+    std::optional<large_output> unshown_;    ///< output that is not written as a whole yet
+    std::shared_ptr<saving_display> saving_; ///< of `unshown_`
+    std::deque<occurrence> behind_;          ///< what came from the kernel meanwhile
+    std::size_t in_turn_ = 0;                ///< bytes of messages since other handlers ran
+    side_threads aside_;                     ///< the last member: its threads use the others
 };
 
 } // namespace ipybox::detail
