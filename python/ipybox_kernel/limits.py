@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import mmap
+import os
 import resource
+from collections.abc import Callable
+from socket import socket
 
 SHARED = {
     "memory": resource.RLIMIT_DATA,  # what is written to; address space alone costs nothing
@@ -12,12 +17,66 @@ SHARED = {
 }
 
 
+FREE_MEMORY = 16 << 20  # bytes that a kernel needs besides what Python takes: the stack of a thread has half of them
+FREE_FILES = 16  # descriptors, of which its streams take most
+
+
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
     lower(resource.RLIMIT_CORE, 0)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])
+
+
+def take_with_room(limits: dict[str, int], control: socket) -> Callable[[], None]:
+    """Takes limits. The result ends everything where they leave a kernel no room, and tells the host so."""
+    refusals = [(has_room, refusal(name, limits[name])) for name, has_room in ROOM.items() if name in limits]
+    take(limits)
+
+    def check_room() -> None:
+        for has_room, words in refusals:  # which were written while there was memory for them
+            if not has_room():
+                control.send(words)
+                os._exit(1)
+
+    return check_room
+
+
+def refusal(name: str, limit: int) -> bytes:
+    """The event that says which limit is too low."""
+    what, unit, enough = {
+        "memory": ("memory", " bytes", "256 MiB"),
+        "open_files": ("open files", "", "64"),
+    }[name]
+    text = f"a kernel needs more {what} than its limit, {limit}{unit}; raise the limit to {enough} or more"
+    return json.dumps({"event": "failed", "kind": "limits", "text": text}).encode()
+
+
+def has_memory() -> bool:
+    """Whether a kernel finds the memory that it needs at least."""
+    try:
+        mmap.mmap(-1, FREE_MEMORY, mmap.MAP_PRIVATE).close()
+    except (OSError, MemoryError):
+        return False
+    return True
+
+
+def has_files() -> bool:
+    """Whether a kernel finds the descriptors that it needs at least."""
+    opened: list[int] = []
+    try:
+        while len(opened) < FREE_FILES:
+            opened.append(os.dup(2))
+    except OSError:
+        return False
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return True
+
+
+ROOM = {"memory": has_memory, "open_files": has_files}
 
 
 def take_cpu_time(seconds: int) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
+    from ipybox_kernel.kernel import HandlersKernel
+
     Chore = Callable[[], object]
 
 PROTOCOL = 1
@@ -389,17 +391,41 @@ def checked_env(env: Any) -> dict[str, str]:
     return dict(env)
 
 
+def taken(limits: dict[str, int], control: socket.socket) -> Callable[[], None]:
+    """Takes limits; the result looks whether they leave room for a kernel."""
+    if not limits:
+        return lambda: None
+    from ipybox_kernel.limits import take_with_room
+
+    return take_with_room(limits, control)
+
+
+def preloaded(supervisor: Supervisor, hello: dict[str, Any], check_room: Callable[[], None]) -> HandlersKernel:
+    """A kernel that works, ready to be forked. Ends everything where there is none."""
+    gc.disable()  # nothing of what is imported now will ever be garbage
+    from ipybox_kernel import preload
+
+    try:
+        return preload.kernel(hello.get("level", "auto"), hello.get("modules", []))
+    except preload.Failure as failure:
+        check_room()
+        supervisor.fail(failure.kind, str(failure))
+
+
 def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
     if lifeline:
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
     allowed = hello.get("limits", {})
-    if allowed:
-        from ipybox_kernel import limits
-
-        limits.take(allowed)
-    supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
+    check_room = taken(allowed, control)
+    try:
+        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
+        if hello.get("protocol") != PROTOCOL:
+            supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+        kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
+    finally:
+        check_room()  # an error that comes from too little room would not say so
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,
@@ -410,20 +436,13 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         "ipython": None,
         "level": "none",
     }
-    if hello.get("protocol") != PROTOCOL:
-        supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
-    if not hello.get("preload", True):
+    if not kernel:
         supervisor.send(ready)
         supervisor.serve()
         return
 
-    gc.disable()  # nothing of what is imported now will ever be garbage
     from ipybox_kernel import preload
 
-    try:
-        kernel = preload.kernel(hello.get("level", "auto"), hello.get("modules", []))
-    except preload.Failure as failure:
-        supervisor.fail(failure.kind, str(failure))
     supervisor.send({**ready, **preload.versions(), "level": kernel.level})
     supervisor.warm_up = preload.warm_up(kernel)
     birth = supervisor.serve()

@@ -46,6 +46,24 @@ def test_what_is_no_limit(program: Program, limit: str, advice: str) -> None:
     assert advice in ended.err
 
 
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        ("memory=1K", "a kernel needs more memory than its limit, 1024 bytes; raise the limit to 256 MiB or more"),
+        ("open-files=1", "a kernel needs more open files than its limit, 1; raise the limit to 64 or more"),
+    ],
+)
+def test_a_limit_that_leaves_no_room_for_a_kernel(any_sandbox: Program, limit: str, words: str) -> None:
+    ended = any_sandbox.run("--limit", limit, "-c", "1")
+    assert ended.code == 3
+    assert ended.err == f"ipybox: {words}\n"
+
+
+@pytest.mark.parametrize("limit", ["file-size=1", "processes=1", "cpu-time=1"])
+def test_the_lowest_limits_that_leave_room(program: Program, limit: str) -> None:
+    assert program.run("--limit", limit, "-c", "print(6 * 7)").out == "42\n"
+
+
 BOMB = """
 import os, time
 count = 0

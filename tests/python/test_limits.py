@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from open_interpreter import open_interpreter
 
-from harness import PYTHON, Host
+from harness import PYTHON, TIMEOUT, Host
 
 MIB = 1 << 20
 USER = 100_000 + os.getpid() % 100_000  # has no other processes than those of this run
@@ -138,3 +138,35 @@ def test_what_is_not_limited_stays_as_it_is() -> None:
 def test_a_limit_above_that_of_the_host() -> None:
     with Host(limits={"open_files": 1 << 40}) as host:
         assert host.fork().run("open('/dev/null').close()").error == ""
+
+
+@pytest.mark.parametrize("limit", [{"memory": 1024}, {"memory": MIB}, {"open_files": 1}, {"open_files": 12}])
+@pytest.mark.parametrize("preload", [True, False])
+def test_a_limit_that_leaves_no_room_for_a_kernel(limit: dict[str, int], preload: bool) -> None:
+    with Host(limits=limit, preload=preload, wait=False) as host:
+        failed = host.event("failed")
+        assert failed["kind"] == "limits"
+        (number,) = limit.values()
+        assert f"limit, {number}" in failed["text"] and "raise the limit to" in failed["text"]
+        assert host.stderr() == ""
+
+
+@pytest.mark.parametrize(("name", "too_few", "enough"), [("open_files", 8, 64), ("memory", 8 * MIB, 256 * MIB)])
+def test_with_the_least_limit_that_is_accepted_a_kernel_runs(name: str, too_few: int, enough: int) -> None:
+    while enough - too_few > max(1, enough // 64):
+        middle = (too_few + enough) // 2
+        if starts({name: middle}):
+            enough = middle
+        else:
+            too_few = middle
+    with Host(limits={name: enough}) as host:
+        kernel = host.fork()
+        assert kernel.run("print(6 * 7)").text() == "42\n"
+        assert kernel.run("1 / 0").error == "ZeroDivisionError"
+
+
+def starts(limits: dict[str, int]) -> bool:
+    with Host(limits=limits, wait=False) as host:
+        said = host.wait(lambda: host.events[0] if host.events else None, TIMEOUT)
+        assert said["event"] == "ready" or said["kind"] == "limits"
+        return bool(said["event"] == "ready")

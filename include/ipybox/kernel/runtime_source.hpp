@@ -2315,7 +2315,12 @@ def exit_text(code: object) -> bool:
 
 from __future__ import annotations
 
+import json
+import mmap
+import os
 import resource
+from collections.abc import Callable
+from socket import socket
 
 SHARED = {
     "memory": resource.RLIMIT_DATA,  # what is written to; address space alone costs nothing
@@ -2325,12 +2330,66 @@ SHARED = {
 }
 
 
+FREE_MEMORY = 16 << 20  # bytes that a kernel needs besides what Python takes: the stack of a thread has half of them
+FREE_FILES = 16  # descriptors, of which its streams take most
+
+
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
     lower(resource.RLIMIT_CORE, 0)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])
+
+
+def take_with_room(limits: dict[str, int], control: socket) -> Callable[[], None]:
+    """Takes limits. The result ends everything where they leave a kernel no room, and tells the host so."""
+    refusals = [(has_room, refusal(name, limits[name])) for name, has_room in ROOM.items() if name in limits]
+    take(limits)
+
+    def check_room() -> None:
+        for has_room, words in refusals:  # which were written while there was memory for them
+            if not has_room():
+                control.send(words)
+                os._exit(1)
+
+    return check_room
+
+
+def refusal(name: str, limit: int) -> bytes:
+    """The event that says which limit is too low."""
+    what, unit, enough = {
+        "memory": ("memory", " bytes", "256 MiB"),
+        "open_files": ("open files", "", "64"),
+    }[name]
+    text = f"a kernel needs more {what} than its limit, {limit}{unit}; raise the limit to {enough} or more"
+    return json.dumps({"event": "failed", "kind": "limits", "text": text}).encode()
+
+
+def has_memory() -> bool:
+    """Whether a kernel finds the memory that it needs at least."""
+    try:
+        mmap.mmap(-1, FREE_MEMORY, mmap.MAP_PRIVATE).close()
+    except (OSError, MemoryError):
+        return False
+    return True
+
+
+def has_files() -> bool:
+    """Whether a kernel finds the descriptors that it needs at least."""
+    opened: list[int] = []
+    try:
+        while len(opened) < FREE_FILES:
+            opened.append(os.dup(2))
+    except OSError:
+        return False
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
+    return True
+
+
+ROOM = {"memory": has_memory, "open_files": has_files}
 
 
 def take_cpu_time(seconds: int) -> None:
@@ -4222,6 +4281,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, NoReturn
 
+    from ipybox_kernel.kernel import HandlersKernel
+
     Chore = Callable[[], object]
 
 PROTOCOL = 1
@@ -4551,10 +4612,10 @@ class Supervisor:
             if descriptors:
                 socket.send_fds(self.control, [data], list(descriptors))
             else:
-                self.control.send(data)
-        except OSError:
 )py"
-R"py(            self.end()
+R"py(                self.control.send(data)
+        except OSError:
+            self.end()
 
     def fail(self, kind: str, text: str) -> NoReturn:
         """Says why there will be no kernels, and ends."""
@@ -4592,17 +4653,41 @@ def checked_env(env: Any) -> dict[str, str]:
     return dict(env)
 
 
+def taken(limits: dict[str, int], control: socket.socket) -> Callable[[], None]:
+    """Takes limits; the result looks whether they leave room for a kernel."""
+    if not limits:
+        return lambda: None
+    from ipybox_kernel.limits import take_with_room
+
+    return take_with_room(limits, control)
+
+
+def preloaded(supervisor: Supervisor, hello: dict[str, Any], check_room: Callable[[], None]) -> HandlersKernel:
+    """A kernel that works, ready to be forked. Ends everything where there is none."""
+    gc.disable()  # nothing of what is imported now will ever be garbage
+    from ipybox_kernel import preload
+
+    try:
+        return preload.kernel(hello.get("level", "auto"), hello.get("modules", []))
+    except preload.Failure as failure:
+        check_room()
+        supervisor.fail(failure.kind, str(failure))
+
+
 def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
     if lifeline:
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
     allowed = hello.get("limits", {})
-    if allowed:
-        from ipybox_kernel import limits
-
-        limits.take(allowed)
-    supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
+    check_room = taken(allowed, control)
+    try:
+        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
+        if hello.get("protocol") != PROTOCOL:
+            supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+        kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
+    finally:
+        check_room()  # an error that comes from too little room would not say so
     ready = {
         "event": "ready",
         "protocol": PROTOCOL,
@@ -4613,20 +4698,13 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         "ipython": None,
         "level": "none",
     }
-    if hello.get("protocol") != PROTOCOL:
-        supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
-    if not hello.get("preload", True):
+    if not kernel:
         supervisor.send(ready)
         supervisor.serve()
         return
 
-    gc.disable()  # nothing of what is imported now will ever be garbage
     from ipybox_kernel import preload
 
-    try:
-        kernel = preload.kernel(hello.get("level", "auto"), hello.get("modules", []))
-    except preload.Failure as failure:
-        supervisor.fail(failure.kind, str(failure))
     supervisor.send({**ready, **preload.versions(), "level": kernel.level})
     supervisor.warm_up = preload.warm_up(kernel)
     birth = supervisor.serve()

@@ -2,7 +2,11 @@
 
 #include <ipybox/core/error.hpp>
 
+#include <sys/resource.h>
+
+#include <cerrno>
 #include <ostream>
+#include <string>
 #include <utility>
 
 namespace ipybox {
@@ -138,8 +142,17 @@ IPYBOX_DECL std::ostream& operator<<(std::ostream& out, error const& e) {
     return out;
 }
 
+/// What is to be done where the system's own words do not say it.
+inline std::string advice_for(int number) {
+    rlimit limit{};
+    if (number != EFBIG || ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";
+    return ": this process may write no more than " + std::to_string(limit.rlim_cur) +
+           " bytes to a file (RLIMIT_FSIZE, `ulimit -f`); raise that limit";
+}
+
 IPYBOX_DECL error system_failure(std::string_view what, int number) {
     auto text = std::string(what).append(": ").append(std::generic_category().message(number));
+    text += advice_for(number);
     return error(errc::io_error, std::move(text)).with_cause({number, std::generic_category()});
 }
 

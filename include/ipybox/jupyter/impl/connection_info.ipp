@@ -2,6 +2,7 @@
 
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/connection_info.hpp>
+#include <ipybox/os/no_file_size_signal.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <fcntl.h>
@@ -156,6 +157,7 @@ IPYBOX_DECL result<void> write_connection_file(std::filesystem::path const& file
     os::unique_fd const fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd) return failure(system_failure("the connection file " + file.string(), errno));
     auto const text = to_text(info);
+    os::no_file_size_signal const quiet;
     for (std::size_t written = 0; written < text.size();) {
         auto const count = ::write(fd.get(), text.data() + written, text.size() - written);
         if (count < 0 && errno == EINTR) continue;

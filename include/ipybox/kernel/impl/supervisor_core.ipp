@@ -9,6 +9,7 @@
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
+#include <ipybox/os/small_stack.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <asio/dispatch.hpp>
@@ -570,6 +571,9 @@ IPYBOX_DECL error supervisor_core::end_of_control() {
     if (!info_ && said.starts_with(too_old_begins)) return error(errc::python_not_found, said).with_status(status);
     if (!said.empty())
         text += "; it said:\n" + said;
+    else if (!info_ && status.signal == SIGSEGV && os::small_stack())
+        text += "; programs that this process starts get a stack of " + std::to_string(*os::small_stack()) +
+                " bytes (RLIMIT_STACK, `ulimit -s`), which is too small for Python: raise that limit to 8 MiB";
     else if (!info_ && program_ != options_.python)
         text += "; it said nothing: does the sandbox's command " + program_ + " start the program behind it, " +
                 options_.python.string() + ", and is that a Python interpreter?";

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/random_hex.hpp>
 #include <ipybox/os/new_file.hpp>
+#include <ipybox/os/no_file_size_signal.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -22,6 +23,7 @@ IPYBOX_DECL result<new_file> make_file(directory const& in, std::string_view ste
 }
 
 IPYBOX_DECL result<void> write_all(new_file const& file, std::string_view bytes) {
+    no_file_size_signal const quiet;
     while (!bytes.empty()) {
         ssize_t const count = ::write(file.descriptor.get(), bytes.data(), bytes.size());
         if (count < 0 && errno == EINTR) continue;
