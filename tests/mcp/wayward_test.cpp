@@ -188,6 +188,20 @@ TEST_CASE_METHOD(mcp_host, "wayward: what cannot be started") {
     CHECK(failure_of("echo") == errc::mcp_unresponsive);
 }
 
+TEST_CASE_METHOD(mcp_host, "wayward: the last 16 KiB of standard error are kept") {
+    auto const kept = [this](int bytes) {
+        mcp::server_params params;
+        auto const rest = std::to_string(bytes - 1);
+        params.server =
+            mcp::stdio_server{"sh", {"-c", "{ printf B; head -c " + rest + " /dev/zero | tr '\\0' x; } >&2"}};
+        use(params);
+        auto const text = failure_of("echo").text();
+        return text.substr(text.find("it said:\n") + 9);
+    };
+    CHECK(kept(16 * 1024) == "B" + std::string(16 * 1024 - 1, 'x'));
+    CHECK(kept(16 * 1024 + 1) == std::string(16 * 1024, 'x'));
+}
+
 TEST_CASE_METHOD(mcp_host, "wayward: a crash fails the calls that are under way; the next one finds a new server") {
     use(wayward());
     auto const pid = value("environment")["pid"];

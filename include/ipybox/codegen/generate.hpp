@@ -1,9 +1,11 @@
 #pragma once
 
 #include <ipybox/codegen/tool_module.hpp>
+#include <ipybox/core/json_census.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/tool.hpp>
 
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -15,6 +17,9 @@ namespace ipybox::codegen {
 
 /// What `_schemas.json` says it was made by. A directory with such a file is ours and may be replaced.
 inline constexpr std::string_view generator_mark = "ipybox codegen 1";
+
+/// What `_schemas.json` may hold. Code can write it, and the host reads it when the package is generated anew.
+inline constexpr json_bounds largest_list{std::size_t(16) << 20, 1'000'000};
 
 /// How a package is generated.
 struct generate_options {
@@ -44,7 +49,7 @@ struct generated_package {
  * cannot be used gets a module that takes any arguments; one whose name cannot be told apart, or that goes beyond a limit, is left out. Both are
  * in `notices`. The same input makes the same bytes.
  * \param server_name an identifier: name of the directory and of the package
- * \par Errors errc::invalid_argument — `server_name` is none
+ * \par Errors errc::invalid_argument — `server_name` is none; the list of the tools is larger than `largest_list`
  * \par Thread safety A pure function.
  */
 [[nodiscard]] result<generated_package> generate_package(std::string_view server_name,

@@ -152,6 +152,26 @@ TEST_CASE("audit_log: the code of a cell is recorded once") {
     CHECK(all[2]["code_sha256"] != all[0]["code_sha256"]);
 }
 
+TEST_CASE("audit_log: the code of 1024 cells is known to be there, and of no more") {
+    ipybox::test::scratch_dir const scratch;
+    auto const file = scratch.path() / "audit.jsonl";
+    auto const log = opened({.file = file});
+    auto const records_code_of = [&](int cell) {
+        auto subject = search_call();
+        subject.code = "cell " + std::to_string(cell);
+        CHECK(log->request(subject));
+        return json_lines(file).back().contains("code");
+    };
+    for (int i = 0; i < 1024; ++i) {
+        auto subject = search_call();
+        subject.code = "cell " + std::to_string(i);
+        REQUIRE(log->request(subject));
+    }
+    CHECK_FALSE(records_code_of(0));
+    CHECK(records_code_of(1024)); // the list begins anew
+    CHECK(records_code_of(0));
+}
+
 TEST_CASE("audit_log: what is long is recorded as its length and digest") {
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";

@@ -210,6 +210,18 @@ TEST_CASE("machine: remembers some cells, and the grants of no more") {
     CHECK(machine.given().size(began) == 0);
 }
 
+TEST_CASE("machine: 16 cells are remembered, and one more takes the place of the first") {
+    approval_machine machine({.calls_per_cell = 1}, began);
+    auto const call_of = [&machine](int cell) {
+        return wanted(machine, call_to("a", json::object(), "c" + std::to_string(cell)));
+    };
+    for (int i = 0; i < 16; ++i) CHECK(call_of(i) == "ask");
+    for (int i = 0; i < 16; ++i) CHECK(call_of(i) == "reject budget");
+    CHECK(call_of(16) == "ask");
+    CHECK(call_of(1) == "reject budget");
+    CHECK(call_of(0) == "ask");
+}
+
 TEST_CASE("ruling: is an error for who wanted the action") {
     ruling const rejected{decision::reject("not today"), decided_by::policy};
     CHECK(rejected.refusal() == ipybox::errc::approval_rejected);

@@ -1,6 +1,7 @@
 #include <ipybox/approval/shell_line.hpp>
 
 #include <support/catch.hpp>
+#include <support/contains.hpp>
 
 #include <string>
 #include <string_view>
@@ -190,4 +191,20 @@ TEST_CASE("shell_line: depth and length have their bounds") {
     std::string many;
     for (int i = 0; i < 100'000; ++i) many += "a;";
     CHECK(split_shell_line(many).commands.size() == 100'000);
+}
+
+TEST_CASE("shell_line: 32 levels are understood, and one more is not") {
+    auto const nested = [](int levels, std::string const& open, std::string const& close) {
+        std::string line = "a";
+        for (int i = 0; i < levels; ++i) line = open + line + close;
+        return split_shell_line(line);
+    };
+    for (auto const& [open, close] : {std::pair("( ", " )"), std::pair("b $( ", " )")}) {
+        CAPTURE(open);
+        CHECK(nested(32, open, close).understood());
+        auto const deeper = nested(33, open, close);
+        CHECK_FALSE(deeper.understood());
+        REQUIRE(deeper.not_clear);
+        CHECK(ipybox::test::contains(*deeper.not_clear, "nests too deeply"));
+    }
 }

@@ -1,5 +1,7 @@
 #include <ipybox/codegen/generate.hpp>
 #include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/json_depth.hpp>
+#include <ipybox/core/json_text.hpp>
 
 #include <string>
 #include <vector>
@@ -91,12 +93,82 @@ TEST_CASE("generate: a tool that cannot have a module is left out, with a notice
     CHECK(contains(package->notices[0].text, "same name"));
     CHECK(contains(package->notices[1].text, "nested"));
     CHECK(contains(package->notices[2].text, "1000 bytes"));
+}
 
-    std::vector<mcp::tool> many;
-    for (int i = 0; i < 5002; ++i) many.push_back(named("t" + std::to_string(i)));
-    auto const most = generate_package("server", many);
-    CHECK(most->modules.size() == 5000);
-    CHECK(most->notices.size() == 1);
+TEST_CASE("generate: a name of 1000 bytes, and one more") {
+    auto const package = generate_package("server", {named(std::string(1000, 'x')), named(std::string(1001, 'y'))});
+    REQUIRE(package);
+    CHECK(package->modules.size() == 1);
+    REQUIRE(package->notices.size() == 1);
+    CHECK(package->notices[0].tool == std::string(1000, 'y'));
+    CHECK(contains(package->notices[0].text, "more than 1000 bytes"));
+}
+
+TEST_CASE("generate: a schema of 400 levels, and one more") {
+    auto tool = named("deep"); // its schema has a level already
+    while (!nests_deeper_than(399, tool.input_schema)) tool.input_schema = ordered_json{{"items", tool.input_schema}};
+    auto package = generate_package("server", {tool});
+    CHECK(package->modules.size() == 1);
+    tool.input_schema = ordered_json{{"items", tool.input_schema}};
+    package = generate_package("server", {tool});
+    CHECK(package->modules.empty());
+    REQUIRE(package->notices.size() == 1);
+    CHECK(contains(package->notices[0].text, "more than 400 levels"));
+}
+
+TEST_CASE("generate: 5000 tools, and one more") {
+    std::vector<mcp::tool> tools;
+    for (int i = 0; i < 5000; ++i) tools.push_back(named("t" + std::to_string(i)));
+    CHECK(generate_package("server", tools)->notices.empty());
+    tools.push_back(named("last"));
+    auto const package = generate_package("server", tools);
+    CHECK(package->modules.size() == 5000);
+    CHECK(package->notices.size() == 1);
+}
+
+TEST_CASE("generate: a schema of 1 MiB is followed, and one byte more is not") {
+    auto tool = named("large");
+    tool.input_schema["properties"] = {{"a", {{"type", "string"}}}};
+    tool.input_schema["description"] = "";
+    auto const rest = (std::size_t(1) << 20) - json_text(tool.input_schema).size();
+    tool.input_schema["description"] = std::string(rest, 'x');
+    CHECK(contains(generate_package("server", {tool})->files.at("large.py"), "    a: "));
+    tool.input_schema["description"] = std::string(rest + 1, 'x');
+    auto const& module = generate_package("server", {tool})->files.at("large.py");
+    CHECK_FALSE(contains(module, "    a: "));
+    CHECK(contains(module, "more than 1 MiB"));
+}
+
+TEST_CASE("generate: a list of 16 MiB, and one byte more") {
+    auto tool = named("large");
+    auto const listed = [&tool](std::size_t text) {
+        tool.annotations = {{"x", std::string(text, 'x')}}; // which no module has
+        return generate_package("server", {tool});
+    };
+    auto const rest = largest_list.bytes - listed(0)->files.at("_schemas.json").size();
+    auto const fits = listed(rest);
+    REQUIRE(fits);
+    CHECK(fits->files.at("_schemas.json").size() == largest_list.bytes);
+    auto const refused = listed(rest + 1);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(contains(refused.error().text(), "choose fewer"));
+}
+
+TEST_CASE("generate: a list of 1,000,000 values, and one more") {
+    auto tool = named("wide");
+    auto& values = tool.input_schema["x"] = ordered_json::array();
+    auto const count = [](std::string const& list) {
+        return count_json(list, {list.size(), list.size(), list.size()}).values;
+    };
+    auto const listed = [&tool] { return generate_package("server", {tool}); };
+    auto const rest = largest_list.values - count(listed()->files.at("_schemas.json"));
+    values = ordered_json(ordered_json::array_t(rest, 1));
+    auto const fits = listed();
+    REQUIRE(fits);
+    CHECK(count(fits->files.at("_schemas.json")) >= largest_list.values - 1);
+    for (int i = 0; i < 2; ++i) values.push_back(1); // an empty array counts as one
+    CHECK_FALSE(listed());
 }
 
 TEST_CASE("generate: a tool with a schema that cannot be used takes any arguments") {

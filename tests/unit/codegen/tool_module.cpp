@@ -275,6 +275,55 @@ TEST_CASE("tool_module: hostile sizes end") {
     CHECK(contains(tool_module(tool).text, "_params("));
 }
 
+TEST_CASE("tool_module: a schema is followed to 64 levels, and is checked as a whole below") {
+    // the arguments are the first level, the property is the second
+    auto const nested = [](int levels) {
+        std::string schema = R"({"type": "integer"})";
+        for (int i = 0; i < levels; ++i) schema = R"({"type": "array", "items": )" + schema + "}";
+        return field(schema);
+    };
+    CHECK(contains(nested(63), "int"));
+    CHECK_FALSE(contains(nested(64), "int"));
+    CHECK(contains(nested(64), "_params("));
+}
+
+TEST_CASE("tool_module: an annotation of 200 parts is written, and a longer one is not") {
+    // a list of integers with a bound has three parts, the union is one
+    auto const with = [](std::string const& more) {
+        std::string members;
+        for (int i = 0; i < 66; ++i)
+            members += R"({"type": "array", "items": {"type": "integer"}, "maxItems": )" + std::to_string(i) + "}, ";
+        return field(R"({"anyOf": [)" + members + more + "]}");
+    };
+    CHECK(contains(with(R"({"type": "string"})"), "max_length=65"));
+    auto const longer = with(R"({"type": "string"}, {"type": "boolean"})");
+    CHECK_FALSE(contains(longer, "max_length="));
+    CHECK(contains(longer, "_params("));
+}
+
+TEST_CASE("tool_module: of the values of an enumeration eight are one part") {
+    auto const with_values = [](int values) {
+        std::string list = R"("v0")";
+        for (int i = 1; i < values; ++i) list += R"(, "v)" + std::to_string(i) + '"';
+        return field(R"({"enum": [)" + list + "]}");
+    };
+    CHECK(contains(with_values(199 * 8 + 7), "\"v1598\""));
+    CHECK_FALSE(contains(with_values(200 * 8), "\"v1598\""));
+    CHECK(contains(with_values(200 * 8), "_params("));
+}
+
+TEST_CASE("tool_module: 2000 classes are written, and others are checked as a whole") {
+    auto const with_classes = [](int classes) {
+        mcp::tool tool = tool_with(R"({"type": "object"})"); // whose class is the first
+        for (int i = 1; i < classes; ++i)
+            tool.input_schema["properties"]["p" + std::to_string(i)] = {
+                {"type", "object"}, {"properties", {{"q" + std::to_string(i), {{"type", "string"}}}}}};
+        return tool_module(tool).text;
+    };
+    CHECK_FALSE(contains(with_classes(2000), "_params("));
+    CHECK(contains(with_classes(2001), "_params("));
+}
+
 TEST_CASE("tool_module: two full stops of a server are one") {
     auto const text = module_with(R"({"type": "object", "properties": {
         "icon": {"type": "string", "format": "json", "description": "An [emoji](https://x.org/emoji).."},

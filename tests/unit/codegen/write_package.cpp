@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <string>
 #include <vector>
@@ -242,4 +244,92 @@ TEST_CASE("write_package: what has changed since") {
     CHECK(compare_package(dir.path(), "..", {}).error() == errc::invalid_argument);
     dir.write("foreign/x", "");
     CHECK(compare_package(dir.path(), "foreign", {}).error() == errc::invalid_argument);
+}
+
+namespace {
+
+/// A file of so many bytes that takes no place on the disk.
+void make_file(fs::path const& file, std::uintmax_t bytes) {
+    std::ofstream(file).put('x');
+    fs::resize_file(file, bytes);
+}
+
+constexpr std::uintmax_t mib = std::uintmax_t(1) << 20;
+
+} // namespace
+
+TEST_CASE("write_package: a file of 16 MiB is kept, and a larger one is not lost") {
+    scratch_dir const dir;
+    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    make_file(dir.path() / "server/own.bin", 16 * mib);
+    REQUIRE(write_package(dir.path(), package_of({"b"})));
+    CHECK(fs::file_size(dir.path() / "server/own.bin") == 16 * mib);
+
+    make_file(dir.path() / "server/own.bin", 16 * mib + 1);
+    auto const refused = write_package(dir.path(), package_of({"c"}));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(contains(refused.error().text(), "own.bin has more than 16 MiB"));
+    CHECK(contains(refused.error().text(), "move it away"));
+    CHECK(fs::exists(dir.path() / "server/own.bin"));
+    CHECK(fs::exists(dir.path() / "server/b.py"));
+}
+
+TEST_CASE("write_package: 64 MiB of files are kept, and no more") {
+    scratch_dir const dir;
+    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    for (int i = 0; i < 4; ++i) make_file(dir.path() / "server" / std::to_string(i), 16 * mib);
+    REQUIRE(write_package(dir.path(), package_of({"b"})));
+    CHECK(fs::exists(dir.path() / "server/3"));
+    dir.write("server/4", "x");
+    auto const refused = write_package(dir.path(), package_of({"c"}));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(contains(refused.error().text(), "more than 64 MiB"));
+    CHECK(fs::exists(dir.path() / "server/4"));
+}
+
+TEST_CASE("write_package: a list that code has made too large is not built from") {
+    scratch_dir const dir;
+    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    auto const list = dir.path() / "server/_schemas.json";
+    auto const before = test::read_file(list);
+    SECTION("16 MiB fit") {
+        std::ofstream(list, std::ios::app) << std::string(largest_list.bytes - before.size(), ' ');
+        CHECK(compare_package(dir.path(), "server", {}));
+        CHECK(write_package(dir.path(), package_of({"b"})));
+    }
+    SECTION("one byte more does not") {
+        std::ofstream(list, std::ios::app) << std::string(largest_list.bytes - before.size() + 1, ' ');
+        for (auto const& failed : {compare_package(dir.path(), "server", {}).error(),
+                                   write_package(dir.path(), package_of({"b"})).error()}) {
+            CHECK(failed == errc::invalid_argument);
+            CHECK(contains(failed.text(), "remove the package"));
+        }
+        CHECK(fs::exists(dir.path() / "server/a.py"));
+    }
+}
+
+TEST_CASE("write_package: a package of 20,000 entries is read, and a larger one is not") {
+    scratch_dir const dir;
+    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    auto const server = dir.path() / "server";
+    for (auto i = entries(server).size(); i < 20'001; ++i) // links cost less than files
+        REQUIRE(::symlink("x", (server / std::to_string(i)).c_str()) == 0);
+    auto const refused = write_package(dir.path(), package_of({"b"}));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(contains(refused.error().text(), "more than 20,000 entries"));
+    fs::remove(server / "20000");
+    CHECK(write_package(dir.path(), package_of({"b"})));
+}
+
+TEST_CASE("write_package: a leftover of 64 levels is removed, and a deeper one stays") {
+    scratch_dir const dir;
+    int const levels = GENERATE(64, 65);
+    auto deep = dir.path() / ".server.tmp-1";
+    for (int i = 1; i < levels; ++i) deep /= "d";
+    fs::create_directories(deep);
+    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    CHECK(fs::exists(dir.path() / ".server.tmp-1") == (levels > 64));
 }

@@ -153,3 +153,14 @@ TEST_CASE("connection_info: files that cannot be read") {
     std::ofstream(big) << std::string(70'000, ' ');
     CHECK(read_connection_file(big).error() == errc::protocol_error);
 }
+
+TEST_CASE("connection_info: a file of 64 KiB is read, and a larger one is not") {
+    test::scratch_dir const dir;
+    auto const text = valid().dump();
+    std::string const blanks(64 * 1024 - text.size(), ' ');
+    CHECK(read_connection_file(dir.write("longest", text + blanks)));
+    auto const refused = read_connection_file(dir.write("longer", text + blanks + ' '));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::protocol_error);
+    CHECK(contains(refused.error().text(), "more than 64 KiB"));
+}

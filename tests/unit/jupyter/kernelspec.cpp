@@ -140,3 +140,16 @@ TEST_CASE("kernelspec: the environment") {
                              {"D", "$HOMER"},
                              {"PATH", "/bin"}});
 }
+
+TEST_CASE("kernelspec: a file of 1 MiB is read, and a larger one is not") {
+    test::scratch_dir const dir;
+    std::string const text = R"({"argv": ["x"]})";
+    std::string const blanks((1 << 20) - text.size(), ' ');
+    dir.write("kernels/longest/kernel.json", text + blanks);
+    dir.write("kernels/longer/kernel.json", text + blanks + ' ');
+    CHECK(find_kernelspec("longest", {dir.path() / "kernels"}));
+    auto const refused = find_kernelspec("longer", {dir.path() / "kernels"});
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(contains(refused.error().text(), "longer/kernel.json: it has more than 1048576 bytes"));
+}

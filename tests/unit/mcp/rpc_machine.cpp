@@ -133,6 +133,18 @@ TEST_CASE("rpc_machine: progress counts for open requests that asked for it") {
     CHECK(nothing(m.read(progress_of(std::to_string(id)))));
 }
 
+TEST_CASE("rpc_machine: a report of 1 MiB is read, and a longer one is passed over") {
+    rpc_machine m;
+    auto const token = std::to_string(m.open(start, reports::wanted));
+    auto const report = [&token](std::size_t text) {
+        return progress_of(token, R"("progress":1,"message":")" + std::string(text, 'x') + '"');
+    };
+    auto const around = (R"({"progressToken":)" + token + R"(,"progress":1,"message":""})").size();
+    auto const most = (std::size_t(1) << 20) - around;
+    CHECK(get<rpc_machine::progressed>(m.read(report(most))).made.message->size() == most);
+    CHECK(nothing(m.read(report(most + 1))));
+}
+
 TEST_CASE("rpc_machine: requests of the server are answered or refused") {
     rpc_machine m;
     CHECK(get<rpc_machine::reply>(m.read(R"({"jsonrpc":"2.0","id":"p-1","method":"ping"})")).message ==

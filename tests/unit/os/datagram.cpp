@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,27 @@ std::vector<unique_fd> receive_descriptors(int socket) {
         for (std::size_t i = 0; i < count; ++i) descriptors.emplace_back(numbers[i]);
     }
     return descriptors;
+}
+
+/// Sends a datagram with up to 16 descriptors.
+void send_descriptors(int socket, std::vector<unique_fd> const& descriptors) {
+    alignas(cmsghdr) char control[CMSG_SPACE(16 * sizeof(int))] = {};
+    char byte = 'x';
+    iovec part{&byte, 1};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+    auto* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+    for (std::size_t i = 0; i < descriptors.size(); ++i) {
+        int const number = descriptors[i].get();
+        std::memcpy(CMSG_DATA(header) + i * sizeof number, &number, sizeof number);
+    }
+    REQUIRE(::sendmsg(socket, &message, 0) == 1);
 }
 
 std::string all_of(int fd) {
@@ -162,6 +184,32 @@ TEST_CASE("datagram: descriptors can be taken with what they came with") {
     CHECK(received.empty());
     REQUIRE(send_datagram(pair.ours.get(), "too long", files) == transfer::done);
     CHECK(receive_datagram(pair.theirs.get(), bytes, 4, received) == transfer::failed);
+}
+
+TEST_CASE("datagram: 8 descriptors go along, and more do not") {
+    auto const pair = a_pair();
+    std::vector<unique_fd> files;
+    auto const add = [&files] {
+        auto file = make_memory_file("test", "");
+        REQUIRE(file);
+        files.push_back(std::move(*file));
+    };
+    std::string bytes;
+    std::vector<unique_fd> received;
+    while (files.size() < 8) add();
+    REQUIRE(send_datagram(pair.ours.get(), "x", files) == transfer::done);
+    REQUIRE(receive_datagram(pair.theirs.get(), bytes, 10, received) == transfer::done);
+    CHECK(received.size() == 8);
+
+    add();
+    CHECK(send_datagram(pair.ours.get(), "x", files) == transfer::failed);
+    CHECK(errno == E2BIG);
+    CHECK(receive_datagram(pair.theirs.get(), bytes, 10, received) == transfer::would_block);
+    int const before = times_open(files[8].get());
+    send_descriptors(pair.ours.get(), files); // as another program would
+    REQUIRE(receive_datagram(pair.theirs.get(), bytes, 10, received) == transfer::done);
+    CHECK(received.size() == 8);
+    CHECK(times_open(files[8].get()) == before);
 }
 
 TEST_CASE("datagram: descriptors that are sent to us do not stay open") {

@@ -1,6 +1,8 @@
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/scratch_dir.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +15,7 @@ namespace {
 
 using ipybox::config_path;
 using ipybox::sandbox_config;
+using ipybox::test::contains;
 
 sandbox_config read(std::string_view text) {
     auto config = sandbox_config::parse(text, "c.json");
@@ -195,4 +198,24 @@ TEST_CASE("sandbox_config: what is no UTF-8 can be written") {
     sandbox_config config;
     config.filesystem.deny_write = {{"caf\xe9"}};
     CHECK(config.text().find("caf\xef\xbf\xbd") != std::string::npos);
+}
+
+TEST_CASE("sandbox_config: a file of 1 MiB is read, and a larger one is not") {
+    ipybox::test::scratch_dir const dir;
+    std::string const longest((1 << 20) - 2, ' ');
+    CHECK(sandbox_config::load(dir.write("longest.json", "{}" + longest)));
+    auto const refused = sandbox_config::load(dir.write("longer.json", "{}" + longest + ' '));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == ipybox::errc::invalid_argument);
+    CHECK(contains(refused.error().text(), "longer.json: it has more than 1048576 bytes"));
+}
+
+TEST_CASE("sandbox_config: 128 arrays and objects inside each other are read, and more are not") {
+    auto const nested = [](std::size_t arrays, std::string const& inside) {
+        return R"({"filesystem": )" + std::string(arrays, '[') + inside + std::string(arrays, ']') + "}";
+    };
+    for (auto const* inside : {"", "1"}) {
+        CHECK(contains(problem(nested(127, inside)), "an object is wanted"));
+        CHECK(contains(problem(nested(128, inside)), "nest too deeply"));
+    }
 }

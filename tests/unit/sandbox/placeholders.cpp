@@ -165,3 +165,41 @@ TEST_CASE("placeholders: a journal that another process keeps locked is an error
     CHECK(held.error().text().find("is locked by another process for more than 5000 ms") != std::string::npos);
     CHECK_FALSE(fs::exists(here.work / ".git"));
 }
+
+TEST_CASE("placeholders: a journal of 16 MiB is read, and a longer one is not") {
+    placed const p;
+    auto const file = p.work / ".bashrc";
+    std::ofstream(file).close(); // as a host made it that was killed
+    struct stat status{};
+    REQUIRE(::stat(file.c_str(), &status) == 0);
+    auto text = std::to_string(status.st_dev) + ' ' + std::to_string(status.st_ino) + " f " + file.string() + '\0';
+    text.append((std::size_t(16) << 20) - text.size(), 'x'); // a record that was not finished
+    bool const fits = GENERATE(true, false);
+    std::ofstream(p.journal.directory() / "dead.held") << text << (fits ? "" : "x");
+    CHECK(p.held() == 0);
+    CHECK(fs::exists(file) == !fits);
+    CHECK(p.journals() == (fits ? 0 : 1));
+}
+
+TEST_CASE("placeholders: no longer journal is written than is read") {
+    placed const p;
+    std::vector<guarded_path> wanted;
+    std::size_t bytes = 0;
+    auto const add = [&](std::size_t length) {
+        auto path = (p.work / "none").string(); // where none can be made
+        while (path.size() < length)
+            path += '/' + std::string(std::min<std::size_t>(200, length - path.size() - 1), 'x');
+        wanted.push_back({path});
+        bytes += std::string("0 0 f ").size() + path.size() + 1;
+    };
+    std::size_t const most = std::size_t(16) << 20;
+    while (most - bytes > 4007) add(4000);
+    add(most - bytes - 7);
+    REQUIRE(bytes == most);
+    CHECK(p.journal.hold(wanted));
+    wanted.push_back({"/none"});
+    auto const refused = p.journal.hold(wanted);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == ipybox::errc::invalid_argument);
+    CHECK(p.is_clean());
+}

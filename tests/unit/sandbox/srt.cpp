@@ -311,6 +311,17 @@ TEST_CASE("srt: a file of settings is passed on with all its keys") {
     CHECK(refusal(srt_sandbox(here.home / "absent.json", {.program = here.srt}), here.spec()) == errc::io_error);
 }
 
+TEST_CASE("srt: a file of settings of 1 MiB is passed on, and a larger one is not") {
+    place const here;
+    std::string const text = R"({"network": {"allowedDomains": []}, "filesystem": {"denyRead": []}})";
+    std::string const blanks((1 << 20) - text.size(), ' ');
+    std::ofstream(here.home / "longest.json") << text << blanks;
+    std::ofstream(here.home / "longer.json") << text << blanks << ' ';
+    (void)settings_of(wrapped(srt_sandbox(here.home / "longest.json", {.program = here.srt}), here.spec()));
+    srt_sandbox const longer(here.home / "longer.json", {.program = here.srt});
+    CHECK(refusal(longer, here.spec()) == errc::invalid_argument);
+}
+
 TEST_CASE("srt: settings that cannot be completed are refused") {
     CHECK(settings_problem("{").starts_with("s.json:1:"));
     CHECK(settings_problem("{}") == "s.json: filesystem and network must be objects");

@@ -6,6 +6,7 @@
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/random_hex.hpp>
 #include <ipybox/core/sha256.hpp>
+#include <ipybox/os/no_file_size_signal.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -99,6 +100,7 @@ IPYBOX_DECL bool audit_log::knows_code(std::string const& digest) {
 IPYBOX_DECL void audit_log::learn_code(std::string const& digest) {
     constexpr std::size_t remembered = 1024;
     std::lock_guard const lock(mutex_);
+    if (known_code_.contains(digest)) return;
     if (known_code_.size() == remembered) known_code_.clear();
     known_code_.insert(digest);
 }
@@ -149,6 +151,7 @@ IPYBOX_DECL std::optional<error> audit_log::append(std::string line) {
         auto const why = system_failure(std::string(doing) + " the audit log " + options_.file.string(), number);
         return error(errc::audit_failed, why.text());
     };
+    os::no_file_size_signal const quiet;
     while (!rest.empty()) {
         auto const count = ::write(file_.get(), rest.data(), rest.size());
         if (count < 0 && errno == EINTR) continue;

@@ -51,7 +51,7 @@ class directory {
     [[nodiscard]] result<void> replace(std::string const& from, std::string const& to) const;
     /// Each takes the other's name, in one step where the file system can.
     [[nodiscard]] result<void> exchange(std::string const& a, std::string const& b) const;
-    /// Removes a file, or a directory with everything in it.
+    /// Removes a file, or a directory with everything in it, down to 64 levels.
     [[nodiscard]] result<void> remove(std::string const& name) const;
 
     /// Holds the file of this name, as one process at a time can, until the result is gone.
@@ -61,6 +61,7 @@ class directory {
 
   private:
     directory(std::filesystem::path path, os::unique_fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+    [[nodiscard]] result<void> remove(std::string const& name, int levels) const;
     [[nodiscard]] tl::unexpected<error> refused(std::string_view what, std::string const& name) const;
 
     std::filesystem::path path_; ///< for messages

@@ -3,6 +3,7 @@
 #include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/os/lies_in.hpp>
+#include <ipybox/os/no_file_size_signal.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,6 +24,10 @@
 namespace ipybox::codegen::detail {
 
 inline constexpr int open_directory_flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+// Directories belong to code: what is read of them is held in memory, and each level takes a descriptor.
+inline constexpr std::size_t most_entries = 20'000;
+inline constexpr int deepest_removed = 64;
 
 IPYBOX_DECL tl::unexpected<error> directory::refused(std::string_view what, std::string const& name) const {
     auto const number = errno;
@@ -73,7 +78,11 @@ IPYBOX_DECL result<std::vector<std::string>> directory::names() const {
     errno = 0;
     while (auto const* entry = ::readdir(stream.get())) {
         std::string_view const name = static_cast<char const*>(entry->d_name);
-        if (name != "." && name != "..") names.emplace_back(name);
+        if (name == "." || name == "..") continue;
+        if (names.size() == most_entries)
+            return failure(errc::invalid_argument,
+                           path_.string() + " has more than 20,000 entries: generate into another directory");
+        names.emplace_back(name);
     }
     if (errno != 0) return refused("reading the directory", "");
     return names;
@@ -99,6 +108,7 @@ IPYBOX_DECL result<void> directory::write(std::string const& name, std::string_v
     os::unique_fd const fd(
         ::openat(fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd) return refused("making", name);
+    os::no_file_size_signal const quiet;
     while (!text.empty()) {
         auto const count = ::write(fd.get(), text.data(), text.size());
         if (count < 0 && errno == EINTR) continue;
@@ -150,16 +160,20 @@ IPYBOX_DECL result<void> directory::exchange(std::string const& a, std::string c
     return out;
 }
 
-IPYBOX_DECL result<void> directory::remove(std::string const& name) const {
+IPYBOX_DECL result<void> directory::remove(std::string const& name) const { return remove(name, deepest_removed); }
+
+IPYBOX_DECL result<void> directory::remove(std::string const& name, int levels) const {
     auto const kind = kind_of(name);
     if (!kind) return tl::unexpected<error>(kind.error());
     if (*kind == entry_kind::directory) {
+        if (levels == 0)
+            return failure(errc::invalid_argument, (path_ / name).string() + " lies too deep to be removed");
         auto const below = open(name);
         if (!below) return tl::unexpected<error>(below.error());
         auto const entries = below->names();
         if (!entries) return tl::unexpected<error>(entries.error());
         for (auto const& entry : *entries)
-            if (auto removed = below->remove(entry); !removed) return removed;
+            if (auto removed = below->remove(entry, levels - 1); !removed) return removed;
     }
     if (::unlinkat(fd_.get(), name.c_str(), *kind == entry_kind::directory ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT)
         return refused("removing", name);

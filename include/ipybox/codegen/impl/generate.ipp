@@ -198,7 +198,12 @@ generate_package(std::string_view server_name, std::vector<mcp::tool> const& too
     package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules);
     package.files["py.typed"] = "";
     for (auto const& file : detail::package_support) package.files[std::string(file.name)] = file.text;
-    package.files["_schemas.json"] = listed_tools(server_name, usable, package.modules, package.files);
+    auto list = listed_tools(server_name, usable, package.modules, package.files);
+    if (count_json(list, largest_list).excess != json_excess::none)
+        return failure(errc::invalid_argument, "the tools of " + package.server_name +
+                                                   " are listed with more than 16 MiB or 1,000,000 values: "
+                                                   "choose fewer of them with a filter");
+    package.files["_schemas.json"] = std::move(list);
     return package;
 }
 

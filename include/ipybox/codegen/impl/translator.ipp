@@ -17,9 +17,8 @@
 namespace ipybox::codegen::detail {
 
 inline constexpr std::size_t deepest_schema = 64;
-inline constexpr std::size_t largest_type = 200; ///< nodes; a longer annotation nobody reads
+inline constexpr std::size_t largest_type = 200; ///< parts; a longer annotation is of no use to a reader
 inline constexpr std::size_t most_classes = 2000;
-inline constexpr std::size_t most_values = 10'000; ///< of an enumeration
 
 inline constexpr std::string_view generic_keywords[] = {"allOf", "anyOf", "oneOf", "not",  "if",
                                                         "then",  "else",  "enum",  "const"};
@@ -165,7 +164,6 @@ IPYBOX_DECL python_type translator::values(schema_node const& node, schema_keywo
     for (auto const keyword : own.names())
         if (keyword != "type" && keyword != "enum" && keyword != "const") beside.push_back(keyword);
     if (constant && choices) beside.emplace_back("enum");
-    if (!constant && choices->size() > most_values) return checked(node);
 
     std::vector<ordered_json> allowed;
     for (auto const& value : constant ? ordered_json::array({*constant}) : *choices)

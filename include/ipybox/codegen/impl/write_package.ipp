@@ -6,6 +6,7 @@
 #include <ipybox/codegen/support_source.hpp>
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/core/checksum.hpp>
+#include <ipybox/core/json_census.hpp>
 #include <ipybox/core/random_hex.hpp>
 
 #include <algorithm>
@@ -19,8 +20,8 @@ namespace ipybox::codegen {
 namespace detail {
 
 inline constexpr char const* list_file = "_schemas.json";
-inline constexpr std::size_t largest_list = 512u << 20; ///< bytes of `_schemas.json`
-inline constexpr std::size_t largest_kept = 16u << 20;  ///< bytes of a file that was changed or added by hand
+inline constexpr std::size_t largest_kept = 16u << 20; ///< bytes of a file that was changed or added by hand
+inline constexpr std::size_t most_kept = 64u << 20;    ///< bytes of all such files of a package
 
 inline std::string beside(std::string const& server) { return "." + server + ".tmp-"; }
 
@@ -86,6 +87,22 @@ struct merged_package {
     bool is_there = false; ///< all of it, already
 };
 
+/// The list of a package. \par Errors errc::invalid_argument — it is larger than any that is built from
+inline result<std::optional<std::string>> list_of(directory const& package) {
+    auto list = package.read(list_file, largest_list.bytes + 1);
+    if (list && *list && count_json(**list, largest_list).excess != json_excess::none)
+        return failure(
+            errc::invalid_argument,
+            (package.path() / list_file).string() +
+                " has more than 16 MiB, 1,000,000 values or 500 levels: remove the package, and generate it anew");
+    return list;
+}
+
+inline tl::unexpected<error> kept_too_much(std::filesystem::path const& what, std::string const& bound) {
+    return failure(errc::invalid_argument, what.string() + " has more than " + bound +
+                                               " that would have to be kept: move it away, or generate elsewhere");
+}
+
 /// The checksums of the files of a package as they were generated; none in packages of before there were any.
 inline std::map<std::string, std::string> generated_checksums(std::string const& list) {
     std::map<std::string, std::string> checksums;
@@ -97,35 +114,51 @@ inline std::map<std::string, std::string> generated_checksums(std::string const&
     return checksums;
 }
 
+/// What becomes of a file when its package is generated anew.
+enum class file_fate {
+    stays,        ///< it would be generated as it was
+    is_added,     ///< it was never generated, and stays
+    is_put_aside, ///< it was changed, and is generated otherwise
+    goes
+};
+
+inline file_fate fate_of(std::string const& name, std::string const& text, generated_package const& package,
+                         std::map<std::string, std::string> const& before) {
+    auto const now = package.files.find(name);
+    auto const old = before.find(name);
+    if (old == before.end()) return now == package.files.end() ? file_fate::is_added : file_fate::goes;
+    if (now != package.files.end() && old->second == checksum(now->second)) return file_fate::stays;
+    return old->second == checksum(text) ? file_fate::goes : file_fate::is_put_aside;
+}
+
 /// Keeps what was added to the files of a package that is there, and what stands beside them.
 inline result<merged_package> merge(directory const& root, generated_package const& package) {
     merged_package merged{package.files};
     auto const there = root.open(package.server_name);
     if (!there) return tl::unexpected<error>(there.error());
-    auto const list = there->read(list_file, largest_list);
+    auto const list = list_of(*there);
     if (!list) return tl::unexpected<error>(list.error());
     auto const before = generated_checksums(list->value_or(""));
     auto const entries = there->names();
-    if (before.empty() || !entries) return merged;
+    if (!entries) return tl::unexpected<error>(entries.error());
+    if (before.empty()) return merged;
 
-    std::size_t present = 0;
+    std::size_t present = 0, kept = 0;
     for (auto const& name : *entries) {
         auto const kind = there->kind_of(name);
         if (name == list_file || !kind || *kind != entry_kind::file) continue;
         auto const text = there->read(name, largest_kept + 1);
-        if (!text || !*text || (*text)->size() > largest_kept) continue;
-        auto const now = package.files.find(name);
-        auto const old = before.find(name);
-        if (now != package.files.end() && old != before.end() && old->second == checksum(now->second)) {
-            merged.files[name] = **text;
-            ++present;
-        } else if (old == before.end() && now == package.files.end()) {
-            merged.files[name] = **text;
-        } else if (old != before.end() && old->second != checksum(**text)) {
-            merged.files[name + ".edited"] = **text;
-            auto notice = name + " was changed by hand and is generated anew; its text is in ";
-            merged.notices.push_back({{}, notice.append(name).append(".edited")});
-        }
+        if (!text || !*text) continue;
+        if ((*text)->size() > largest_kept) return kept_too_much(there->path() / name, "16 MiB");
+        auto const fate = fate_of(name, **text, package, before);
+        present += fate == file_fate::stays;
+        if (fate == file_fate::goes || (fate == file_fate::stays && **text == package.files.at(name))) continue;
+        kept += (*text)->size();
+        if (kept > most_kept) return kept_too_much(there->path(), "64 MiB");
+        merged.files[fate == file_fate::is_put_aside ? name + ".edited" : name] = **text;
+        if (fate != file_fate::is_put_aside) continue;
+        auto notice = name + " was changed by hand and is generated anew; its text is in ";
+        merged.notices.push_back({{}, notice.append(name).append(".edited")});
     }
     merged.is_there = *list == package.files.at(list_file) && present + 1 == package.files.size();
     return merged;
@@ -209,8 +242,8 @@ IPYBOX_DECL result<std::optional<std::string>> written_list(std::filesystem::pat
     if (!*there) return std::nullopt;
     auto const package = root->open(server);
     if (!package) return tl::unexpected<error>(package.error());
-    auto list = package->read(list_file, largest_list);
-    if (!list) return failure(list);
+    auto list = list_of(*package);
+    if (!list) return tl::unexpected<error>(list.error());
     return std::optional(std::move(*list));
 }
 

@@ -34,8 +34,9 @@ IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::st
     std::optional<std::string> twice;
     bool too_deep = false;
     auto const watch = [&](int depth, event what, nlohmann::json& parsed) {
-        if (depth > deepest_json) too_deep = true;
-        if (too_deep) return false; // nothing more is built of it
+        bool const begins = what == event::object_start || what == event::array_start;
+        if (begins && depth >= deepest_json) too_deep = true; // the outermost one begins at 0
+        if (too_deep) return false;                           // nothing more is built of it
         if (what == event::object_start) open.emplace_back();
         if (what == event::object_end) open.pop_back();
         if (what == event::key && !open.back().insert(parsed.get<std::string>()).second && !twice)

@@ -11,6 +11,7 @@
 #include <asio/buffer.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/system_error.hpp>
@@ -91,6 +92,8 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     std::optional<error> failure_;
 
     std::array<char, 4096> said_;
+    bool hears_standard_error_ = false; ///< a read of it is under way, or its handler is
+    bool ends_ = false;                 ///< the rest of standard error is read at once
     std::string diagnostics_;
 
     std::optional<exit_status> status_;
@@ -164,12 +167,15 @@ inline void stdio_channel::await_exit() {
 }
 
 inline void stdio_channel::await_standard_error() {
+    hears_standard_error_ = true;
     standard_error_.async_read_some(asio::buffer(said_),
                                     [weak = weak_from_this()](asio::error_code ended, std::size_t count) {
                                         auto const self = weak.lock();
-                                        if (!self || ended) return;
+                                        if (!self) return;
+                                        self->hears_standard_error_ = false;
+                                        if (ended) return;
                                         self->keep({self->said_.data(), count});
-                                        self->await_standard_error();
+                                        if (!self->ends_) self->await_standard_error();
                                     });
 }
 
@@ -242,7 +248,11 @@ inline asio::awaitable<result<std::string_view>> stdio_channel::receive() {
 /// How the server ended. It has, or is about to.
 inline asio::awaitable<error> stdio_channel::end() {
     (void)co_await exited(std::chrono::seconds(1));
+    ends_ = true;
     asio::error_code ec;
+    standard_error_.cancel(ec);
+    // What was read already comes before what is left.
+    while (hears_standard_error_) co_await asio::post(executor_, asio::use_awaitable);
     for (int reads = 0; !ec && reads < 64 && standard_error_.is_open(); ++reads) {
         std::array<char, 4096> piece;
         auto const count = standard_error_.read_some(asio::buffer(piece), ec);

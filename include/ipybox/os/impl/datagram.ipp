@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/no_file_size_signal.hpp>
 
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -48,11 +49,14 @@ IPYBOX_DECL transfer send_datagram(int socket, std::string_view bytes,
     msghdr message{};
     message.msg_iov = &part;
     message.msg_iovlen = 1;
+    if (descriptors.size() > most_descriptors) {
+        errno = E2BIG;
+        return transfer::failed;
+    }
     if (!descriptors.empty()) {
         int numbers[most_descriptors];
         std::size_t count = 0;
-        for (auto const& fd : descriptors.first(std::min(descriptors.size(), most_descriptors)))
-            numbers[count++] = fd.get();
+        for (auto const& fd : descriptors) numbers[count++] = fd.get();
         message.msg_control = control;
         message.msg_controllen = CMSG_SPACE(count * sizeof(int));
         cmsghdr* header = CMSG_FIRSTHDR(&message);
@@ -131,6 +135,7 @@ IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::string_vie
 IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::span<std::string_view const> pieces) {
     unique_fd file(::memfd_create(name, MFD_CLOEXEC));
     if (!file) return failure(system_failure("memfd_create", errno));
+    no_file_size_signal const quiet;
     off_t at = 0; // the descriptor's own position stays at the beginning, for the reader
     for (auto rest : pieces) {
         while (!rest.empty()) {

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/random_hex.hpp>
+#include <ipybox/os/no_file_size_signal.hpp>
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/sandbox/home_directory.hpp>
@@ -101,17 +102,19 @@ class journal_lock {
 
 constexpr std::string_view journal_suffix = ".held";
 
+/// Bytes of a journal: no more are read of one, and so no more are written to one.
+constexpr std::size_t longest_journal = std::size_t(16) << 20;
+
 /// Calls `visit` with what each journal lists and whether its host lives. The lock is held.
 template <class Visit>
 void each_journal(std::filesystem::path const& directory, Visit visit) {
-    constexpr std::size_t longest = std::size_t(16) << 20;
     std::error_code ignored;
     for (auto const& entry : std::filesystem::directory_iterator(directory, ignored)) {
         if (!entry.path().native().ends_with(journal_suffix)) continue;
         os::unique_fd const fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
         if (!fd) continue;
         bool const lives = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
-        auto const text = os::read_all(fd.get(), entry.path().string(), longest);
+        auto const text = os::read_all(fd.get(), entry.path().string(), longest_journal);
         if (text) visit(entry.path(), placeholders_of(*text), lives);
     }
 }
@@ -148,6 +151,11 @@ class held_placeholders {
 
     result<void> add(placeholder p) {
         auto const record = to_record(p);
+        written_ += record.size();
+        if (written_ > longest_journal)
+            return failure(errc::invalid_argument, "placeholders of the sandbox take more than 16 MiB in " +
+                                                       file_.string() + ": protect fewer or shorter paths");
+        os::no_file_size_signal const quiet;
         if (::write(journal_.get(), record.data(), record.size()) != static_cast<ssize_t>(record.size()))
             return failure(system_failure("writing " + file_.string(), errno));
         if (p.inode != 0) held_.push_back(std::move(p));
@@ -182,6 +190,7 @@ class held_placeholders {
     std::filesystem::path directory_;
     std::filesystem::path file_;
     os::unique_fd journal_;
+    std::size_t written_ = 0; ///< to the journal
     std::vector<placeholder> held_;
 };
 

@@ -70,8 +70,8 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     /// Tells how the process of the kernel ended.
     void process_ended(exit_status status);
 
-    /// Takes the kernel for dead.
-    void give_up(std::string why);
+    /// Takes the kernel for dead, or of no use any more.
+    void give_up(error why);
 
     /// Whether the link is good for anything still.
     [[nodiscard]] result<void> state() const;
@@ -110,13 +110,16 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     };
 
     static constexpr int day = 24 * 60 * 60 * 1000;
-    static constexpr std::size_t held_limit = 64;
+    static constexpr std::size_t most_held =
+        64;                                   // a session has one request at a time: nothing more than its reply is due
+    static constexpr int most_answers = 1000; // to one request of the link's own: a reply and a few states are due
+    static constexpr int most_in_one_turn = 64; // messages, before others on this executor have theirs
     static constexpr std::size_t channels = 4;
 
     [[nodiscard]] std::unique_ptr<zmq_socket> connect(channel c, std::string const& identity, int retry_ms,
                                                       bool monitored);
     [[nodiscard]] zmq_socket* socket(channel c) { return sockets_[static_cast<std::size_t>(c)].get(); }
-    [[nodiscard]] std::string own_id() { return own_prefix_ + std::to_string(++own_count_); }
+    [[nodiscard]] std::string own_id();
     [[nodiscard]] std::optional<result<message>> take(channel c);
     [[nodiscard]] std::optional<result<message>> take_any();
     [[nodiscard]] bool keep_own(message& m);
@@ -125,6 +128,9 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     void arm();
     void notify();
     asio::awaitable<void> change(clock::time_point deadline);
+    asio::awaitable<void> next(bool more, clock::time_point deadline);
+    [[nodiscard]] result<bool> drop_some();
+    [[nodiscard]] result<void> hold(channel on);
     asio::awaitable<result<void>> hold_until(channel on, std::function<bool()> reached, clock::time_point deadline);
 
     asio::any_io_executor executor_;
@@ -135,6 +141,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     std::string session_ = jupyter::new_message_id();
     std::string own_prefix_ = jupyter::new_message_id() + "-";
     std::size_t own_count_ = 0;
+    int answers_ = 0; // to requests of the link's own, since the latest one
 
     zmq::context_t context_{1};                                 // before the sockets: it ends after them
     std::array<std::unique_ptr<zmq_socket>, channels> sockets_; // by jupyter::channel
@@ -225,8 +232,8 @@ IPYBOX_DECL void zmq_link::process_ended(exit_status status) {
     notify();
 }
 
-IPYBOX_DECL void zmq_link::give_up(std::string why) {
-    given_up_ = error(errc::kernel_died, std::move(why));
+IPYBOX_DECL void zmq_link::give_up(error why) {
+    given_up_ = std::move(why);
     notify();
 }
 
@@ -252,6 +259,14 @@ IPYBOX_DECL asio::awaitable<void> zmq_link::change(clock::time_point deadline) {
     co_await own.timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
 }
 
+/// Lets others on this executor have their turn when there is more to be taken; else waits for that.
+IPYBOX_DECL asio::awaitable<void> zmq_link::next(bool more, clock::time_point deadline) {
+    if (more)
+        co_await asio::post(executor_, asio::use_awaitable);
+    else
+        co_await change(deadline);
+}
+
 /// Takes the next message of a channel that is not the link's own business.
 IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take(channel c) {
     while (auto* const from = socket(c)) {
@@ -263,6 +278,9 @@ IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take(channel c) {
         if (!m) return m;
         if (c == channel::iopub) heard_iopub_ = true;
         if (!keep_own(*m)) return m;
+        if (answers_ > most_answers)
+            return failure(errc::protocol_error,
+                           "the kernel answered one request more than " + std::to_string(most_answers) + " times");
     }
     return std::nullopt;
 }
@@ -278,6 +296,7 @@ IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take_any() {
 /// Whether a message belongs to a request of the link's own; keeps it when it is the reply that is waited for.
 IPYBOX_DECL bool zmq_link::keep_own(message& m) {
     if (!std::string_view(m.parent_id).starts_with(own_prefix_)) return false;
+    ++answers_;
     if (m.parent_id == poked_ && m.on == channel::shell) {
         poked_.clear();
         notify();
@@ -288,6 +307,11 @@ IPYBOX_DECL bool zmq_link::keep_own(message& m) {
         notify();
     }
     return true;
+}
+
+IPYBOX_DECL std::string zmq_link::own_id() {
+    answers_ = 0;
+    return own_prefix_ + std::to_string(++own_count_);
 }
 
 IPYBOX_DECL result<void> zmq_link::state() const {
@@ -399,25 +423,35 @@ IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::ask(message requ
     if (auto sent = send(std::move(request)); !sent) co_return failure(sent);
     for (;;) {
         bool const last = over();
-        while (auto m = take_any())
-            if (!*m) co_return failure(*m);
+        auto more = drop_some();
+        if (!more) co_return failure(more);
         if (auto& reply = asked_[id]) co_return result<message>(std::move(*reply));
         if (auto good = state(); !good) co_return failure(good);
         if (last) co_return failure(death());
         if (clock::now() >= deadline)
             co_return failure(errc::kernel_unresponsive, "the kernel did not answer within the bound");
-        co_await change(std::min(deadline, dying_.value_or(deadline)));
+        co_await next(*more, std::min(deadline, dying_.value_or(deadline)));
     }
+}
+
+/// Drops what comes on any channel and is not for the link itself. Whether there may be more.
+IPYBOX_DECL result<bool> zmq_link::drop_some() {
+    for (int i = 0; i < most_in_one_turn; ++i) {
+        auto m = take_any();
+        if (!m) return false;
+        if (!*m) return failure(*m);
+    }
+    return true;
 }
 
 IPYBOX_DECL asio::awaitable<result<bool>> zmq_link::hears_iopub(clock::time_point deadline) {
     auto const self = shared_from_this();
     for (;;) {
-        while (auto m = take_any())
-            if (!*m) co_return failure(*m);
+        auto more = drop_some();
+        if (!more) co_return failure(more);
         if (auto good = state(); !good) co_return failure(good);
         if (heard_iopub_ || clock::now() >= deadline) co_return heard_iopub_;
-        co_await change(deadline);
+        co_await next(*more, deadline);
     }
 }
 
@@ -433,14 +467,24 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_beside(channel on, std::
     co_return co_await std::move(waiting);
 }
 
+IPYBOX_DECL result<void> zmq_link::hold(channel on) {
+    while (auto m = take(on)) {
+        if (!*m) return failure(*m);
+        if (held_.size() == most_held)
+            return failure(errc::protocol_error, "the kernel sent more than " + std::to_string(most_held) +
+                                                     " messages instead of the answer to a request");
+        held_.push_back(std::move(**m));
+    }
+    return {};
+}
+
 /// Takes what comes on a channel, for `receive`, until something is the case.
 IPYBOX_DECL asio::awaitable<result<void>> zmq_link::hold_until(channel on, std::function<bool()> reached,
                                                                clock::time_point deadline) {
     for (;;) {
-        while (held_.size() < held_limit) {
-            auto m = take(on);
-            if (!m) break;
-            if (*m) held_.push_back(std::move(**m));
+        if (auto kept = hold(on); !kept) {
+            give_up(kept.error());
+            co_return kept;
         }
         if (reached()) co_return result<void>();
         if (auto good = state(); !good) co_return good;

@@ -370,7 +370,7 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::recover() {
         link_->poke();
         link_->knock();
     }
-    link_->give_up("after an interrupt the kernel gave no sign of life for two seconds");
+    link_->give_up(error(errc::kernel_died, "after an interrupt the kernel gave no sign of life for two seconds"));
     if (process_) asio::co_spawn(executor_, kill_process(process_), asio::detached);
     co_return link_->state();
 }
