@@ -29,14 +29,14 @@ class scripted_zmq_kernel {
             : message(std::move(m)), kernel_(kernel), from_(std::move(from)) {}
 
         /// Says something on the channel of the request; a parent's id of "" stands for the request's own.
-        void answer(std::string type, std::string parent = "") const {
-            message m(on, std::move(type), jupyter::json::object());
+        void answer(std::string kind, std::string parent = "") const {
+            message m(on, std::move(kind), jupyter::json::object());
             m.parent_header = {{"msg_id", parent.empty() ? id : parent}};
             kernel_.send(on, from_, std::move(m));
         }
 
-        void publish(std::string type, jupyter::json content) const {
-            message m(channel::iopub, std::move(type), std::move(content));
+        void publish(std::string kind, jupyter::json what) const {
+            message m(channel::iopub, std::move(kind), std::move(what));
             m.parent_header = {{"msg_id", id}};
             kernel_.send(channel::iopub, std::string(m.type), std::move(m));
         }
