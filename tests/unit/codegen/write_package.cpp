@@ -295,12 +295,12 @@ TEST_CASE("write_package: a list that code has made too large is not built from"
     auto const list = dir.path() / "server/_schemas.json";
     auto const before = test::read_file(list);
     SECTION("16 MiB fit") {
-        std::ofstream(list, std::ios::app) << std::string(largest_list.bytes - before.size(), ' ');
+        std::ofstream(list, std::ios::app) << std::string(16 * mib - before.size(), ' ');
         CHECK(compare_package(dir.path(), "server", {}));
         CHECK(write_package(dir.path(), package_of({"b"})));
     }
     SECTION("one byte more does not") {
-        std::ofstream(list, std::ios::app) << std::string(largest_list.bytes - before.size() + 1, ' ');
+        std::ofstream(list, std::ios::app) << std::string(16 * mib - before.size() + 1, ' ');
         for (auto const& failed : {compare_package(dir.path(), "server", {}).error(),
                                    write_package(dir.path(), package_of({"b"})).error()}) {
             CHECK(failed == errc::invalid_argument);
