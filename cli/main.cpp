@@ -67,6 +67,10 @@ result<any_sandbox> sandbox_of(run_options const& options, output_file& err) {
     bool const is_configured = !options.sandbox_config.empty();
     if (options.sandbox == sandbox_choice::srt)
         return described(srt_sandbox(std::move(config)), is_configured, options, err);
+    if (options.sandbox == sandbox_choice::landlock)
+        return described(landlock_sandbox(std::move(config)), is_configured, options, err);
+    if (options.sandbox == sandbox_choice::best)
+        return described(best_sandbox(std::move(config)), is_configured, options, err);
     return described(bubblewrap_sandbox(std::move(config)), is_configured, options, err);
 }
 

@@ -70,13 +70,17 @@ std::string check_timeout(std::string const& text) {
 /// As from a variable of a script that is not set.
 std::string check_given(std::string const& text) { return text.empty() ? "is empty" : std::string(); }
 
-constexpr std::array<std::pair<std::string_view, sandbox_choice>, 3> sandbox_names{
-    {{"bubblewrap", sandbox_choice::bubblewrap}, {"srt", sandbox_choice::srt}, {"none", sandbox_choice::none}}};
+constexpr std::array<std::pair<std::string_view, sandbox_choice>, 5> sandbox_names{
+    {{"bubblewrap", sandbox_choice::bubblewrap},
+     {"landlock", sandbox_choice::landlock},
+     {"srt", sandbox_choice::srt},
+     {"best", sandbox_choice::best},
+     {"none", sandbox_choice::none}}};
 
 std::string check_sandbox(std::string const& name) {
     for (auto const& [known, choice] : sandbox_names)
         if (known == name) return {};
-    return "'" + name + "' is none of bubblewrap, srt, none";
+    return "'" + name + "' is none of bubblewrap, landlock, srt, best, none";
 }
 
 std::string check_access(std::string const& name) {
@@ -259,7 +263,8 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
             if (known == name) options.sandbox = choice;
     };
     run.add_option_function<std::string>("--sandbox", choose_sandbox,
-                                         "What holds the kernel: bubblewrap (default), srt or none")
+                                         "What holds the kernel: bubblewrap (default), landlock, srt,\n"
+                                         "best (bubblewrap, else landlock) or none")
         ->type_name("NAME")
         ->check(check_sandbox);
     run.add_option("--sandbox-config", options.sandbox_config,
@@ -350,8 +355,10 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
 
 std::vector<std::filesystem::path> run_options::deciding_files() const {
     std::vector<std::filesystem::path> files;
-    for (auto const& named :
-         {source.file.value_or(""), rules.string(), audit_log.string(), mcp_config.string(), sandbox_config.string()}) {
+    // Landlock closes no file of a writable directory. The others decide about approvals; the script runs in the sandbox, the next time too.
+    bool const can_close_script = sandbox != sandbox_choice::landlock && sandbox != sandbox_choice::best;
+    for (auto const& named : {can_close_script ? source.file.value_or("") : "", rules.string(), audit_log.string(),
+                              mcp_config.string(), sandbox_config.string()}) {
         std::error_code missing;
         if (auto const file = std::filesystem::absolute(named, missing); !named.empty() && exists(file, missing))
             files.push_back(file);

@@ -16,7 +16,7 @@
 
 namespace ipybox::cli {
 
-enum class sandbox_choice { bubblewrap, srt, none };
+enum class sandbox_choice { bubblewrap, landlock, srt, best, none };
 
 /// Who decides about actions that no rule decides about.
 enum class approval_choice {

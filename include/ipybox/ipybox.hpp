@@ -27,7 +27,9 @@
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/runtime.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
+#include <ipybox/sandbox/best_sandbox.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+#include <ipybox/sandbox/landlock_sandbox.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
 #include <ipybox/sandbox/sandbox_policy.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>

@@ -112,6 +112,7 @@
 #include <ipybox/network/impl/proxy_connection.ipp>
 #include <ipybox/network/impl/proxy_handshake.ipp>
 #include <ipybox/network/impl/proxy_request.ipp>
+#include <ipybox/os/impl/claimed_directory.ipp>
 #include <ipybox/os/impl/datagram.ipp>
 #include <ipybox/os/impl/directory.ipp>
 #include <ipybox/os/impl/landlock.ipp>
@@ -122,6 +123,7 @@
 #include <ipybox/os/impl/temporary_directory.ipp>
 #include <ipybox/os/impl/unforked.ipp>
 #include <ipybox/sandbox/impl/address_range.ipp>
+#include <ipybox/sandbox/impl/best_sandbox.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_mounts.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_preflight.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_sandbox.ipp>
@@ -129,6 +131,8 @@
 #include <ipybox/sandbox/impl/domain_pattern.ipp>
 #include <ipybox/sandbox/impl/file_rules.ipp>
 #include <ipybox/sandbox/impl/home_directory.ipp>
+#include <ipybox/sandbox/impl/landlock_grants.ipp>
+#include <ipybox/sandbox/impl/landlock_sandbox.ipp>
 #include <ipybox/sandbox/impl/network_host.ipp>
 #include <ipybox/sandbox/impl/path_pattern.ipp>
 #include <ipybox/sandbox/impl/path_search.ipp>

@@ -103,12 +103,15 @@ MOUNTS = (
 #: What can be left open, by name: a word for it in the options of the host.
 CHOICES = ("unix-sockets", "user-namespaces", "ptrace", "io-uring", "perf-events")
 
+#: The block for sandboxes without a network of their own; nothing else has it.
+NO_INTERNET = "no-internet"
+
 
 def base(machine: Machine, allow: tuple[str, ...] | list[str] = ()) -> bytes:
     """The base filter, without what is allowed; raises ValueError for a name that is not in CHOICES."""
     if strangers := set(allow) - set(CHOICES):
         raise ValueError(f"nothing is named {', '.join(sorted(strangers))}; there are {', '.join(CHOICES)}")
-    closed = [block for name, block in base_blocks(machine).items() if name not in allow]
+    closed = [block for name, block in base_blocks(machine).items() if name not in (*allow, NO_INTERNET)]
     return pack([step for block in closed for step in block])
 
 
@@ -130,6 +133,9 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
         ),
         "io-uring": deny(machine, "io_uring_setup", "io_uring_enter", "io_uring_register"),
         "perf-events": deny(machine, "perf_event_open"),
+        NO_INTERNET: argument(
+            machine, "socket", 0, [Step(EQUAL, 1, 0, AF_INET), Step(EQUAL, 0, 1, AF_INET6), denial()]
+        ),
         "end": [Step(RETURN, 0, 0, RET_ALLOW)],
     }
 

@@ -17,6 +17,15 @@ ABI_WITH_SCOPES = 6
 
 libc = ctypes.CDLL(None, use_errno=True)
 
+#: Rights to all files that domains within the sandbox's grant: else they would forbid renames across directories.
+handed_on = 0
+
+
+def is_within_files() -> None:
+    """Tells that the sandbox of this process is a domain of Landlock that restricts files."""
+    global handed_on
+    handed_on = ACCESS_FS_REFER
+
 
 class Missing(Exception):
     """What was wanted is impossible; the text says what this system lacks."""
@@ -51,7 +60,7 @@ def keep_signals_in() -> None:
         if version() < ABI_WITH_SCOPES:
             return
         give_up_new_privileges()
-        enter(struct.pack("QQQ", 0, 0, SCOPE_SIGNALS))
+        enter(struct.pack("QQQ", handed_on, 0, SCOPE_SIGNALS), handed_on)
     except Missing:
         return
 
@@ -63,7 +72,7 @@ def isolate(abi: int) -> None:
     right to files forbids renames across directories unless these are granted, which was impossible with ABI 1.
     """
     if abi >= ABI_WITH_SCOPES:
-        enter(struct.pack("QQQ", 0, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS))
+        enter(struct.pack("QQQ", handed_on, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS), handed_on)
     elif abi >= 2:
         grants = ACCESS_FS_MAKE_BLOCK | ACCESS_FS_REFER
         enter(struct.pack("Q", grants), grants)

@@ -12,7 +12,7 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import hosts, process
+from ipybox_kernel import hosts, landlock, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
@@ -418,6 +418,8 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
     allowed = hello.get("limits", {})
+    if hello.get("domain"):
+        landlock.is_within_files()
     check_room = taken(allowed, control)
     try:
         supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))

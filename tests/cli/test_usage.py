@@ -60,7 +60,10 @@ def test_help_fits_a_terminal() -> None:
         (["run", "tool.py", "--fast"], "not expected: --fast; to pass it to the code: ipybox run FILE -- ARG"),
         (["run", "-c", "1", "a.py"], "FILE and -c CODE exclude each other"),
         (["run", "-c"], "CODE missing"),
-        (["run", "-c", "1", "--sandbox", "glass"], "--sandbox: 'glass' is none of bubblewrap, srt, none"),
+        (
+            ["run", "-c", "1", "--sandbox", "glass"],
+            "--sandbox: 'glass' is none of bubblewrap, landlock, srt, best, none",
+        ),
         (["run", "-c", "1", "--timeout", "soon"], "'soon' is not a number of seconds"),
         (["run", "-c", "1", "--timeout", "0"], "'0' is not a number of seconds"),
         (["run", "-c", "1", "--timeout", "-1"], "'-1' is not a number of seconds"),

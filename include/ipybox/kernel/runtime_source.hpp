@@ -998,12 +998,15 @@ MOUNTS = (
 #: What can be left open, by name: a word for it in the options of the host.
 CHOICES = ("unix-sockets", "user-namespaces", "ptrace", "io-uring", "perf-events")
 
+#: The block for sandboxes without a network of their own; nothing else has it.
+NO_INTERNET = "no-internet"
+
 
 def base(machine: Machine, allow: tuple[str, ...] | list[str] = ()) -> bytes:
     """The base filter, without what is allowed; raises ValueError for a name that is not in CHOICES."""
     if strangers := set(allow) - set(CHOICES):
         raise ValueError(f"nothing is named {', '.join(sorted(strangers))}; there are {', '.join(CHOICES)}")
-    closed = [block for name, block in base_blocks(machine).items() if name not in allow]
+    closed = [block for name, block in base_blocks(machine).items() if name not in (*allow, NO_INTERNET)]
     return pack([step for block in closed for step in block])
 
 
@@ -1025,6 +1028,9 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
         ),
         "io-uring": deny(machine, "io_uring_setup", "io_uring_enter", "io_uring_register"),
         "perf-events": deny(machine, "perf_event_open"),
+        NO_INTERNET: argument(
+            machine, "socket", 0, [Step(EQUAL, 1, 0, AF_INET), Step(EQUAL, 0, 1, AF_INET6), denial()]
+        ),
         "end": [Step(RETURN, 0, 0, RET_ALLOW)],
     }
 
@@ -2191,6 +2197,15 @@ ABI_WITH_SCOPES = 6
 
 libc = ctypes.CDLL(None, use_errno=True)
 
+#: Rights to all files that domains within the sandbox's grant: else they would forbid renames across directories.
+handed_on = 0
+
+
+def is_within_files() -> None:
+    """Tells that the sandbox of this process is a domain of Landlock that restricts files."""
+    global handed_on
+    handed_on = ACCESS_FS_REFER
+
 
 class Missing(Exception):
     """What was wanted is impossible; the text says what this system lacks."""
@@ -2225,7 +2240,7 @@ def keep_signals_in() -> None:
         if version() < ABI_WITH_SCOPES:
             return
         give_up_new_privileges()
-        enter(struct.pack("QQQ", 0, 0, SCOPE_SIGNALS))
+        enter(struct.pack("QQQ", handed_on, 0, SCOPE_SIGNALS), handed_on)
     except Missing:
         return
 
@@ -2237,7 +2252,7 @@ def isolate(abi: int) -> None:
     right to files forbids renames across directories unless these are granted, which was impossible with ABI 1.
     """
     if abi >= ABI_WITH_SCOPES:
-        enter(struct.pack("QQQ", 0, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS))
+        enter(struct.pack("QQQ", handed_on, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS), handed_on)
     elif abi >= 2:
         grants = ACCESS_FS_MAKE_BLOCK | ACCESS_FS_REFER
         enter(struct.pack("Q", grants), grants)
@@ -4273,7 +4288,7 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import hosts, process
+from ipybox_kernel import hosts, landlock, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
@@ -4680,6 +4695,8 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
     allowed = hello.get("limits", {})
+    if hello.get("domain"):
+        landlock.is_within_files()
     check_room = taken(allowed, control)
     try:
         supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))

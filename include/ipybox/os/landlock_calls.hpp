@@ -32,9 +32,9 @@ struct [[gnu::packed]] path_beneath_attributes {
 
 // LANDLOCK_ACCESS_FS_*
 inline constexpr std::uint64_t execute = 1U << 0;
-inline constexpr std::uint64_t write_file = 1U << 1;
-inline constexpr std::uint64_t read_file = 1U << 2;
-inline constexpr std::uint64_t read_directory = 1U << 3;
+inline constexpr std::uint64_t write_files = 1U << 1;
+inline constexpr std::uint64_t read_files = 1U << 2;
+inline constexpr std::uint64_t read_directories = 1U << 3;
 inline constexpr std::uint64_t make_character_device = 1U << 6;
 inline constexpr std::uint64_t make_block_device = 1U << 11;
 inline constexpr std::uint64_t truncate = 1U << 14;
@@ -42,7 +42,7 @@ inline constexpr std::uint64_t control_device = 1U << 15;
 inline constexpr std::uint64_t all_of_files = (1U << 16) - 1;
 
 /// What can be granted for something that is no directory.
-inline constexpr std::uint64_t for_files = execute | write_file | read_file | truncate | control_device;
+inline constexpr std::uint64_t for_files = execute | write_files | read_files | truncate | control_device;
 
 inline constexpr std::uint64_t all_ports = 3;  ///< LANDLOCK_ACCESS_NET_BIND_TCP and CONNECT_TCP
 inline constexpr std::uint64_t all_scopes = 3; ///< LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET and SIGNAL

@@ -28,6 +28,7 @@ struct file_rules {
     std::vector<std::filesystem::path> unreadable;
     std::vector<std::filesystem::path> readable; ///< again, within those that are unreadable
     std::vector<guarded_path> guarded;           ///< within those that are writable
+    std::size_t denied_writes = 0;               ///< so many of `guarded`, the first ones, are those of `deny_write`
     std::vector<std::filesystem::path> absent;   ///< of `deny_read`, and not covered where they are made later
     std::vector<std::string> notices;            ///< a sentence for each entry that does less than it seems to
 };

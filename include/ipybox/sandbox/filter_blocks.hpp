@@ -148,6 +148,13 @@ inline constexpr filter_step filter_io_uring_x86_64[] = {
 inline constexpr filter_step filter_perf_events_x86_64[] = {
     {0x15, 0, 1, 0x0000012a},
     {0x06, 0, 0, 0x00050001}};
+inline constexpr filter_step filter_no_internet_x86_64[] = {
+    {0x15, 0, 5, 0x00000029},
+    {0x20, 0, 0, 0x00000010},
+    {0x15, 1, 0, 0x00000002},
+    {0x15, 0, 1, 0x0000000a},
+    {0x06, 0, 0, 0x00050001},
+    {0x20, 0, 0, 0x00000000}};
 inline constexpr filter_step filter_end_x86_64[] = {
     {0x06, 0, 0, 0x7fff0000}};
 inline constexpr filter_block filter_of_x86_64[] = {
@@ -158,6 +165,7 @@ inline constexpr filter_block filter_of_x86_64[] = {
     {"ptrace", filter_ptrace_x86_64},
     {"io-uring", filter_io_uring_x86_64},
     {"perf-events", filter_perf_events_x86_64},
+    {"no-internet", filter_no_internet_x86_64},
     {"end", filter_end_x86_64}};
 
 inline constexpr filter_step filter_begin_aarch64[] = {
@@ -279,6 +287,13 @@ inline constexpr filter_step filter_io_uring_aarch64[] = {
 inline constexpr filter_step filter_perf_events_aarch64[] = {
     {0x15, 0, 1, 0x000000f1},
     {0x06, 0, 0, 0x00050001}};
+inline constexpr filter_step filter_no_internet_aarch64[] = {
+    {0x15, 0, 5, 0x000000c6},
+    {0x20, 0, 0, 0x00000010},
+    {0x15, 1, 0, 0x00000002},
+    {0x15, 0, 1, 0x0000000a},
+    {0x06, 0, 0, 0x00050001},
+    {0x20, 0, 0, 0x00000000}};
 inline constexpr filter_step filter_end_aarch64[] = {
     {0x06, 0, 0, 0x7fff0000}};
 inline constexpr filter_block filter_of_aarch64[] = {
@@ -289,6 +304,7 @@ inline constexpr filter_block filter_of_aarch64[] = {
     {"ptrace", filter_ptrace_aarch64},
     {"io-uring", filter_io_uring_aarch64},
     {"perf-events", filter_perf_events_aarch64},
+    {"no-internet", filter_no_internet_aarch64},
     {"end", filter_end_aarch64}};
 
 // clang-format on

@@ -11,13 +11,14 @@ namespace ipybox {
 /**
  * \brief What a configuration means on this machine at this moment, for one working directory.
  * \details All paths are absolute and without links; of several that contain a file the innermost counts. What is in no list can be read, and not be
- * written.
+ * written; it cannot be read either where `only_readable` names anything.
  */
 struct sandbox_description {
     std::vector<std::filesystem::path> writable;
     std::vector<std::filesystem::path> read_only; ///< within what is writable, missing ones too: they cannot be made
     std::vector<std::filesystem::path> masked;    ///< cannot be read
     std::vector<std::filesystem::path> readable;  ///< again, within what is masked
+    std::vector<std::filesystem::path> only_readable; ///< of a policy that opens directories in place of closing them
     std::vector<std::filesystem::path> private_directories; ///< empty at the start, writable, and gone at the end
     std::vector<std::filesystem::path> absent;              ///< would be masked, but did not exist
     std::vector<std::string> hosts;                         ///< that can be reached

@@ -32,7 +32,7 @@ struct sandbox_protection {
 
 /// What a sandbox policy can enforce on a machine.
 struct sandbox_policy_report {
-    std::string policy;   ///< "bubblewrap", "srt", "none"
+    std::string policy;   ///< "bubblewrap", "srt", "landlock", "none"
     std::string gap = {}; ///< why it does not work here at all, and what mends that; empty: it works
     std::vector<sandbox_protection> protections = {}; ///< of one that works
 

@@ -10,15 +10,20 @@
 
 namespace ipybox::detail {
 
+/// Sockets of the families AF_INET and AF_INET6.
+enum class internet_sockets { open, refused };
+
 /**
  * \brief The base filter of system calls, as bytes that the kernel and `bwrap --seccomp` take.
- * \details What is filtered is told by docs/sandboxes.md. `allow` is left open.
+ * \details What is filtered is told by docs/sandbox.md. `allow` is left open.
  * \par Errors errc::sandbox_unavailable — there is none for this processor
  */
-[[nodiscard]] result<std::string> system_call_filter(std::span<system_access const> allow);
+[[nodiscard]] result<std::string> system_call_filter(std::span<system_access const> allow,
+                                                     internet_sockets internet = internet_sockets::open);
 
 /// The one of a processor, by its name in `uname -m`.
-[[nodiscard]] result<std::string> system_call_filter(std::string_view machine, std::span<system_access const> allow);
+[[nodiscard]] result<std::string> system_call_filter(std::string_view machine, std::span<system_access const> allow,
+                                                     internet_sockets internet = internet_sockets::open);
 
 } // namespace ipybox::detail
 

@@ -43,6 +43,16 @@ TEST_CASE("sandbox_report: a machine that has everything") {
                            "  yes  processes: none but its own are signalled\n"
                            "  yes  end: no process outlives the host\n"
                            "  yes  approvals: code cannot start programs by itself (require_shell_escape)\n"
+                           "landlock:\n"
+                           "  yes  files: nothing is written but what is writable\n"
+                           "  no   files: modes and times of the user's other files are left as they are; choose "
+                           "bubblewrap\n"
+                           "  yes  network: none\n"
+                           "  yes  services: no Unix sockets of the host\n"
+                           "  yes  processes: none but its own are signalled\n"
+                           "  no   processes: none but its own are seen; choose bubblewrap\n"
+                           "  no   end: no process outlives the host; commands can hinder that; choose bubblewrap\n"
+                           "  yes  approvals: code cannot start programs by itself (require_shell_escape)\n"
                            "none:\n"
                            "  no   files: nothing is written but what is writable; choose bubblewrap\n"
                            "  no   network: none but a loopback of its own; choose bubblewrap\n"
@@ -55,7 +65,7 @@ TEST_CASE("sandbox_report: where bubblewrap does not work, the reason stands for
     CHECK_FALSE(report.policies.at(0).whole());
     CHECK(report.policies.at(0).protections.empty());
     CHECK(report.text().find("\nbubblewrap: does not work here: bubblewrap is not installed\nsrt: does not work here: "
-                             "no srt\nnone:\n") != std::string::npos);
+                             "no srt\nlandlock:\n") != std::string::npos);
 }
 
 TEST_CASE("sandbox_report: what older systems lack is told with what mends it") {
@@ -64,17 +74,18 @@ TEST_CASE("sandbox_report: what older systems lack is told with what mends it") 
     };
     auto machine = modern();
     machine.landlock = 5;
-    CHECK(gap(machine, 2, 2) == "needs Linux 6.12 or newer (Landlock ABI 6)");
+    CHECK(gap(machine, 3, 2) == "needs Linux 6.12 or newer (Landlock ABI 6)");
     CHECK(gap(machine, 0, 5).empty());
+    CHECK(sandbox_report_of(machine, "", "").policies.at(2).gap == "needs Linux 6.12 or newer (Landlock ABI 6)");
     machine.landlock = 0;
     CHECK(gap(machine, 0, 5).starts_with("needs Landlock: Linux 5.13 or newer"));
-    CHECK(gap(machine, 2, 3) == gap(machine, 0, 5));
+    CHECK(gap(machine, 3, 3) == gap(machine, 0, 5));
     machine = modern();
     machine.seccomp_filters = false;
-    CHECK(gap(machine, 2, 3).find("CONFIG_SECCOMP_FILTER") != std::string::npos);
+    CHECK(gap(machine, 3, 3).find("CONFIG_SECCOMP_FILTER") != std::string::npos);
     machine = modern();
     machine.system = "Linux 6.12.1 riscv64";
-    CHECK(gap(machine, 2, 3) == "is written for x86_64 and aarch64 only");
+    CHECK(gap(machine, 3, 3) == "is written for x86_64 and aarch64 only");
 }
 
 TEST_CASE("sandbox_report: code of root has rights in srt that bubblewrap takes away") {
@@ -95,7 +106,9 @@ TEST_CASE("sandbox_report: this machine, as bubblewrap itself sees it") {
     CHECK(report.policies.at(0).gap.empty());
     CHECK(report.policies.at(1).policy == "srt");
     CHECK(report.policies.at(1).gap.empty() != report.machine.srt.empty());
-    CHECK(report.policies.at(2).policy == "none");
+    CHECK(report.policies.at(2).policy == "landlock");
+    CHECK(report.policies.at(2).gap.empty() == (report.machine.landlock >= 6));
+    CHECK(report.policies.at(3).policy == "none");
 }
 
 TEST_CASE("sandbox_report: a bwrap that does not work") {

@@ -69,7 +69,8 @@ inline std::string greeting(supervisor_options const& options, launch_spec const
                         {"level", options.level},
                         {"modules", options.preload},
                         {"limits", limits_in(options.limits, launch)},
-                        {"variables", launch.sandbox_variables}};
+                        {"variables", launch.sandbox_variables},
+                        {"domain", launch.confinement != nullptr}};
     return json_text(hello);
 }
 

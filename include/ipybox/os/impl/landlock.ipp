@@ -21,9 +21,9 @@ inline std::uint64_t rights_of(file_access access) {
     using namespace landlock;
     constexpr auto making_devices = make_character_device | make_block_device;
     switch (access) {
-    case file_access::read: return execute | read_file | read_directory;
+    case file_access::read: return execute | read_files | read_directories;
     case file_access::write: return all_of_files & ~making_devices & ~control_device;
-    case file_access::device: return read_file | write_file | truncate | control_device;
+    case file_access::device: return read_files | write_files | truncate | control_device;
     }
     return 0;
 }

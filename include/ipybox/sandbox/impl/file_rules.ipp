@@ -103,6 +103,7 @@ class file_rules_maker {
         for (auto const& path : config_.deny_write) guard_entry(path);
         add_found(*found, purpose::deny_write);
         close_guarded_roots();
+        rules_.denied_writes = rules_.guarded.size();
         guard_deciding_names();
         add_found(*found, purpose::decides);
         add_found(*found, purpose::repository);

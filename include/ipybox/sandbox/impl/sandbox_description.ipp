@@ -26,6 +26,7 @@ IPYBOX_DECL std::string sandbox_description::text() const {
     detail::append_list(text, "read-only within", read_only);
     detail::append_list(text, "not readable", masked);
     detail::append_list(text, "readable within", readable);
+    detail::append_list(text, "readable, and nothing else", only_readable);
     detail::append_list(text, "private and empty", private_directories);
     detail::append_list(text, "not readable, but missing", absent);
     if (hosts.empty() && !asks_for_hosts) text += "hosts: none\n";

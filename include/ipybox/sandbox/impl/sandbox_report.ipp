@@ -4,6 +4,7 @@
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
 #include <ipybox/os/read_file.hpp>
+#include <ipybox/sandbox/best_sandbox.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 #include <ipybox/sandbox/srt_preflight.hpp>
@@ -124,6 +125,26 @@ IPYBOX_DECL sandbox_policy_report srt_report(sandbox_machine const& machine, std
                             {approvals, gap_of_the_guard(machine)}}};
 }
 
+/// Why landlock_sandbox does not work; empty: it does.
+IPYBOX_DECL std::string gap_of_landlock(sandbox_machine const& machine) {
+    if (auto gap = gap_of_signals(machine); !gap.empty()) return gap;
+    return gap_of_the_guard(machine); // which needs the same filters
+}
+
+IPYBOX_DECL sandbox_policy_report landlock_report(sandbox_machine const& machine) {
+    if (auto gap = gap_of_landlock(machine); !gap.empty()) return {.policy = "landlock", .gap = std::move(gap)};
+    auto const* const other = "choose bubblewrap";
+    return {.policy = "landlock",
+            .protections = {{"files: nothing is written but what is writable"},
+                            {"files: modes and times of the user's other files are left as they are", other},
+                            {"network: none"},
+                            {"services: no Unix sockets of the host"},
+                            {"processes: none but its own are signalled"},
+                            {"processes: none but its own are seen", other},
+                            {"end: no process outlives the host", "commands can hinder that; choose bubblewrap"},
+                            {approvals, gap_of_the_guard(machine)}}};
+}
+
 IPYBOX_DECL sandbox_policy_report none_report(sandbox_machine const& machine) {
     auto const* const other = "choose bubblewrap";
     return {.policy = "none",
@@ -135,17 +156,8 @@ IPYBOX_DECL sandbox_policy_report none_report(sandbox_machine const& machine) {
 
 IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_machine machine, std::string no_bubblewrap, std::string no_srt) {
     std::vector policies{bubblewrap_report(machine, std::move(no_bubblewrap)), srt_report(machine, std::move(no_srt)),
-                         none_report(machine)};
+                         landlock_report(machine), none_report(machine)};
     return {std::move(machine), std::move(policies)};
-}
-
-/// What keeps bubblewrap_sandbox from working here; empty: nothing.
-IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_options const& options) {
-    sandbox_config no_rules; // which would search the directory, and leave placeholders there for a moment
-    no_rules.filesystem = {};
-    auto const tried =
-        bubblewrap_sandbox(no_rules, options).wrap({.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"});
-    return tried ? "" : tried.error().text();
 }
 
 /// What keeps srt_sandbox from working here; empty: nothing.

@@ -9,13 +9,14 @@
 
 namespace ipybox::detail {
 
-IPYBOX_DECL result<std::string> system_call_filter(std::span<system_access const> allow) {
+IPYBOX_DECL result<std::string> system_call_filter(std::span<system_access const> allow, internet_sockets internet) {
     utsname system{};
     (void)::uname(&system);
-    return system_call_filter(system.machine, allow);
+    return system_call_filter(system.machine, allow, internet);
 }
 
-IPYBOX_DECL result<std::string> system_call_filter(std::string_view machine, std::span<system_access const> allow) {
+IPYBOX_DECL result<std::string> system_call_filter(std::string_view machine, std::span<system_access const> allow,
+                                                   internet_sockets internet) {
     std::span<filter_block const> blocks;
     if (machine == "x86_64") blocks = filter_of_x86_64;
     if (machine == "aarch64") blocks = filter_of_aarch64;
@@ -24,6 +25,7 @@ IPYBOX_DECL result<std::string> system_call_filter(std::string_view machine, std
                                                       std::string(machine) + ", only for x86_64 and aarch64");
     }
     auto const is_allowed = [&](filter_block const& block) {
+        if (block.name == "no-internet") return internet == internet_sockets::open;
         return std::ranges::any_of(allow, [&](system_access access) { return to_string(access) == block.name; });
     };
     std::string bytes;

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
+#include <ipybox/sandbox/landlock_sandbox.hpp>
+#include <ipybox/sandbox/sandbox_policy.hpp>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+
+namespace ipybox {
+
+/**
+ * \brief Runs the kernel in the strongest sandbox that works here: bubblewrap_sandbox, else landlock_sandbox. It never runs it without one.
+ * \details Each start decides anew. What bubblewrap can do and Landlock cannot is not left out: where the configuration or the launch asks for it, the
+ * start fails and says so.
+ * \par Thread safety Safe, shared objects too.
+ */
+class best_sandbox {
+  public:
+    best_sandbox() = default;
+    explicit best_sandbox(sandbox_config config) : bubblewrap_(config), landlock_(std::move(config)) {}
+
+    /// With policies that have options. Both should have the same configuration.
+    best_sandbox(bubblewrap_sandbox bubblewrap, landlock_sandbox landlock)
+        : bubblewrap_(std::move(bubblewrap)), landlock_(std::move(landlock)) {}
+
+    /**
+     * \brief The `wrap` of the policy that works here.
+     * \par Errors those of that policy; errc::sandbox_unavailable — none works, with what is missing for each
+     */
+    [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const;
+
+    /**
+     * \brief The `describe` of the policy that works here, which the first notice names.
+     * \details Tries bubblewrap, which holds up the calling thread for about 50 ms, 5 s at most.
+     */
+    [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
+
+  private:
+    bubblewrap_sandbox bubblewrap_;
+    landlock_sandbox landlock_;
+};
+
+static_assert(sandbox_policy<best_sandbox>);
+
+namespace detail {
+
+/// What keeps bubblewrap_sandbox from working here; empty: nothing.
+[[nodiscard]] std::string why_no_bubblewrap(bubblewrap_options const& options);
+
+} // namespace detail
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/sandbox/impl/best_sandbox.ipp>
+#endif

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <ipybox/os/claimed_directory.hpp>
+#include <ipybox/os/confinement.hpp>
+#include <ipybox/os/landlock.hpp>
+#include <ipybox/sandbox/bubblewrap_mounts.hpp>
+#include <ipybox/sandbox/configured_rules.hpp>
+#include <ipybox/sandbox/home_directory.hpp>
+#include <ipybox/sandbox/landlock_grants.hpp>
+#include <ipybox/sandbox/landlock_sandbox.hpp>
+#include <ipybox/sandbox/system_call_filter.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ipybox {
+namespace detail {
+
+/// Devices that do no harm.
+inline constexpr std::array<char const*, 6> harmless_devices{"/dev/null",   "/dev/zero",    "/dev/full",
+                                                             "/dev/random", "/dev/urandom", "/dev/tty"};
+
+inline constexpr std::string_view shared_memory = "/dev/shm";
+
+inline result<void> check_for_landlock(network_config const& network) {
+    if (network.opens_hosts())
+        return failure(errc::invalid_argument, "the sandbox's configuration names hosts, which landlock_sandbox cannot "
+                                               "open: that needs a network of its own; use bubblewrap_sandbox");
+    if (!network.unix_sockets.empty())
+        return failure(errc::invalid_argument,
+                       "the sandbox's configuration has network/allowUnixSockets, which landlock_sandbox cannot "
+                       "enforce: the sockets of some paths cannot be opened alone; allowAllUnixSockets opens them all");
+    return {};
+}
+
+inline result<void> check_for_landlock(launch_spec const& spec) {
+    if (spec.argv.empty()) return failure(errc::invalid_argument, "there is no program to start");
+    if (spec.ends_with_starter)
+        return failure(errc::invalid_argument, "landlock_sandbox does not end a program with its starter; start an MCP "
+                                               "server in bubblewrap_sandbox");
+    return {};
+}
+
+/// What a configuration means for a launch.
+struct landlock_scene {
+    file_rules rules;
+    landlock_grants grants;
+};
+
+inline bool opens_shared_memory(filesystem_config const& config) {
+    return std::ranges::any_of(config.allow_write, [](auto const& entry) {
+        return entry.path == shared_memory || entry.path == std::string(shared_memory) + '/';
+    });
+}
+
+/// `spec.working_dir` becomes the path without links.
+inline result<landlock_scene> landlock_scene_of(sandbox_config const& config, std::size_t most_searched,
+                                                launch_spec& spec) {
+    auto real = bubblewrap_mounts(private_directories()).openable(spec.working_dir, "working directory");
+    if (!real) return failure(real);
+    spec.working_dir = *std::move(real);
+    file_scene const scene{spec.working_dir, home_directory(), most_searched};
+    auto rules = file_rules_of(config.filesystem, config.search_depth, scene);
+    if (!rules) return failure(rules);
+    auto grants = landlock_grants_of(*rules, spec);
+    if (!grants) return failure(grants);
+    if (opens_shared_memory(config.filesystem)) grants->writable.emplace_back(shared_memory);
+    return landlock_scene{*std::move(rules), *std::move(grants)};
+}
+
+inline result<void> grant_all(os::landlock_rules& domain, landlock_grants const& grants) {
+    for (auto const& path : grants.readable)
+        if (auto granted = domain.grant(path, os::file_access::read); !granted) return granted;
+    for (auto const& path : grants.writable)
+        if (auto granted = domain.grant(path, os::file_access::write); !granted) return granted;
+    for (std::filesystem::path const device : harmless_devices) {
+        std::error_code ignored;
+        if (!std::filesystem::exists(device, ignored)) continue;
+        if (auto granted = domain.grant(device, os::file_access::device); !granted) return granted;
+    }
+    return {};
+}
+
+inline std::vector<system_access> access_in_landlock(sandbox_config const& config, std::vector<system_access> allow) {
+    if (config.network.all_unix_sockets) allow.push_back(system_access::unix_sockets);
+    if (config.nested_user_namespaces) allow.push_back(system_access::user_namespaces);
+    return allow;
+}
+
+} // namespace detail
+
+IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
+    if (auto possible = detail::check_for_landlock(spec); !possible) return failure(possible);
+    if (auto possible = detail::check_for_landlock(config_.network); !possible) return failure(possible);
+    auto domain = os::landlock_rules::make();
+    if (!domain) return failure(domain);
+    auto scene = detail::landlock_scene_of(config_, options_.most_searched, spec);
+    if (!scene) return failure(scene);
+    auto directory = os::claimed_directory::make("ipybox-landlock");
+    if (!directory) return failure(directory);
+    scene->grants.writable.push_back(directory->path());
+    if (auto granted = detail::grant_all(*domain, scene->grants); !granted) return failure(granted);
+
+    spec.allow = detail::access_in_landlock(config_, std::move(spec.allow));
+    auto filter = detail::system_call_filter(spec.allow, detail::internet_sockets::refused);
+    if (!filter) return failure(filter);
+    os::confinement confinement{std::move(*domain).release(), *std::move(filter)};
+    spec.confinement = std::make_shared<os::confinement const>(std::move(confinement));
+    spec.sandbox_variables = config_.hidden_variables;
+    spec.sandbox_variables.emplace_back("TMPDIR");
+    for (auto const& name : config_.hidden_variables) spec.env.erase(name);
+    spec.env["TMPDIR"] = directory->path().string();
+    spec.keeps = std::make_shared<os::claimed_directory>(*std::move(directory));
+    return spec;
+}
+
+IPYBOX_DECL result<sandbox_description> landlock_sandbox::describe(std::filesystem::path const& working_dir) const {
+    if (auto possible = detail::check_for_landlock(config_.network); !possible) return failure(possible);
+    launch_spec spec{.argv = {"/bin/sh"}, .env = {}, .working_dir = working_dir};
+    auto scene = detail::landlock_scene_of(config_, options_.most_searched, spec);
+    if (!scene) return failure(scene);
+    auto seen = detail::description_of(std::move(scene->rules), config_);
+    seen.writable = std::move(scene->grants.writable);
+    seen.only_readable = std::move(scene->grants.readable);
+    if (!seen.read_only.empty())
+        seen.notices.emplace_back("files that other programs take commands from (.git/hooks, .envrc, .bashrc, …) can "
+                                  "be changed and made in writable directories: Landlock cannot close them");
+    seen.read_only.clear();
+    return seen;
+}
+
+} // namespace ipybox
