@@ -39,6 +39,7 @@
 #include <ipybox/approval/impl/tool_arguments.ipp>
 #include <ipybox/approval/impl/tool_pattern.ipp>
 #include <ipybox/approval/impl/wildcard.ipp>
+#include <ipybox/async/impl/spawn.ipp>
 #include <ipybox/codegen/impl/choice.ipp>
 #include <ipybox/codegen/impl/class_writer.ipp>
 #include <ipybox/codegen/impl/default_value.ipp>

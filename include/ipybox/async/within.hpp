@@ -1,10 +1,10 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/time_budget.hpp>
 
 #include <asio/awaitable.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
@@ -38,7 +38,7 @@ asio::awaitable<std::optional<T>> within(asio::awaitable<T> operation, std::chro
         if (!failure) shared->value.emplace(std::move(value));
         shared->timer.cancel();
     };
-    asio::co_spawn(executor, std::move(operation), finished);
+    spawn(executor, std::move(operation), finished);
     asio::error_code ended;
     co_await shared->timer.async_wait(asio::redirect_error(asio::use_awaitable, ended));
     if (shared->failure) std::rethrow_exception(shared->failure);

@@ -3,12 +3,10 @@
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/action/action_router.hpp>
 #include <ipybox/async/aside.hpp>
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/os/datagram.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/this_coro.hpp>
 
 #include <fcntl.h>
@@ -99,8 +97,7 @@ IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::uni
 
 /// Serves until the kernel hangs up, or a request cannot be taken, for want of memory, say: then it is told by the end of the channel.
 IPYBOX_DECL void action_router::start() {
-    asio::co_spawn(executor_, serve(shared_from_this()),
-                   [self = shared_from_this()](std::exception_ptr) { self->close(); });
+    spawn(executor_, serve(shared_from_this()), [self = shared_from_this()](std::exception_ptr) { self->close(); });
 }
 
 IPYBOX_DECL void action_router::end_calls() {
@@ -166,7 +163,7 @@ action_router::refusal action_router::begin(Wanted wanted) {
         self->answer(std::move(frame));
     };
     auto answered = act(shared_from_this(), std::move(wanted));
-    asio::co_spawn(executor_, std::move(answered), asio::bind_cancellation_slot(waiting->cancel.slot(), finish));
+    spawn(executor_, std::move(answered), finish, waiting->cancel.slot());
     return std::nullopt;
 }
 
@@ -304,7 +301,7 @@ IPYBOX_DECL void action_router::end_program(std::shared_ptr<running_program> con
     auto const ended = [self = shared_from_this()](std::exception_ptr bug) {
         if (bug) self->close();
     };
-    asio::co_spawn(executor_, stop(program), ended);
+    spawn(executor_, stop(program), ended);
 }
 
 IPYBOX_DECL asio::awaitable<void> action_router::interrupt(std::shared_ptr<running_program> program) {
@@ -335,7 +332,7 @@ IPYBOX_DECL void action_router::answer(action_frame frame) {
     auto const ended = [self = shared_from_this()](std::exception_ptr bug) {
         if (bug) self->close();
     };
-    asio::co_spawn(executor_, send(shared_from_this(), std::move(frame), bytes), ended);
+    spawn(executor_, send(shared_from_this(), std::move(frame), bytes), ended);
 }
 
 } // namespace ipybox::detail

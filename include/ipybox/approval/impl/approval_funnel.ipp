@@ -3,13 +3,12 @@
 #include <ipybox/approval/approval_funnel.hpp>
 #include <ipybox/approval/approval_machine.hpp>
 #include <ipybox/approval/impl/await_answer.hpp>
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/core/time_budget.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
 #include <asio/cancellation_signal.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/this_coro.hpp>
 
@@ -215,7 +214,7 @@ IPYBOX_DECL asio::awaitable<ruling> approval_funnel::ask(std::shared_ptr<state> 
     if (later) {
         // Beside this coroutine, so that a policy that never comes back holds up nothing.
         auto const keep = [asked](std::exception_ptr) {};
-        asio::co_spawn(executor, std::move(*later), asio::bind_cancellation_slot(asked->policy.slot(), keep));
+        detail::spawn(executor, std::move(*later), keep, asked->policy.slot());
     }
 
     if (!asked->answer->decided()) { // most policies that are no person answer at once

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/codegen/generate_sources.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
-#include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
 
 #include <exception>
@@ -35,9 +35,9 @@ IPYBOX_DECL result<std::vector<mcp::tool>> list_tools_of(std::string const& serv
     auto const on_tools = [&](std::exception_ptr bug, result<std::vector<mcp::tool>> found) {
         on_ended(bug);
         tools = std::move(found);
-        asio::co_spawn(context, servers.stop(), on_ended);
+        ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended);
     };
-    asio::co_spawn(context, servers.list_tools(server_name), on_tools);
+    ipybox::detail::spawn(context.get_executor(), servers.list_tools(server_name), on_tools);
     context.run();
     return tools;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_of_bytes.hpp>
@@ -11,7 +12,6 @@
 #include <ipybox/kernel/version_check_source.hpp>
 #include <ipybox/os/small_stack.hpp>
 
-#include <asio/co_spawn.hpp>
 #include <asio/dispatch.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/steady_timer.hpp>
@@ -556,7 +556,7 @@ IPYBOX_DECL void supervisor_core::on_end_of_control() {
     auto const say_why = [self = shared_from_this()](std::exception_ptr bug) {
         self->fail(bug ? error_of(bug) : self->end_of_control());
     };
-    asio::co_spawn(executor_, process_ends(std::chrono::milliseconds(200)), say_why);
+    spawn(executor_, process_ends(std::chrono::milliseconds(200)), say_why);
 }
 
 IPYBOX_DECL error supervisor_core::end_of_control() {

@@ -1,12 +1,10 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/async/suspend.hpp>
 #include <ipybox/mcp/impl/client_core.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
-
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -68,7 +66,7 @@ IPYBOX_DECL void client_core::accept(std::shared_ptr<exchange> const& e) {
 IPYBOX_DECL void client_core::ensure_served() {
     if (std::exchange(serving_, true)) return;
     try {
-        asio::co_spawn(executor_.get(), serve(shared_from_this()), asio::detached);
+        ipybox::detail::spawn(executor_.get(), serve(shared_from_this()));
     } catch (...) {
         serving_ = false;
         throw;

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <ipybox/async/aside.hpp>
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
@@ -29,7 +28,7 @@ IPYBOX_DECL asio::awaitable<result<void>> connection::open() {
         finish(opened.error());
         co_return opened;
     }
-    asio::co_spawn(executor_, read(shared_from_this()), asio::detached);
+    ipybox::detail::spawn(executor_, read(shared_from_this()));
     co_return opened;
 }
 
@@ -108,10 +107,10 @@ IPYBOX_DECL void connection::send(request_id id, std::string_view method, std::v
     for (auto& member : request->params)
         if (!is_long(member)) member.value = request->copies.emplace_back(member.value);
     asked->second.is_written = false;
-    asio::co_spawn(executor_, send_long(shared_from_this(), request),
-                   [self = shared_from_this(), id](std::exception_ptr bug) {
-                       if (bug) self->conclude(id, error(errc::io_error, "cannot be asked: its request is too large"));
-                   });
+    ipybox::detail::spawn(
+        executor_, send_long(shared_from_this(), request), [self = shared_from_this(), id](std::exception_ptr bug) {
+            if (bug) self->conclude(id, error(errc::io_error, "cannot be asked: its request is too large"));
+        });
 }
 
 /// Puts a long request together in slices, for copying it takes long. One that was abandoned meanwhile is not sent.

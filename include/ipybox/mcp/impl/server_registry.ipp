@@ -1,10 +1,10 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/async/suspend.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
-#include <asio/co_spawn.hpp>
 #include <nlohmann/json.hpp>
 
 #include <atomic>
@@ -38,7 +38,7 @@ inline asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> work) {
     auto const begin = [&](ipybox::detail::completion<bool> done) {
         auto const open = std::make_shared<countdown>(work.size(), std::move(done));
         for (auto& one : std::exchange(work, {}))
-            asio::co_spawn(executor, std::move(one), [open](std::exception_ptr) { open->one_less(); });
+            ipybox::detail::spawn(executor, std::move(one), [open](std::exception_ptr) { open->one_less(); });
     };
     (void)co_await ipybox::detail::suspend<bool>(begin);
 }

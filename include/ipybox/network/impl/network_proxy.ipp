@@ -1,13 +1,12 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/network/host_lookup.hpp>
 #include <ipybox/network/host_rules.hpp>
 #include <ipybox/network/impl/proxy_connection.hpp>
 #include <ipybox/network/network_proxy.hpp>
 
-#include <asio/bind_cancellation_slot.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -63,8 +62,7 @@ IPYBOX_DECL network_proxy::network_proxy(asio::any_io_executor executor, os::uni
 }
 
 IPYBOX_DECL void network_proxy::start() {
-    asio::co_spawn(executor_, accept(shared_from_this()),
-                   [self = shared_from_this()](std::exception_ptr) { self->close(); });
+    spawn(executor_, accept(shared_from_this()), [self = shared_from_this()](std::exception_ptr) { self->close(); });
 }
 
 IPYBOX_DECL void network_proxy::close() {
@@ -106,8 +104,7 @@ IPYBOX_DECL void network_proxy::begin(tcp::socket client) {
         self->connections_.erase(connection);
         self->room_.cancel();
     };
-    asio::co_spawn(executor_, serve(shared_from_this(), connection),
-                   asio::bind_cancellation_slot(connection->slot(), ended));
+    spawn(executor_, serve(shared_from_this(), connection), ended, connection->slot());
 }
 
 IPYBOX_DECL asio::awaitable<void> network_proxy::serve(std::shared_ptr<network_proxy> self, connection_ptr connection) {

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/network/impl/proxy_connection.hpp>
 
 #include <asio/buffer.hpp>
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
@@ -127,7 +127,7 @@ IPYBOX_DECL asio::awaitable<void> proxy_connection::relay(std::string head, std:
         self->uploading_ = false;
         self->uploaded_.cancel();
     };
-    asio::co_spawn(client_.get_executor(), upload(shared_from_this()), uploaded);
+    spawn(client_.get_executor(), upload(shared_from_this()), uploaded);
     co_await bring(server_, client_, received_);
     while (uploading_) {
         asio::error_code woken;

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/session/kernel_listener.hpp>
 
-#include <asio/co_spawn.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -25,7 +25,7 @@ IPYBOX_DECL void kernel_listener::begin() {
                           "a message of the kernel could not be taken, and it was ended: " + error_of(bug).text());
         self->on_ended(std::move(end));
     };
-    asio::co_spawn(executor_, listen(shared_from_this()), ended);
+    spawn(executor_, listen(shared_from_this()), ended);
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> kernel_listener::listen(std::shared_ptr<kernel_listener> self) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -9,9 +10,6 @@
 #include <ipybox/session/protection_check.hpp>
 #include <ipybox/session/seen_messages.hpp>
 #include <ipybox/session/session_settings.hpp>
-
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 
 #include <chrono>
 #include <utility>
@@ -152,10 +150,11 @@ IPYBOX_DECL void kernel_manager::end_from_outside() {
 
 /// Ends a kernel beside all else. By then another one may have taken its place.
 IPYBOX_DECL void kernel_manager::stop_link_of(kernel_lifecycle::generation which) {
-    auto const stop = [self = shared_from_this(), which]() -> asio::awaitable<void> {
-        if (self->life_.current() == which) co_await self->link_->stop();
+    auto const stop = [](std::shared_ptr<kernel_manager> self,
+                         kernel_lifecycle::generation ended) -> asio::awaitable<void> {
+        if (self->life_.current() == ended) co_await self->link_->stop();
     };
-    asio::co_spawn(executor_, stop, asio::detached); // no call waits for it, and the next end or start stops again
+    spawn(executor_, stop(shared_from_this(), which)); // no call waits for it, and the next end or start stops again
 }
 
 // --- listening -----------------------------------------------------------------------------------------------------------

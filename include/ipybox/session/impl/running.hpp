@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/aside.hpp>
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/core/utf8.hpp>
@@ -12,8 +13,6 @@
 #include <ipybox/session/session_settings.hpp>
 #include <ipybox/session/stop_ladder.hpp>
 
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/post.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -179,15 +178,15 @@ class session::running {
     void call_link(Call call, called_for what = called_for::anything_else) {
         ++calls_;
         // In one coroutine, so that a call that completes at once is heard of before what it brings about.
-        auto const work = [self = session_.shared_from_this(), call, serial = serial_,
-                           what]() -> asio::awaitable<void> {
-            link_called event{serial, result<void>(), what == called_for::answer};
+        auto const work = [](std::shared_ptr<session> self, Call asked, link_called event) -> asio::awaitable<void> {
             try {
-                event.outcome = co_await call(self->kernel_->link());
+                event.outcome = co_await asked(self->kernel_->link());
             } catch (...) { event.outcome = failure(error_of(std::current_exception())); }
             self->inbox_.push(std::move(event));
         };
-        asio::co_spawn(session_.executor_, work, asio::detached); // nothing in it throws that is not heard of
+        link_called event{serial_, result<void>(), what == called_for::answer};
+        spawn(session_.executor_, work(session_.shared_from_this(), std::move(call),
+                                       std::move(event))); // nothing in it throws that is not heard of
     }
 
     void on(link_called& c) {

@@ -1,12 +1,11 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/session/impl/running.hpp>
 #include <ipybox/session/seen_messages.hpp>
 #include <ipybox/session/session.hpp>
 #include <ipybox/session/session_settings.hpp>
-
-#include <asio/co_spawn.hpp>
 
 #include <exception>
 #include <utility>
@@ -16,7 +15,7 @@ namespace ipybox::detail {
 /// Delivers what a coroutine comes to. Where it throws there is no value to deliver, and the one that Asio makes up would look like success.
 template <class T, class Done>
 auto delivery_to(Done done) {
-    return [done = std::move(done)](std::exception_ptr bug, result<T> value) mutable {
+    return [done = std::move(done)](std::exception_ptr bug, result<T> value) {
         if (bug) value = failure(error_of(bug));
         done->settle(std::move(value));
     };
@@ -62,17 +61,17 @@ IPYBOX_DECL void session::overtake() {
 
 IPYBOX_DECL void session::interrupt(std::shared_ptr<pending_result<void>> call) {
     if (!kernel_->life().runs_code()) return call->settle(result<void>());
-    auto const forward = [link = kernel_->link()]() -> asio::awaitable<result<void>> {
+    auto const forward = [](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> {
         co_return co_await link->interrupt();
     };
-    asio::co_spawn(executor_, forward, delivery_to<void>(std::move(call)));
+    spawn(executor_, forward(kernel_->link()), delivery_to<void>(std::move(call)));
 }
 
 IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return kernel_->actions().servers(); }
 
 IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call) {
-    asio::co_spawn(executor_, kernel_->actions().servers().list_tools(std::move(server)),
-                   delivery_to<std::vector<mcp::tool>>(std::move(call)));
+    spawn(executor_, kernel_->actions().servers().list_tools(std::move(server)),
+          delivery_to<std::vector<mcp::tool>>(std::move(call)));
 }
 
 IPYBOX_DECL void session::give(grant what) { kernel_->actions().give(std::move(what)); }
@@ -112,8 +111,8 @@ IPYBOX_DECL void session::unwant(kernel_order const* which) {
 /// An executor that has nothing to do has nothing under way either: an application's context may run dry.
 IPYBOX_DECL void session::ensure_served() {
     if (std::exchange(serving_, true)) return;
-    asio::co_spawn(executor_, serve(shared_from_this()),
-                   [self = shared_from_this()](std::exception_ptr bug) { self->on_served(bug); });
+    spawn(executor_, serve(shared_from_this()),
+          [self = shared_from_this()](std::exception_ptr bug) { self->on_served(bug); });
 }
 
 IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/spawn.hpp>
 #include <ipybox/core/random_hex.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/jupyter/kernelspec.hpp>
@@ -9,8 +10,6 @@
 #include <ipybox/transport/impl/zmq_link.ipp>
 #include <ipybox/transport/zmq_transport.hpp>
 
-#include <asio/co_spawn.hpp>
-#include <asio/detached.hpp>
 #include <asio/this_coro.hpp>
 
 #include <algorithm>
@@ -134,7 +133,7 @@ inline std::string last_words(supervisor const& host) {
 
 IPYBOX_DECL zmq_kernel::~zmq_kernel() {
     if (link_) link_->close();
-    if (process_) asio::co_spawn(executor_, kill_process(process_), asio::detached);
+    if (process_) detail::spawn(executor_, kill_process(process_));
     remove_files();
 }
 
@@ -371,7 +370,7 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::recover() {
         link_->knock();
     }
     link_->give_up(error(errc::kernel_died, "after an interrupt the kernel gave no sign of life for two seconds"));
-    if (process_) asio::co_spawn(executor_, kill_process(process_), asio::detached);
+    if (process_) detail::spawn(executor_, kill_process(process_));
     co_return link_->state();
 }
 
