@@ -64,11 +64,8 @@ class context_waiters {
     void resume(waiter& w, asio::any_io_executor const& executor, Prepare prepare) {
         std::scoped_lock const lock(mutex_);
         if (gone_ || !w.self_) return;
-        // The waiter may have arrived elsewhere before posting it returns.
-        auto const target = executor; // NOLINT(performance-unnecessary-copy-initialization)
         prepare();
-        posting const here(*this, unlink(w));
-        asio::post(target, posted(here.what));
+        post(w, executor);
     }
 
     /// Takes a waiter out that is not needed any more. It is abandoned, in this thread.
@@ -131,6 +128,14 @@ class context_waiters {
         bool refused = false;
     };
     static inline thread_local posting* posting_ = nullptr;
+
+    /// With the lock held.
+    void post(waiter& w, asio::any_io_executor const& executor) {
+        // The waiter may have arrived elsewhere before posting it returns.
+        auto const target = executor; // NOLINT(performance-unnecessary-copy-initialization)
+        posting const here(*this, unlink(w));
+        asio::post(target, posted(here.what));
+    }
 
     void link(std::shared_ptr<waiter> w) {
         auto& added = *w;

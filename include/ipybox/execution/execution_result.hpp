@@ -39,7 +39,8 @@ struct execution_result {
     /// Where the whole text is when it exceeded `executor_options::max_output`; `text` then has its head and tail. Else empty.
     std::filesystem::path spill_file;
 
-    /// How many files (images, displays that had to go to files) were not written, because `executor_options::max_files` or `max_spill` was used up.
+    /// How many files (images, displays that had to go to files) were not written, because `executor_options::max_files` or `max_spill` was used up, or
+    /// because they were large and the time of the execution was.
     std::size_t files_left_out = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,6 +53,9 @@ class output_recorder {
 
     /// Clears if it is time: before output, where a clearing waits for that. Whether it has.
     [[nodiscard]] bool clear_if_due();
+
+    /// Stops the writing of large displays to files, from any thread and while `show` is under way: what is not written by then is left out and counted.
+    [[nodiscard]] std::stop_source writing() const { return writing_; }
 
     /// Why a file could not be written, if one could not.
     [[nodiscard]] std::optional<error> failure() const;
@@ -102,6 +106,7 @@ class output_recorder {
     std::size_t display_bytes_ = 0;
     bool clear_due_ = false;
     std::optional<error> failure_;
+    std::stop_source writing_;
 };
 
 } // namespace ipybox::detail

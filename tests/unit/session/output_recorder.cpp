@@ -2,6 +2,7 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/eventually.hpp>
 #include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -202,6 +204,37 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: displays beyond the bound g
     CHECK(nlohmann::json::parse(test::read_file(result.displays[1].spill_file))["data"]["image/jpeg"] == "/9g=");
     CHECK(result.displays[2].spill_file.empty()); // still fits
     CHECK_FALSE(r.failure());
+}
+
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: when the time is up, no large file is begun") {
+    auto r = make(10);
+    (void)r.writing().request_stop();
+    auto small = of("text/html", std::string(60, 's'));
+    auto large = of("text/html", std::string(1 << 20, 'l'));
+    auto image = of("image/png", png(std::string(1 << 20, 'i')), encoding::bytes);
+    auto plot = of("image/png", png("plot"), encoding::bytes);
+    for (auto* const shown : {&small, &large, &image, &plot}) r.show(*shown);
+    auto const result = r.finish();
+    CHECK(result.files_left_out == 3); // of the large image both its file and its display
+    REQUIRE(result.displays.size() == 4);
+    CHECK_FALSE(result.displays[0].spill_file.empty());
+    CHECK(result.displays[1].spill_file.empty());
+    CHECK(result.displays[1].data.empty());
+    CHECK(result.images.size() == 1);
+    CHECK_FALSE(plot.image.empty());
+    CHECK_FALSE(r.failure());
+}
+
+TEST_CASE_METHOD(scratch_recorder, "output_recorder: when the time is up, the file that is being written goes") {
+    auto r = make(10);
+    std::jthread const clock([this, writing = r.writing()]() mutable {
+        (void)test::eventually([this] { return files_in(spill) == 1; });
+        writing.request_stop();
+    });
+    auto endless = of("text/html", std::string(200'000'000, '\n'));
+    r.show(endless);
+    CHECK(files_in(spill) == 0);
+    CHECK(r.finish().files_left_out == 1);
 }
 
 TEST_CASE_METHOD(scratch_recorder, "output_recorder: a display that is updated often takes its room once") {

@@ -104,7 +104,7 @@ inline tl::unexpected<error> kept_too_much(std::filesystem::path const& what, st
 }
 
 /// The checksums of the files of a package as they were generated; none in packages of before there were any.
-inline std::map<std::string, std::string> generated_checksums(std::string const& list) {
+inline std::map<std::string, std::string> generated_checksums(std::string_view list) {
     std::map<std::string, std::string> checksums;
     auto const document = nlohmann::json::parse(list, nullptr, false);
     auto const listed = document.is_object() ? document.find("checksums") : document.end();
@@ -256,7 +256,7 @@ IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& ro
     auto const text = detail::written_list(root_dir, std::string(server_name));
     if (!text) return tl::unexpected<error>(text.error());
 
-    auto const entries = [](std::string const& list) {
+    auto const entries = [](std::string_view list) {
         std::map<std::string, ordered_json> by_name;
         auto const document = ordered_json::parse(list, nullptr, false);
         if (document.is_object() && document.contains("tools") && document.at("tools").is_array())

@@ -41,7 +41,7 @@ IPYBOX_DECL nlohmann::json mime_bundle::to_json() const {
         case encoding::text: object[e.type] = e.value; break;
         case encoding::bytes: object[e.type] = base64_encode(e.value); break;
         case encoding::json:
-            auto value = nlohmann::json::parse(e.value, nullptr, false);
+            auto value = nlohmann::json::parse(std::string_view(e.value), nullptr, false);
             object[e.type] = value.is_discarded() ? nlohmann::json(e.value) : std::move(value);
             break;
         }

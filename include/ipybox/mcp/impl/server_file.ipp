@@ -29,7 +29,7 @@ struct json_with_unique_names {
     nlohmann::json value;
     std::string twice; ///< the first such name
 
-    explicit json_with_unique_names(std::string const& text) {
+    explicit json_with_unique_names(std::string_view text) {
         std::vector<std::set<std::string>> names;
         using event = nlohmann::json::parse_event_t;
         auto const watch = [&](int, event e, nlohmann::json& parsed) {

@@ -27,6 +27,12 @@ inline result<std::filesystem::path> saved(result<os::new_file> file, std::strin
     return std::move(file->path);
 }
 
+/// What takes longer to write than a stopped execution should wait.
+inline constexpr std::size_t large_file = std::size_t(1) << 20;
+
+/// A display as it is told where there is no room for what it brings.
+inline display without_data(display const& d) { return {d.kind, {}, "{}", d.id, d.image, {}}; }
+
 IPYBOX_DECL void output_recorder::write(std::string_view text) {
     (void)clear_if_due();
     text_.append(text);
@@ -119,7 +125,8 @@ inline constexpr std::string_view png_signature("\x89PNG\r\n\x1a\n", 8);
 IPYBOX_DECL void output_recorder::save_image(display& d) {
     auto const* png = d.data.find("image/png");
     if (!png || !png->starts_with(png_signature)) return;
-    if (!take_room(d, png->size())) {
+    bool const too_late = png->size() >= large_file && writing_.stop_requested();
+    if (too_late || !take_room(d, png->size())) {
         ++result_.files_left_out;
         return;
     }
@@ -137,7 +144,8 @@ IPYBOX_DECL void output_recorder::save_image(display& d) {
 /// Writes the spill file of a display: an object of `data` and `metadata`. By hand and in pieces: JSON that a display brings is text already, and may be large.
 class display_file {
   public:
-    display_file(os::new_file const& file, file_budget& budget) : file_(file), budget_(budget) {}
+    display_file(os::new_file const& file, file_budget& budget, std::stop_token stop)
+        : file_(file), budget_(budget), stop_(std::move(stop)) {}
 
     void write(display const& d) {
         put(R"({"data":{)");
@@ -164,7 +172,7 @@ class display_file {
         if (e.kind == mime_bundle::encoding::json) return put(e.value);
         bool const is_text = e.kind == mime_bundle::encoding::text;
         put("\"");
-        for (std::string_view rest = e.value; !rest.empty();) {
+        for (std::string_view rest = e.value; !rest.empty() && has_room_;) {
             auto const taken = rest.substr(0, is_text ? whole_characters(rest, piece) : piece);
             auto const shown = is_text ? json_text(nlohmann::json(taken)) : base64_encode(taken);
             put(is_text ? std::string_view(shown).substr(1, shown.size() - 2) : std::string_view(shown));
@@ -174,6 +182,7 @@ class display_file {
     }
 
     void put(std::string_view text) {
+        if (stop_.stop_requested()) has_room_ = false;
         if (failure_ || !has_room_) return;
         auto const room = budget_.take_bytes(text.size());
         bytes_ += room;
@@ -184,6 +193,7 @@ class display_file {
 
     os::new_file const& file_;
     file_budget& budget_;
+    std::stop_token const stop_;
     std::uint64_t bytes_ = 0;
     bool has_room_ = true;
     std::optional<error> failure_;
@@ -196,10 +206,9 @@ IPYBOX_DECL output_recorder::kept_display output_recorder::fitting(display const
         display_bytes_ += size;
         return {d, size, 0};
     }
-    kept_display kept{d, 0, 0};
-    kept.shown.data = mime_bundle();
-    kept.shown.metadata = "{}";
-    if (!budget_->take_file(0)) {
+    kept_display kept{without_data(d), 0, 0};
+    auto const stop = size >= large_file ? writing_.get_token() : std::stop_token();
+    if (stop.stop_requested() || !budget_->take_file(0)) {
         ++result_.files_left_out;
         return kept;
     }
@@ -209,7 +218,7 @@ IPYBOX_DECL output_recorder::kept_display output_recorder::fitting(display const
         if (!failure_) failure_ = file.error();
         return kept;
     }
-    display_file written(*file, *budget_);
+    display_file written(*file, *budget_, stop);
     written.write(d);
     if (written.has_room() && !written.failure()) {
         kept.shown.spill_file = file->path;

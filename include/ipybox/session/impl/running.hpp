@@ -14,6 +14,7 @@
 #include <ipybox/session/stop_ladder.hpp>
 
 #include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class session::running {
         begin();
         auto next = stop_ladder::step::none;
         while (!ended() && next != stop_ladder::step::kill) {
-            if (next == stop_ladder::step::interrupt) interrupt();
+            if (next == stop_ladder::step::interrupt) end_code();
             next = stop_ladder::step::none;
             if (unshown_ && !saving_) {
                 co_await show_some();
@@ -166,7 +167,9 @@ class session::running {
         });
     }
 
-    void interrupt() {
+    /// From now on the kernel is drained, with all that it had sent.
+    void end_code() {
+        recorder_.writing().request_stop();
         session_.kernel_->life().interrupt();
         session_.kernel_->resume(); // a kernel that waits for a slow reader could not end its code
         call_link([](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> { return link->interrupt(); });
