@@ -14,12 +14,12 @@
 #include <vector>
 
 /** \file
- * What the configuration of a sandbox says about hosts and their addresses.
+ * The hosts that the configuration of a sandbox allows and denies, and the addresses that none of them may have.
  */
 
 namespace ipybox::detail {
 
-/// What the configuration says about a host.
+/// Whether the configuration allows a host, denies it, or leaves it to be asked for.
 enum class host_verdict {
     allowed,
     denied,

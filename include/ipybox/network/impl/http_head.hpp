@@ -26,7 +26,7 @@ class http_head {
 
     [[nodiscard]] bool is_complete() const noexcept { return complete_; }
 
-    /// What a complete head asks for, or why it cannot be done.
+    /// The request that a complete head makes, or why it cannot be done.
     [[nodiscard]] std::variant<proxy_request, std::string> request() const;
 
   private:
