@@ -2,8 +2,8 @@
 # Python interpreters and environments. An environment has a stamp of what it was made from; with the same stamp nothing is done.
 #
 #   .venv             the main interpreter: kernel, numpy, pandas, matplotlib; for tests pytest and more libraries too
-#   .venvs/py310 …    the other interpreters of this machine among 3.10 to 3.13
-#   .venvs/oldest     the oldest supported ipykernel and IPython
+#   .venvs/py312 …    the other interpreters of this machine among 3.11 to 3.13
+#   .venvs/oldest     the oldest supported ipykernel and IPython, with Python 3.10 where the machine has it
 #   .venvs/dev        formatters and linters
 #   .venvs/mcp        the protocol's own library, for the servers of tests/mcp
 #   .venvs/examples   the server of the examples that comes from PyPI
@@ -107,7 +107,7 @@ warm_up() {
 
 need_test_venvs() {
     need_venv
-    side_by_side need_main_test_venv "need_compat_venv 3.10" "need_compat_venv 3.11" "need_compat_venv 3.12" \
+    side_by_side need_main_test_venv "need_compat_venv 3.11" "need_compat_venv 3.12" \
         "need_compat_venv 3.13" need_oldest_venv need_original
 }
 
@@ -117,7 +117,7 @@ need_main_test_venv() {
 }
 
 need_oldest_venv() {
-    make_venv .venvs/oldest "$(find_python 3.11 || main_python)" python/requirements-oldest.txt python/requirements-test.txt
+    make_venv .venvs/oldest "$(find_python 3.10 || find_python 3.11 || main_python)" python/requirements-oldest.txt python/requirements-test.txt
 }
 
 # What tests/support/long_calls.json calls. Their wheels may be missing for an old interpreter.
