@@ -478,7 +478,8 @@ def test_the_traceback_of_an_interrupt_is_small(any_kernel: Kernel) -> None:
 def test_the_renderer_is_not_needed_for_it(any_kernel: Kernel) -> None:
     """It parses the files of all frames as a whole."""
     any_kernel.run("get_ipython().InteractiveTB.structured_traceback = lambda *error, **options: ['by IPython']")
-    result = any_kernel.interrupt_when_started("import time\nprint('started', flush=True)\ntime.sleep(1000)")
+    # In one statement: before the next one IPython compiles, and that is no frame of the cell.
+    result = any_kernel.interrupt_when_started("import time\nprint('started', flush=True), time.sleep(1000)")
     assert "Cell In[2], line" in result.traceback and "by IPython" not in result.traceback
     assert any_kernel.run("1/0").traceback == "by IPython"
 

@@ -32,6 +32,7 @@ class landlock_rules {
     /// Without any grant. \par Errors errc::sandbox_unavailable — this system has not the ABI that it needs
     [[nodiscard]] static result<landlock_rules> make();
 
+    /// \param path without links: one that code put there since it was looked at must not be followed
     /// \par Errors errc::io_error — the path cannot be opened, or granted
     [[nodiscard]] result<void> grant(std::filesystem::path const& path, file_access access);
 

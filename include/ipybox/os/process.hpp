@@ -77,6 +77,9 @@ enum class orphans {
 [[nodiscard]] result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors,
                                             orphans below = orphans::left);
 
+/// Whether the process behind a pidfd has ended. Asio's `async_wait` for a descriptor may complete before: for an event of one that was closed.
+[[nodiscard]] bool has_ended(int pidfd) noexcept;
+
 /// The file that a shell would run for `name`: itself if it has a slash, else the first executable on PATH. Empty if there is none.
 [[nodiscard]] std::filesystem::path find_program(std::string const& name);
 

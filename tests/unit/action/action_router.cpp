@@ -107,10 +107,9 @@ class scripted_host final : public action_host {
     asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                   program_streams streams) override {
         runs.push_back(wanted);
-        if (takes_long_to_start) { // and cannot be stopped meanwhile
-            asio::steady_timer timer(executor, 50ms);
-            auto stopped = asio::error_code(asio::error::operation_aborted);
-            while (stopped) co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, stopped));
+        while (holds_starts) { // which cannot be stopped meanwhile
+            asio::error_code woken;
+            co_await released.async_wait(asio::redirect_error(asio::use_awaitable, woken));
         }
         if (wanted.argv.front() == "throws") throw std::runtime_error("no memory, say");
         if (wanted.argv.front() == "missing") co_return failure(errc::program_not_started, "missing: not found");
@@ -129,7 +128,13 @@ class scripted_host final : public action_host {
     std::vector<std::string> called;
     std::vector<program_run> runs;
     std::shared_ptr<scripted_program> program;
-    bool takes_long_to_start = false;
+
+    void release_starts() {
+        holds_starts = false;
+        released.cancel();
+    }
+    bool holds_starts = false;
+    asio::steady_timer released{executor, asio::steady_timer::time_point::max()};
 };
 
 /// A router, and the kernel's end of its channel.
@@ -368,9 +373,12 @@ TEST_CASE("action router: the channel ends with a program that cannot be killed 
 
 TEST_CASE("action router: a program that is cancelled while it is being started is ended when it runs") {
     stage on;
-    on.host->takes_long_to_start = true;
+    on.host->holds_starts = true;
     on.start(1, "sleep");
     on.send({{"op", "cancel"}, {"id", 1}});
+    on.context.restart();
+    on.context.run_for(50ms);
+    on.host->release_starts();
     CHECK(on.answer()["op"] == "started");
     CHECK(on.answer()["signal"] == SIGINT);
 }
@@ -460,11 +468,12 @@ TEST_CASE("action router: a kernel that does not read its programs' descriptors 
 
 TEST_CASE("action router: a program that waits for its start can be cancelled, and others still start") {
     stage on;
-    on.host->takes_long_to_start = true;
+    on.host->holds_starts = true;
     for (int id = 1; id <= 20; ++id) on.start(id, "true");
     for (int id = 17; id <= 19; ++id) on.send({{"op", "cancel"}, {"id", id}});
     for (int id = 17; id <= 19; ++id) CHECK(on.answer()["kind"] == "cancelled");
     CHECK(on.host->runs.size() == 16);
+    on.host->release_starts();
     for (int started = 0; started < 17; ++started) CHECK(on.answer()["op"] == "started");
     CHECK(on.host->runs.size() == 17);
 }

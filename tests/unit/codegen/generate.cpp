@@ -134,7 +134,7 @@ TEST_CASE("generate: a schema of 1 MiB is followed, and one byte more is not") {
     tool.input_schema["description"] = std::string(rest, 'x');
     CHECK(contains(generate_package("server", {tool})->files.at("large.py"), "    a: "));
     tool.input_schema["description"] = std::string(rest + 1, 'x');
-    auto const& module = generate_package("server", {tool})->files.at("large.py");
+    auto const module = generate_package("server", {tool})->files.at("large.py");
     CHECK_FALSE(contains(module, "    a: "));
     CHECK(contains(module, "more than 1 MiB"));
 }

@@ -52,7 +52,7 @@ std::shared_ptr<confinement const> confinement_to(std::filesystem::path const& d
     auto rules = landlock_rules::make();
     REQUIRE(rules);
     for (auto const* path : {"/usr", "/lib", "/lib64", "/bin", "/etc", "/proc"})
-        if (std::filesystem::exists(path)) REQUIRE(rules->grant(path, file_access::read));
+        if (std::filesystem::exists(path)) REQUIRE(rules->grant(std::filesystem::canonical(path), file_access::read));
     REQUIRE(rules->grant(dir, file_access::write));
     REQUIRE(rules->grant("/dev/null", file_access::device));
     confinement made{std::move(*rules).release(), filter_without(SYS_mkdir)};
@@ -95,6 +95,19 @@ TEST_CASE("landlock: a domain reads and writes what is granted") {
     CHECK(contains(said("echo x >> /etc/hosts", dir.path()), "Permission denied"));
     CHECK(contains(said("head -c 1 /dev/kmsg", dir.path()), "Permission denied"));
     CHECK(std::filesystem::file_size(outside.path() / "secret") == 7);
+}
+
+TEST_CASE("landlock: a link is not granted, whatever put it there") {
+    scratch_dir const dir;
+    std::filesystem::create_directory(dir.path() / "real");
+    std::filesystem::create_directory_symlink("real", dir.path() / "link");
+    auto rules = landlock_rules::make();
+    REQUIRE(rules);
+    auto const place = std::filesystem::canonical(dir.path());
+    CHECK(rules->grant(place / "real", file_access::write));
+    auto const refused = rules->grant(place / "link", file_access::write);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::io_error);
 }
 
 TEST_CASE("landlock: a domain signals no process outside of it") {

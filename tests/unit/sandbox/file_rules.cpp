@@ -124,12 +124,27 @@ TEST_CASE("file_rules: what cannot be made writable is told") {
         here.rules({.deny_read = {},
                     .allow_write = {{"data/**"}, {"out"}, {"in"}, {"none"}, {"*.log"}, {"/dev/null"}, {"~/outside"}}});
     CHECK(rules.writable == paths{here.work / "data", here.home / "outside"});
-    CHECK(notes(rules,
-                "allowWrite out has no effect: a link in the working directory, which code may have made, leads to"));
+    CHECK(notes(rules, "allowWrite out has no effect: a link in a directory that code can write to, which it may have "
+                       "made, leads to"));
     CHECK(notes(rules, "allowWrite in has no effect: a link"));
     CHECK(notes(rules, "allowWrite none has no effect: it does not exist"));
     CHECK(notes(rules, "allowWrite *.log has no effect: only a path without wildcards"));
     CHECK(rules.notices.size() == 4);
+}
+
+TEST_CASE("file_rules: a link that code may have made opens nothing to be read") {
+    fixture const here;
+    for (auto const* file : {"../.ssh/id", "../shared/data/x", "own"}) here.make(file);
+    fs::create_directory_symlink("../.ssh", here.work / "data");
+    fs::create_directory_symlink("../.ssh", here.home / "shared/link");
+    fs::create_symlink("own", here.work / "other");
+    auto const rules = here.rules({.deny_read = {{"~/.ssh"}},
+                                   .allow_read = {{"data"}, {"d*"}, {"~/shared/link"}, {"~/shared/data"}, {"own"}},
+                                   .allow_write = {{"."}, {"~/shared"}}});
+    CHECK(rules.readable == paths{here.home / "shared/data", here.work / "own"});
+    CHECK(rules.unreadable == paths{here.home / ".ssh"});
+    CHECK(notes(rules, "allowRead " + (here.work / "data").string() +
+                           " has no effect: a link in a directory that code can write to"));
 }
 
 TEST_CASE("file_rules: files that decide about other programs are guarded where they can be written") {

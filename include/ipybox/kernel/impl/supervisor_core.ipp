@@ -253,8 +253,11 @@ IPYBOX_DECL asio::awaitable<void> supervisor_core::process_ends(std::chrono::mil
         if (auto const late = weak.lock(); late && !cancelled) late->end.cancel(ignored);
     });
     asio::error_code late;
-    co_await wait->end.async_wait(asio::posix::stream_descriptor::wait_read,
-                                  asio::redirect_error(asio::use_awaitable, late));
+    auto const until = wait->limit.expiry();
+    do {
+        co_await wait->end.async_wait(asio::posix::stream_descriptor::wait_read,
+                                      asio::redirect_error(asio::use_awaitable, late));
+    } while (!late && !os::has_ended(wait->end.native_handle()) && std::chrono::steady_clock::now() < until);
     wait->limit.cancel();
 }
 

@@ -154,6 +154,7 @@ inline void stdio_channel::await_exit() {
     exit_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled) return;
+        if (!os::has_ended(self->exit_.native_handle())) return self->await_exit();
         {
             std::scoped_lock const lock(self->process_mutex_);
             // What it left behind would hold its streams open.

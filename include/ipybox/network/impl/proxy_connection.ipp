@@ -8,7 +8,10 @@
 #include <asio/use_awaitable.hpp>
 #include <asio/write.hpp>
 
+#include <sys/socket.h>
+
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <exception>
 #include <string_view>
@@ -71,9 +74,10 @@ IPYBOX_DECL void proxy_connection::watch_client() {
     client_.async_wait(tcp::socket::wait_read, [weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled) return;
-        asio::error_code failed;
-        bool const has_sent_more = self->client_.available(failed) > 0;
-        if (!has_sent_more) self->close();
+        char next = 0;
+        auto const seen = ::recv(self->client_.native_handle(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+        if (seen < 0 && errno == EAGAIN) return self->watch_client(); // an event of a descriptor that was closed
+        if (seen <= 0) self->close();
     });
 }
 

@@ -4,6 +4,7 @@
 #include <ipybox/os/landlock_calls.hpp>
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -54,7 +55,10 @@ IPYBOX_DECL result<landlock_rules> landlock_rules::make() {
 }
 
 IPYBOX_DECL result<void> landlock_rules::grant(std::filesystem::path const& path, file_access access) {
-    unique_fd const file(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    unique_fd const file(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
     struct ::stat about{};
     if (!file || ::fstat(file.get(), &about) != 0) return failure(system_failure("granting " + path.string(), errno));
     auto const possible = S_ISDIR(about.st_mode) ? landlock::all_of_files : landlock::for_files;

@@ -362,6 +362,11 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     return failure(system_failure(what, plan.failure));
 }
 
+IPYBOX_DECL bool has_ended(int pidfd) noexcept {
+    pollfd watched{pidfd, POLLIN, 0};
+    return ::poll(&watched, 1, 0) > 0;
+}
+
 IPYBOX_DECL std::filesystem::path find_program(std::string const& name) {
     char const* path = std::getenv("PATH");
     return find_program(name, path ? path : "/usr/local/bin:/usr/bin:/bin");

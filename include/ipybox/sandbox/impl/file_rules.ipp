@@ -172,13 +172,22 @@ class file_rules_maker {
             notice("allowWrite " + entry.path +
                    (is_pattern(entry) ? " has no effect: only a path without wildcards can be made writable"
                                       : " has no effect: it does not exist"));
-        } else if (os::lies_in(path->path, scene_.working_dir) && *real != path->path) {
-            notice("allowWrite " + entry.path +
-                   " has no effect: a link in the working directory, which code may have made, leads to " +
-                   real->string() + "; name that, if it is meant");
+        } else if (may_be_led_away(path->path, *real)) {
+            notice_link("allowWrite " + entry.path, *real);
         } else {
             add_once(rules_.writable, *real);
         }
+    }
+
+    /// Whether a path leads elsewhere by a link that code may have made: one in a directory that it can write to.
+    [[nodiscard]] bool may_be_led_away(std::filesystem::path const& path, std::filesystem::path const& real) const {
+        return real != path && (os::lies_in(path, scene_.working_dir) || is_writable(path));
+    }
+
+    void notice_link(std::string const& entry, std::filesystem::path const& real) {
+        notice(entry +
+               " has no effect: a link in a directory that code can write to, which it may have made, leads to " +
+               real.string() + "; name that, if it is meant");
     }
 
     /// A writable directory within one that must not be written to is none.
@@ -243,7 +252,10 @@ class file_rules_maker {
     bool add_readable_at(std::filesystem::path const& path) {
         auto real = without_links(path);
         if (!real) return false;
-        add_once(rules_.readable, *std::move(real));
+        if (may_be_led_away(path, *real))
+            notice_link("allowRead " + path.string(), *real);
+        else
+            add_once(rules_.readable, *std::move(real));
         return true;
     }
 

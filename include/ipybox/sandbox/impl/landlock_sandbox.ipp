@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -103,7 +104,8 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     if (!scene) return failure(scene);
     auto directory = os::claimed_directory::make("ipybox-landlock");
     if (!directory) return failure(directory);
-    scene->grants.writable.push_back(directory->path());
+    std::error_code gone;
+    scene->grants.writable.push_back(std::filesystem::canonical(directory->path(), gone));
     if (auto granted = detail::grant_all(*domain, scene->grants); !granted) return failure(granted);
 
     spec.allow = detail::access_in_landlock(config_, std::move(spec.allow));
