@@ -70,7 +70,7 @@ result<any_sandbox> sandbox_of(run_options const& options, output_file& err) {
     if (options.sandbox == sandbox_choice::landlock)
         return described(landlock_sandbox(std::move(config)), is_configured, options, err);
     if (options.sandbox == sandbox_choice::best)
-        return described(best_sandbox(std::move(config)), is_configured, options, err);
+        return described(best_sandbox(std::move(config)), true, options, err); // which says what it chose
     return described(bubblewrap_sandbox(std::move(config)), is_configured, options, err);
 }
 

@@ -286,6 +286,11 @@ TEST_CASE("best_sandbox: bubblewrap where it works, else Landlock") {
     auto const seen = without.describe(work.path());
     REQUIRE(seen);
     CHECK(seen->notices.front().starts_with("the sandbox is landlock: "));
+    sandbox_config configured;
+    configured.bwrap = work.path() / "no-bwrap";
+    auto const told = best_sandbox(configured).describe(work.path());
+    REQUIRE(told);
+    CHECK(told->notices.front().starts_with("the sandbox is landlock: "));
     write(work.path() / ".env");
     auto const refused = without.wrap(shell("", work.path()));
     REQUIRE_FALSE(refused);

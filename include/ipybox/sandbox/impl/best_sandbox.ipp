@@ -31,7 +31,9 @@ IPYBOX_DECL result<launch_spec> best_sandbox::wrap(launch_spec spec) const {
 }
 
 IPYBOX_DECL result<sandbox_description> best_sandbox::describe(std::filesystem::path const& working_dir) const {
-    auto const gap = detail::why_no_bubblewrap(bubblewrap_.options());
+    auto options = bubblewrap_.options();
+    if (options.program.empty()) options.program = bubblewrap_.config().bwrap;
+    auto const gap = detail::why_no_bubblewrap(options);
     auto seen = gap.empty() ? bubblewrap_.describe(working_dir) : landlock_.describe(working_dir);
     if (seen)
         seen->notices.insert(seen->notices.begin(),
