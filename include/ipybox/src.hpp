@@ -123,6 +123,7 @@
 #include <ipybox/os/impl/read_file.ipp>
 #include <ipybox/os/impl/temporary_directory.ipp>
 #include <ipybox/os/impl/unforked.ipp>
+#include <ipybox/os/impl/write_all.ipp>
 #include <ipybox/sandbox/impl/address_range.ipp>
 #include <ipybox/sandbox/impl/best_sandbox.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_mounts.ipp>

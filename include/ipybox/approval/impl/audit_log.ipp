@@ -6,7 +6,7 @@
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/random_hex.hpp>
 #include <ipybox/core/sha256.hpp>
-#include <ipybox/os/no_file_size_signal.hpp>
+#include <ipybox/os/write_all.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -151,14 +151,9 @@ IPYBOX_DECL std::optional<error> audit_log::append(std::string line) {
         auto const why = system_failure(std::string(doing) + " the audit log " + options_.file.string(), number);
         return error(errc::audit_failed, why.text());
     };
-    os::no_file_size_signal const quiet;
-    while (!rest.empty()) {
-        auto const count = ::write(file_.get(), rest.data(), rest.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failed("writing", errno);
-        rest.remove_prefix(static_cast<std::size_t>(count));
-        torn_ = !rest.empty();
-    }
+    int const broken = os::write_all(file_.get(), rest);
+    if (rest.size() < line.size()) torn_ = !rest.empty();
+    if (broken != 0) return failed("writing", broken);
     if (options_.sync == audit_sync::every && ::fdatasync(file_.get()) != 0) return failed("syncing", errno);
     return std::nullopt;
 }

@@ -3,7 +3,7 @@
 #include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/os/lies_in.hpp>
-#include <ipybox/os/no_file_size_signal.hpp>
+#include <ipybox/os/write_all.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -108,13 +108,8 @@ IPYBOX_DECL result<void> directory::write(std::string const& name, std::string_v
     os::unique_fd const fd(
         ::openat(fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd) return refused("making", name);
-    os::no_file_size_signal const quiet;
-    while (!text.empty()) {
-        auto const count = ::write(fd.get(), text.data(), text.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return refused("writing", name);
-        text.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (int const broken = os::write_all(fd.get(), text); broken != 0)
+        return failure(system_failure("writing " + (path_ / name).string(), broken));
     return {};
 }
 

@@ -2,8 +2,8 @@
 
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/connection_info.hpp>
-#include <ipybox/os/no_file_size_signal.hpp>
 #include <ipybox/os/unique_fd.hpp>
+#include <ipybox/os/write_all.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -157,13 +157,9 @@ IPYBOX_DECL result<void> write_connection_file(std::filesystem::path const& file
     os::unique_fd const fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd) return failure(system_failure("the connection file " + file.string(), errno));
     auto const text = to_text(info);
-    os::no_file_size_signal const quiet;
-    for (std::size_t written = 0; written < text.size();) {
-        auto const count = ::write(fd.get(), text.data() + written, text.size() - written);
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failure(system_failure("the connection file " + file.string(), errno));
-        written += static_cast<std::size_t>(count);
-    }
+    std::string_view rest = text;
+    if (int const broken = os::write_all(fd.get(), rest); broken != 0)
+        return failure(system_failure("the connection file " + file.string(), broken));
     return {};
 }
 

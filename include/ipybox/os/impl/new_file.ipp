@@ -2,7 +2,7 @@
 
 #include <ipybox/core/random_hex.hpp>
 #include <ipybox/os/new_file.hpp>
-#include <ipybox/os/no_file_size_signal.hpp>
+#include <ipybox/os/write_all.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,13 +23,8 @@ IPYBOX_DECL result<new_file> make_file(directory const& in, std::string_view ste
 }
 
 IPYBOX_DECL result<void> write_all(new_file const& file, std::string_view bytes) {
-    no_file_size_signal const quiet;
-    while (!bytes.empty()) {
-        ssize_t const count = ::write(file.descriptor.get(), bytes.data(), bytes.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failure(system_failure("writing to " + file.path.string(), errno));
-        bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
+    if (int const broken = write_all(file.descriptor.get(), bytes); broken != 0)
+        return failure(system_failure("writing to " + file.path.string(), broken));
     return {};
 }
 

@@ -2,9 +2,9 @@
 
 #include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/random_hex.hpp>
-#include <ipybox/os/no_file_size_signal.hpp>
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/os/unique_fd.hpp>
+#include <ipybox/os/write_all.hpp>
 #include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 
@@ -155,9 +155,9 @@ class held_placeholders {
         if (written_ > longest_journal)
             return failure(errc::invalid_argument, "placeholders of the sandbox take more than 16 MiB in " +
                                                        file_.string() + ": protect fewer or shorter paths");
-        os::no_file_size_signal const quiet;
-        if (::write(journal_.get(), record.data(), record.size()) != static_cast<ssize_t>(record.size()))
-            return failure(system_failure("writing " + file_.string(), errno));
+        std::string_view rest = record;
+        if (int const broken = os::write_all(journal_.get(), rest); broken != 0)
+            return failure(system_failure("writing " + file_.string(), broken));
         if (p.inode != 0) held_.push_back(std::move(p));
         return {};
     }
