@@ -27,6 +27,17 @@ PYTHON = os.environ["IPYBOX_PYTHON"]
 #: No test waits longer for anything.
 PATIENCE = 30.0
 
+#: Says where its temporary files go, starts a process in a session of its own, and stays.
+BUSY = """
+import os, subprocess, tempfile
+subprocess.Popen(["setsid", "sleep", "1000"])
+print(tempfile.gettempdir(), flush=True)
+while True:
+    try:
+        while True: pass
+    except BaseException: pass
+"""
+
 #: Rows and columns of a terminal on which each question of a test has one row.
 WIDE = (24, 400)
 
@@ -37,6 +48,14 @@ import base64
 png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 display(Image(base64.b64decode(png)))
 """
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    """Waits until something is so."""
+    deadline = time.monotonic() + PATIENCE
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @dataclass

@@ -8,23 +8,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import PATIENCE, Program
-
-#: Says where its temporary files go, starts a process in a session of its own, and stays.
-BUSY = """
-import os, subprocess, tempfile
-subprocess.Popen(["setsid", "sleep", "1000"])
-print(tempfile.gettempdir(), flush=True)
-while True:
-    try:
-        while True: pass
-    except BaseException: pass
-"""
+from program import BUSY, PATIENCE, Program, wait_for
 
 #: Prints the name of the error that each line ends with, or "done".
 TRY_ALL = """
@@ -59,13 +47,6 @@ def outcomes(program: Program, *lines: str) -> list[str]:
     ended = program.run("-c", TRY_ALL.format(lines=lines))
     assert ended.code == 0, ended.err
     return ended.out.split()
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_files_outside_are_closed(boxed: Program, tmp_path_factory: pytest.TempPathFactory) -> None:

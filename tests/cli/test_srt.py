@@ -9,24 +9,12 @@ import re
 import signal
 import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import PATIENCE, Program
+from program import BUSY, PATIENCE, Program, wait_for
 from servers import ECHO, TOOLS, config
-
-#: Says where its temporary files go, starts a process in a session of its own, and stays.
-BUSY = """
-import os, subprocess, tempfile
-subprocess.Popen(["setsid", "sleep", "1000"])
-print(tempfile.gettempdir(), flush=True)
-while True:
-    try:
-        while True: pass
-    except BaseException: pass
-"""
 
 #: Reaches a host by the proxy of the environment, which would not be asked for addresses of this machine.
 FETCH = """
@@ -51,13 +39,6 @@ def pid_of(program: Program, pattern: str) -> int:
     matching = [int(pid) for pid, command in found if re.match(pattern, command)]
     assert matching, found
     return matching[0]
-
-
-def wait_for(what: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 VICTIMS = {
