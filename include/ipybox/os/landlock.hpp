@@ -15,7 +15,7 @@ namespace ipybox::os {
 /// The first ABI (Linux 6.12) whose domains keep signals in.
 inline constexpr int landlock_abi_with_scopes = 6;
 
-/// What a domain may do with a file, or with everything below a directory.
+/// The rights of a domain to a file, or to everything below a directory.
 enum class file_access {
     read,   ///< read, list and execute
     write,  ///< also change, make, remove and move, but make no devices
@@ -25,7 +25,7 @@ enum class file_access {
 /**
  * \brief The rules of a Landlock domain: what is not granted is refused to processes in it.
  * \details Files are opened only where they are granted; TCP ports are neither bound nor connected; no signal reaches a process outside of the domain,
- * nor a connection an abstract Unix socket there. Metadata is not covered: whoever owns a file can change its mode and times (docs/sandbox.md).
+ * and no connection an abstract Unix socket there. Metadata is not covered: the owner of a file can change its mode and times (docs/sandbox.md).
  */
 class landlock_rules {
   public:

@@ -56,7 +56,7 @@ struct launch_spec {
     /// Hosts that the program may reach by name, set by a policy that leaves it no network of its own: who starts the program serves them. None: nothing is to be served.
     std::shared_ptr<network_config const> network = {};
 
-    /// What the program is put under right before it runs. None: nothing.
+    /// Confines the program right before it runs. None: it is not confined.
     std::shared_ptr<os::confinement const> confinement = {};
 
     /// What has to stay as long as the program runs, and goes with its last holder.

@@ -47,7 +47,7 @@ static_assert(sandbox_policy<best_sandbox>);
 
 namespace detail {
 
-/// What keeps bubblewrap_sandbox from working here; empty: nothing.
+/// Why bubblewrap_sandbox does not work here; empty where it does.
 [[nodiscard]] std::string why_no_bubblewrap(bubblewrap_options const& options);
 
 } // namespace detail

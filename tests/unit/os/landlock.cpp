@@ -98,6 +98,7 @@ TEST_CASE("landlock: a domain reads and writes what is granted") {
 }
 
 TEST_CASE("landlock: a link is not granted, whatever put it there") {
+    if (auto const why = missing(); !why.empty()) return test::skip(why);
     scratch_dir const dir;
     std::filesystem::create_directory(dir.path() / "real");
     std::filesystem::create_directory_symlink("real", dir.path() / "link");

@@ -114,7 +114,7 @@ inline std::map<std::string, std::string> generated_checksums(std::string_view l
     return checksums;
 }
 
-/// What becomes of a file when its package is generated anew.
+/// The fate of a file whose package is generated anew.
 enum class file_fate {
     stays,        ///< it would be generated as it was
     is_added,     ///< it was never generated, and stays

@@ -142,7 +142,7 @@ IPYBOX_DECL std::ostream& operator<<(std::ostream& out, error const& e) {
     return out;
 }
 
-/// What is to be done where the system's own words do not say it.
+/// A cure for errors whose words, the system's, name none; empty for others.
 inline std::string advice_for(int number) {
     rlimit limit{};
     if (number != EFBIG || ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return "";

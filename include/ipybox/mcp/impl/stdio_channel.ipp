@@ -252,7 +252,7 @@ inline asio::awaitable<error> stdio_channel::end() {
     ends_ = true;
     asio::error_code ec;
     standard_error_.cancel(ec);
-    // What was read already comes before what is left.
+    // A read that is under way has earlier bytes than those below.
     while (hears_standard_error_) co_await asio::post(executor_, asio::use_awaitable);
     for (int reads = 0; !ec && reads < 64 && standard_error_.is_open(); ++reads) {
         std::array<char, 4096> piece;

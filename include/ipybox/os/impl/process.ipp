@@ -88,7 +88,7 @@ IPYBOX_UNSANITIZED inline bool close_from(int from) {
 
 /// Gives up what no program that runs from here on can get back. False where the system refuses.
 IPYBOX_UNSANITIZED inline bool drop_capabilities() {
-    // What could be given by a program's file. Refused to ordinary users, who have none to be given.
+    // The bounding set: what the file of a program could give. The system refuses this to ordinary users, whom no file gives any without new privileges.
     for (int number = 0; ::syscall(SYS_prctl, PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number)
         (void)::syscall(SYS_prctl, PR_CAPBSET_DROP, number, 0, 0, 0);
     (void)::syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

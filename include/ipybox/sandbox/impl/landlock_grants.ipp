@@ -72,7 +72,7 @@ class landlock_grants_maker {
         return {};
     }
 
-    /// What a launch reads is not code's to change, and not the user's whole home.
+    /// Code must not be able to change what a launch reads, and a launch must not open the user's whole home.
     result<void> check_needed(paths const& needed) const {
         auto const homes = existing({home_directory()});
         for (auto const& each : needed) {

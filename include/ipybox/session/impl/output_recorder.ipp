@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/aside.hpp>
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
@@ -26,9 +27,6 @@ inline result<std::filesystem::path> saved(result<os::new_file> file, std::strin
     }
     return std::move(file->path);
 }
-
-/// What takes longer to write than a stopped execution should wait.
-inline constexpr std::size_t large_file = std::size_t(1) << 20;
 
 /// A display as it is told where there is no room for what it brings.
 inline display without_data(display const& d) { return {d.kind, {}, "{}", d.id, d.image, {}}; }
@@ -125,7 +123,7 @@ inline constexpr std::string_view png_signature("\x89PNG\r\n\x1a\n", 8);
 IPYBOX_DECL void output_recorder::save_image(display& d) {
     auto const* png = d.data.find("image/png");
     if (!png || !png->starts_with(png_signature)) return;
-    bool const too_late = png->size() >= large_file && writing_.stop_requested();
+    bool const too_late = png->size() >= long_text && writing_.stop_requested();
     if (too_late || !take_room(d, png->size())) {
         ++result_.files_left_out;
         return;
@@ -207,7 +205,7 @@ IPYBOX_DECL output_recorder::kept_display output_recorder::fitting(display const
         return {d, size, 0};
     }
     kept_display kept{without_data(d), 0, 0};
-    auto const stop = size >= large_file ? writing_.get_token() : std::stop_token();
+    auto const stop = size >= long_text ? writing_.get_token() : std::stop_token();
     if (stop.stop_requested() || !budget_->take_file(0)) {
         ++result_.files_left_out;
         return kept;
