@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import TIMEOUT, Closed, Host, Kernel, sources, wait_until
+from harness import PYTHON, TIMEOUT, Closed, Host, Kernel, sources, wait_until
 
 
 def test_ready_names_the_interpreter_and_the_versions(host: Host) -> None:
@@ -170,6 +170,30 @@ def test_hang_up_before_ready_ends_the_supervisor() -> None:
 def test_the_supervisor_ignores_the_terminal(host: Host) -> None:
     os.kill(host.supervisor, signal.SIGINT)
     assert host.fork().run("print(1)").text() == "1\n"
+
+
+def under(limits: str, folder: Path) -> str:
+    """An interpreter that runs with these limits of the shell's ``ulimit``."""
+    wrapper = folder / "python"
+    wrapper.write_text(f'#!/bin/sh\nulimit {limits}\nexec {PYTHON} "$@"\n')
+    wrapper.chmod(0o755)
+    return str(wrapper)
+
+
+def test_modules_are_compiled_by_another_process_that_leaves_nothing() -> None:
+    with Host() as host:
+        supervisor = Path(f"/proc/{host.supervisor}")
+        assert (supervisor / "task" / supervisor.name / "children").read_text() == ""
+        opened = [os.readlink(entry) for entry in (supervisor / "fd").iterdir()]
+        assert not [path for path in opened if "memfd" in path and "stderr" not in path]
+        left = "import ipybox_kernel; sorted(ipybox_kernel.__loader__.compiled)"  # those nobody has imported yet
+        assert "ipybox_kernel.guards" in host.fork().run(left).value
+
+
+def test_a_start_where_nothing_can_be_compiled_beside_it(tmp_path: Path) -> None:
+    with Host(python=under("-f 8", tmp_path)) as host:  # the other process cannot write what it has compiled
+        assert host.ready["level"] == "lean"
+        assert host.fork().run("print(6 * 7)").text() == "42\n"
 
 
 def test_malformed_requests_are_answered(host: Host) -> None:

@@ -23,6 +23,7 @@ sys.path.remove("")  # nothing may be imported from the working directory
 
 import fcntl
 import json
+import marshal
 import os
 import socket
 import struct
@@ -31,8 +32,10 @@ from types import CodeType, ModuleType
 
 TYPE_CHECKING = False  # typing is dear
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import BinaryIO
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO, NoReturn
+
+FIRST = ("broker", "hosts", "landlock", "limits", "preload", "process", "supervisor")  # what a start imports at once
 
 
 class Sources:
@@ -40,6 +43,15 @@ class Sources:
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts
+        self.helper: Helper | None = None
+        self.compiled: dict[str, bytes] = {}
+
+    def compile_beside(self, unused: Sequence[int]) -> None:
+        """Has another process compile what is not imported first; it closes the descriptors that it has no use for."""
+        try:
+            self.helper = Helper(self, [f"ipybox_kernel.{name}" for name in self.texts if name not in FIRST], unused)
+        except OSError:
+            """There is no room for one: each module is compiled when it is imported."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, module = name.partition(".")
@@ -56,6 +68,12 @@ class Sources:
         exec(self.get_code(module.__name__), module.__dict__)
 
     def get_code(self, name: str) -> CodeType:
+        if self.helper and name in self.helper.names:
+            self.compiled, self.helper = self.helper.results(), None
+        code = self.compiled.pop(name, None)
+        return marshal.loads(code) if code else self.compile(name)
+
+    def compile(self, name: str) -> CodeType:
         return compile(self.get_source(name), self.filename(name), "exec")
 
     def get_source(self, name: str) -> str:
@@ -63,6 +81,40 @@ class Sources:
 
     def filename(self, name: str) -> str:
         return f"<ipybox_kernel>/{name.partition('.')[2] or '__init__'}.py"
+
+
+class Helper:
+    """A process that compiles while this one imports what is installed, which takes longer."""
+
+    def __init__(self, sources: Sources, names: Sequence[str], unused: Sequence[int]) -> None:
+        self.names = names
+        self.memory = os.fdopen(os.memfd_create("ipybox_kernel"), "w+b")
+        self.pid = os.fork()
+        if not self.pid:
+            self.work(sources, unused)
+
+    def work(self, sources: Sources, unused: Sequence[int]) -> NoReturn:
+        """What the process does, and its end."""
+        try:
+            for descriptor in unused:
+                os.close(descriptor)
+            with self.memory:
+                marshal.dump({name: marshal.dumps(sources.compile(name)) for name in self.names}, self.memory)
+        finally:
+            os._exit(0)
+
+    def results(self) -> dict[str, bytes]:
+        """Waits for its end. Nothing is in them if it could not do its work."""
+        try:
+            os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            """Ended children are not kept here."""
+        with self.memory:
+            self.memory.seek(0)
+            try:
+                return marshal.load(self.memory)
+            except (EOFError, ValueError, TypeError):
+                return {}
 
 
 def control_socket(number: int) -> socket.socket:
@@ -98,7 +150,9 @@ def modules(memory: BinaryIO) -> Iterator[tuple[str, str]]:
 control = control_socket(int(sys.argv[1]))
 hello, texts, lifeline = greeting(control)
 sys.argv[1:] = []
-sys.meta_path.insert(0, Sources(texts))
+sys.meta_path.insert(0, sources := Sources(texts))
+if hello.get("preload", True):
+    sources.compile_beside([control.fileno(), *lifeline])
 
 import ipybox_kernel.supervisor
 
