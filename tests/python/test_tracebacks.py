@@ -84,6 +84,20 @@ def test_exception_groups(any_kernel: Kernel) -> None:
     assert not any(part in shown(result) for part in MACHINERY)
 
 
+def test_errors_that_are_each_the_cause_of_the_other(any_kernel: Kernel) -> None:
+    result = any_kernel.run("a, b = ValueError('a'), KeyError('b')\na.__cause__, b.__cause__ = b, a\nraise a")
+    assert result.reply["ename"] == "ValueError" and "raise a" in result.traceback
+    assert any_kernel.run("print(1)").text() == "1\n"
+
+
+def test_an_error_where_the_working_directory_is_gone(any_kernel: Kernel, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    result = any_kernel.run(f"import os\nos.chdir({str(gone)!r})\nos.rmdir({str(gone)!r})\n1/0")
+    assert result.error == "ZeroDivisionError" and "----> 4 1/0" in result.traceback
+    any_kernel.run("os.chdir('/')")
+
+
 def test_reply_and_message_say_the_same(any_kernel: Kernel) -> None:
     result = any_kernel.run("1/0", store_history=True)
     message = result.of("error")[0].content

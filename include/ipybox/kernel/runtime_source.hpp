@@ -5026,9 +5026,12 @@ encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", 
 from __future__ import annotations
 
 import asyncio
+import inspect
+import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -5039,6 +5042,7 @@ from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.plain_traceback import plain_traceback
 
 RENDERERS = {"stack_data", "executing", "asttokens", "pure_eval"}
+MAX_CHAIN = 100  # exceptions that are looked at
 HIDDEN = {"IPython", "ipykernel", "ipybox_kernel", "decorator", *RENDERERS}
 
 
@@ -5119,14 +5123,37 @@ class Tracebacks:
             if exception_only:
                 notice = "An exception has occurred, use %tb to see the full traceback.\n"
                 return [notice, *self.shell.InteractiveTB.get_exception_only(kind, error)]
-            if has_group(error):
+            if any(map(is_group, chain(error))):
                 return traceback.format_exception(kind, error, frames)
             if hasattr(error, "_render_traceback_"):
                 return list(error._render_traceback_())
             self.rendered = True
-            return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
+            with of_no_module(error, self.cells):
+                return list(self.shell.InteractiveTB.structured_traceback(kind, error, frames, tb_offset=0))
         except Exception:
             return traceback.format_exception(kind, error, frames)
+
+
+@contextmanager
+def of_no_module(error: BaseException, cells: Cells) -> Iterator[None]:
+    """Tells ``inspect`` that cells belong to no module: it would look through all of them, three times for each frame."""
+    frames = (frame for linked in chain(error) for frame, _ in traceback.walk_tb(linked.__traceback__))
+    codes = {frame.f_code.co_filename for frame in frames}
+    names = [name for code in codes if code in cells.labels for name in (code, absolute(code))]
+    inspect.modulesbyfile.update(dict.fromkeys(names, ""))  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        for name in names:
+            inspect.modulesbyfile.pop(name, None)  # type: ignore[attr-defined]
+
+
+def absolute(name: str) -> str:
+    """The path that ``inspect`` takes a code's name for."""
+    try:
+        return os.path.abspath(name)
+    except FileNotFoundError:  # the working directory is gone
+        return name
 
 
 def describe(error: BaseException, lines: list[str] | None = None) -> dict[str, Any]:
@@ -5140,12 +5167,16 @@ def describe(error: BaseException, lines: list[str] | None = None) -> dict[str, 
 
 def is_interrupt(error: BaseException) -> bool:
     """Whether an exception is an interrupt, or was raised while one was handled."""
-    linked: BaseException | None = error
-    for _ in range(100):
-        if linked is None or isinstance(linked, KeyboardInterrupt):
-            break
-        linked = linked.__cause__ or linked.__context__
-    return isinstance(linked, KeyboardInterrupt)
+    return any(isinstance(linked, KeyboardInterrupt) for linked in chain(error))
+
+
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception, and those that it was raised from or while they were handled. Code can make a circle of them."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen and len(seen) < MAX_CHAIN:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def as_interrupt(error: BaseException) -> BaseException:
@@ -5188,14 +5219,6 @@ def line_of(entry: TracebackType) -> int:
     code = entry.tb_frame.f_code  # type: ignore[unreachable]  # what typeshed does not know
     lines = [line for start, _, line in code.co_lines() if line is not None and start <= entry.tb_lasti]
     return lines[-1] if lines else code.co_firstlineno
-
-
-def has_group(error: BaseException | None) -> bool:
-    while error is not None:
-        if is_group(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def is_group(error: BaseException) -> bool:
