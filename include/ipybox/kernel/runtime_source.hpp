@@ -5136,7 +5136,7 @@ class Tracebacks:
 
 @contextmanager
 def of_no_module(error: BaseException, cells: Cells) -> Iterator[None]:
-    """Tells ``inspect`` that cells belong to no module: it would look through all of them, three times for each frame."""
+    """Tells ``inspect`` that cells belong to no module: else it looks through all, three times for each frame."""
     frames = (frame for linked in chain(error) for frame, _ in traceback.walk_tb(linked.__traceback__))
     codes = {frame.f_code.co_filename for frame in frames}
     names = [name for code in codes if code in cells.labels for name in (code, absolute(code))]
