@@ -2826,7 +2826,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     for module in modules:
         preload_module(module)
     know_modules()
-    gc.freeze()
+    settle()
     return built
 
 
@@ -2906,7 +2906,13 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, code) for code in WARM_UP), gc.freeze]
+    return [*(partial(rehearse, built, code) for code in WARM_UP), settle]
+
+
+def settle() -> None:
+    """Keeps forks from writing to what they share. Collecting garbage does, and replacing what the type cache has."""
+    gc.freeze()
+    sys._clear_type_cache()
 
 
 def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
