@@ -143,10 +143,10 @@ need_compat_venv() {
     make_venv ".venvs/py${1/./}" "$python" python/requirements.txt python/requirements-kernel.txt python/requirements-test.txt
 }
 
-# The further interpreters of the tests that there are, as a CMake list.
+# The further interpreters of the tests that there are, the oldest first, as a CMake list.
 compat_pythons() {
     local python list=() IFS=';'
-    for python in "$PWD"/.venvs/py3*/bin/python "$PWD"/.venvs/oldest/bin/python; do
+    for python in "$PWD"/.venvs/oldest/bin/python "$PWD"/.venvs/py3*/bin/python; do
         [[ ! -x $python ]] || list+=("$python")
     done
     echo "${list[*]}"
