@@ -121,6 +121,7 @@
 #include <ipybox/os/impl/process.ipp>
 #include <ipybox/os/impl/program_output.ipp>
 #include <ipybox/os/impl/read_file.ipp>
+#include <ipybox/os/impl/remove_tree.ipp>
 #include <ipybox/os/impl/temporary_directory.ipp>
 #include <ipybox/os/impl/unforked.ipp>
 #include <ipybox/os/impl/write_all.ipp>

@@ -10,6 +10,7 @@
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
+#include <ipybox/os/remove_tree.hpp>
 #include <ipybox/os/small_stack.hpp>
 
 #include <asio/dispatch.hpp>
@@ -127,8 +128,7 @@ IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread> own, sup
 
 IPYBOX_DECL supervisor_core::~supervisor_core() {
     end();
-    std::error_code ignored;
-    if (!private_dir_.empty()) std::filesystem::remove_all(private_dir_, ignored);
+    if (!private_dir_.empty()) (void)os::remove_tree(private_dir_);
 }
 
 IPYBOX_DECL void supervisor_core::when_ready(std::chrono::milliseconds bound, std::stop_token stop,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/os/claimed_directory.hpp>
+#include <ipybox/os/remove_tree.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -26,8 +27,7 @@ inline unique_fd open_own_directory(std::filesystem::path const& path) {
 inline void remove_if_left_behind(std::filesystem::path const& path) {
     auto const left = open_own_directory(path);
     if (!left || ::flock(left.get(), LOCK_EX | LOCK_NB) != 0) return;
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
+    (void)remove_tree(path);
 }
 
 inline void remove_left_behind(std::string const& prefix) {

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <ipybox/os/remove_tree.hpp>
 #include <ipybox/os/temporary_directory.hpp>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -23,12 +23,9 @@ IPYBOX_DECL temporary_directory::temporary_directory(temporary_directory&& other
 IPYBOX_DECL temporary_directory::~temporary_directory() {
     if (!owner_.is_this() || path_.empty()) return;
     auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-    for (std::error_code in_use; std::filesystem::exists(path_, in_use);) {
-        std::filesystem::remove_all(path_, in_use);
-        // A process that is about to end may still make and remove files there.
-        if (!in_use || std::chrono::steady_clock::now() > deadline) return;
+    // A process that is about to end may still make and remove files there.
+    while (!remove_tree(path_) && std::chrono::steady_clock::now() < deadline)
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
 }
 
 } // namespace ipybox::os
