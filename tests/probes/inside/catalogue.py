@@ -1,0 +1,28 @@
+"""All probes there are."""
+
+from __future__ import annotations
+
+from inside import files, kernel, later, network, processes, sharing
+from inside.frame import Group, Probe
+
+GROUPS: list[Group] = [
+    files.SECRETS,
+    files.OUTSIDE,
+    files.SYSTEM,
+    later.WORK,
+    later.HOME,
+    processes.SIGNALS,
+    processes.MEMORY,
+    kernel.NAMESPACES,
+    kernel.CALLS,
+    network.INTERNET,
+    network.UNIX,
+    sharing.MESSAGES,
+    sharing.LIMITS,
+]
+
+
+def all_probes() -> list[Probe]:
+    probes = [probe for group in GROUPS for probe in group.probes.values()]
+    assert len(probes) == len({probe.name for probe in probes})
+    return probes

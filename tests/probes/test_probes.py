@@ -1,0 +1,86 @@
+"""Ways out of each sandbox, tried by code in a kernel and by shell commands: each ends as the table says.
+
+The table is outcomes.txt; docs/probes.md is made of it. A probe that says n/a is about something that this machine does
+not have.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import outcomes
+import pytest
+from inside.catalogue import all_probes
+from open_interpreter import ORDINARY_USER, open_interpreter
+from program import PYTHON, Ended, Program
+from targets import Place, place
+
+USERS = {"root": 0, "ordinary": ORDINARY_USER}
+LIMITS = {"memory": "1G", "file-size": "500M", "open-files": "500", "processes": "200"}
+
+#: The script of a run. A cell imports the probes; a shell command runs them in a process of its own.
+IN_A_CELL = "import inside.__main__\n"
+AS_A_COMMAND = "import sys\n!{sys.executable} -m inside\n"
+
+
+@pytest.fixture(scope="module", params=USERS)
+def user(request: pytest.FixtureRequest) -> int:
+    number = USERS[request.param]
+    if number != os.geteuid() and os.geteuid():
+        pytest.skip("elsewhere: only root can run code as another user")
+    return number
+
+
+@pytest.fixture(scope="module")
+def python(user: int) -> Iterator[str]:
+    """The kernel's interpreter, which this user can run."""
+    if user == os.geteuid():
+        yield PYTHON
+    else:
+        with open_interpreter(PYTHON) as interpreter:
+            yield interpreter
+
+
+@pytest.mark.parametrize("way", outcomes.WAYS)
+def test_each_ends_as_the_table_says(way: str, user: int, python: str) -> None:
+    kind, as_a_command = way.rstrip("!"), way.endswith("!")
+    script = AS_A_COMMAND if as_a_command else IN_A_CELL
+    with place(user, python, script, with_env=kind != "landlock") as made:
+        before = made.snapshot()
+        seen = said(run(kind, made))
+        changed = made.changes_since(before)
+    print(*(f"{name}: {what}" for name, what in seen.items()), sep="\n")
+    if os.environ.get("IPYBOX_UPDATE_GOLDEN"):
+        outcomes.note(way, user, seen)
+    assert outcomes.surprises(way, user, seen) == []
+    if kind in outcomes.WITHOUT_GAPS:
+        assert "ESCAPED" not in seen.values()
+        assert changed == []
+
+
+def run(kind: str, made: Place) -> Ended:
+    program = Program(made.work, "bubblewrap" if kind == "guard" else kind, environment(made), made.user)
+    return program.run("--python", made.python, *made.options(), *options(kind, made), made.facts["script"])
+
+
+def options(kind: str, made: Place) -> list[str]:
+    """Nothing is limited without a sandbox, where each probe is to be seen to escape."""
+    if kind == "none":
+        return []
+    limits = [word for name, number in LIMITS.items() for word in ("--limit", f"{name}={number}")]
+    guard = ["--require-shell-escape"] if kind == "guard" else []
+    return [*limits, *guard, "--sandbox-config", made.facts["sandbox_configuration"]]
+
+
+def environment(made: Place) -> dict[str, str]:
+    state = made.home / "state"
+    return {"HOME": str(made.home), "XDG_STATE_HOME": str(state), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def said(ended: Ended) -> dict[str, str]:
+    """Of each probe what it said."""
+    found = dict(line.split(": ", 1) for line in ended.out.splitlines())
+    assert list(found) == [probe.name for probe in all_probes()], ended
+    assert {name: what for name, what in found.items() if what.startswith("broken")} == {}
+    return found
