@@ -25,6 +25,8 @@ SOCK_STREAM, SOCK_SEQPACKET = 1, 5
 SOCK_TYPES = 0xF  # the bits of a type; above them are flags, as SOCK_CLOEXEC
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
+O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
+S_ISUID = 0o4000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
 
 Block = list["Step"]
@@ -59,30 +61,34 @@ COMMON = {
     "fsmount": 432,
     "fspick": 433,
     "clone3": 435,
+    "openat2": 437,
     "pidfd_getfd": 438,
     "process_madvise": 440,
     "mount_setattr": 442,
     "quotactl_fd": 443,
+    "fchmodat2": 452,
     "open_tree_attr": 467,
 }
 NAMES_X86_64 = {
-    "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "execve": 59, "ptrace": 101, "syslog": 103,
-    "uselib": 134, "vhangup": 153, "modify_ldt": 154, "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163,
-    "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169, "iopl": 172,
-    "ioperm": 173, "init_module": 175, "delete_module": 176, "quotactl": 179, "clock_settime": 227, "kexec_load": 246,
-    "add_key": 248, "request_key": 249, "keyctl": 250, "unshare": 272, "perf_event_open": 298, "fanotify_init": 300,
+    "open": 2, "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "execve": 59, "creat": 85, "chmod": 90,
+    "fchmod": 91, "ptrace": 101, "syslog": 103, "mknod": 133, "uselib": 134, "vhangup": 153, "modify_ldt": 154,
+    "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166,
+    "swapon": 167, "swapoff": 168, "reboot": 169, "iopl": 172, "ioperm": 173, "init_module": 175, "delete_module": 176,
+    "quotactl": 179, "clock_settime": 227, "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250,
+    "openat": 257, "mknodat": 259, "fchmodat": 268, "unshare": 272, "perf_event_open": 298, "fanotify_init": 300,
     "prlimit64": 302, "name_to_handle_at": 303, "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308,
     "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313, "seccomp": 317,
     "kexec_file_load": 320, "bpf": 321, "execveat": 322, "userfaultfd": 323,
 }  # fmt: skip
 NAMES_AARCH64 = {
-    "ioctl": 29, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "vhangup": 58, "quotactl": 60, "acct": 89,
-    "unshare": 97, "kexec_load": 104, "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116,
-    "ptrace": 117, "reboot": 142, "settimeofday": 170, "adjtimex": 171, "socket": 198, "socketpair": 199,
-    "add_key": 217, "request_key": 218, "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224, "swapoff": 225,
-    "perf_event_open": 241, "prlimit64": 261, "fanotify_init": 262, "name_to_handle_at": 264, "open_by_handle_at": 265,
-    "clock_adjtime": 266, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272,
-    "finit_module": 273, "seccomp": 277, "bpf": 280, "execveat": 281, "userfaultfd": 282, "kexec_file_load": 294,
+    "ioctl": 29, "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "fchmod": 52,
+    "fchmodat": 53, "openat": 56, "vhangup": 58, "quotactl": 60, "acct": 89, "unshare": 97, "kexec_load": 104,
+    "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116, "ptrace": 117, "reboot": 142,
+    "settimeofday": 170, "adjtimex": 171, "socket": 198, "socketpair": 199, "add_key": 217, "request_key": 218,
+    "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224, "swapoff": 225, "perf_event_open": 241,
+    "prlimit64": 261, "fanotify_init": 262, "name_to_handle_at": 264, "open_by_handle_at": 265, "clock_adjtime": 266,
+    "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "finit_module": 273, "seccomp": 277,
+    "bpf": 280, "execveat": 281, "userfaultfd": 282, "kexec_file_load": 294,
 }  # fmt: skip
 
 MACHINES = {
@@ -124,6 +130,7 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
             *families(machine),
             *typing_into_terminals(machine),
             *limits_of_others(machine),
+            *set_user_id_programs(machine),
         ],
         "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()])
         + connected_pairs(machine),
@@ -227,6 +234,28 @@ def limits_of_others(machine: Machine) -> Block:
         Step(LOAD, 0, 0, NUMBER),
     ]
     return [Step(EQUAL, 0, len(judgement), machine.calls["prlimit64"]), *judgement]
+
+
+#: Where each call has the mode of a file. In those that open files it stands behind the flags, and counts with some.
+MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
+MODES_OF_OPENED = {"open": 2, "openat": 3}
+
+
+def set_user_id_programs(machine: Machine) -> Block:
+    """None are made: with one that code left in the working directory, other users would have the rights of its owner.
+
+    What openat2 asks for lies in memory: it is said not to exist, and programs take openat.
+    """
+    block: Block = []
+    refused = [Step(ANY_BIT, 0, 1, S_ISUID), denial()]
+    for name, place in MODES.items():
+        if name in machine.calls:
+            block += argument(machine, name, place, refused)
+    for name, place in MODES_OF_OPENED.items():
+        if name in machine.calls:
+            mode = [Step(LOAD, 0, 0, ARGUMENTS + 8 * place), *refused]
+            block += argument(machine, name, place - 1, [Step(ANY_BIT, 0, len(mode), O_CREAT | O_TMPFILE), *mode])
+    return [*block, Step(EQUAL, 0, 1, machine.calls["openat2"]), denial(errno.ENOSYS)]
 
 
 def pack(steps: Block) -> bytes:
