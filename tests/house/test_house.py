@@ -10,8 +10,11 @@ import check_bounds
 import check_headers
 import check_layers
 import check_links
+import check_probes
+import outcomes
 import snippet_program
 import snippets
+from inside.catalogue import all_probes
 from tree import read_tree, room
 
 
@@ -174,6 +177,41 @@ class Bounds(Sandbox):
 
     def test_no_table(self) -> None:
         self.assertEqual(len(check_bounds.wrong_rows("Text\n", self.root)), 1)
+
+
+class Probes(unittest.TestCase):
+    ways = [way for ways in check_probes.COLUMNS.values() for way in ways]
+
+    def table(self, **letters: str) -> outcomes.Table:
+        """All probes blocked, but for some ways."""
+        return {probe.name: dict.fromkeys(self.ways, "bb") | letters for probe in all_probes()}
+
+    def test_a_cell_says_which_runs_escape(self) -> None:
+        for one, other, words in (
+            ("bb", "bb", "blocked"),
+            ("--", "--", "n/a"),
+            ("EE", "E-", "ESCAPED"),
+            ("bb", "EE", "ESCAPED in commands"),
+            ("Eb", "Eb", "ESCAPED as root"),
+            ("bb", "bE", "ESCAPED as an ordinary user in commands"),
+            ("Eb", "EE", "ESCAPED as root, as an ordinary user in commands"),
+        ):
+            self.assertEqual(check_probes.cell({"srt": one, "srt!": other}), words)
+
+    def test_a_stale_page_and_an_escape(self) -> None:
+        table = self.table(none="EE")
+        self.assertEqual(check_probes.mistakes(table, check_probes.tables(table)), [])
+        self.assertEqual(len(check_probes.mistakes(self.table(), check_probes.tables(table))), 1)
+        escaped = self.table(guard="bE")
+        self.assertEqual(len(check_probes.mistakes(escaped, check_probes.tables(escaped))), len(escaped))
+
+    def test_a_table_of_other_probes(self) -> None:
+        (problem,) = check_probes.mistakes({}, "")
+        self.assertIn("does not have the probes", problem)
+
+    def test_the_table_is_read_as_it_is_written(self) -> None:
+        table = self.table(srt="-E")
+        self.assertEqual(outcomes.read(outcomes.written(table)), table)
 
 
 class SnippetProgram(unittest.TestCase):

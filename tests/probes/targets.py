@@ -27,6 +27,7 @@ TEXT = f"{SECRET} of the test\n"
 #: Has a secret in its memory, in its environment, on its command line and in a file that only it has open.
 BYSTANDER = """
 import ctypes, os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
 secret = ctypes.create_string_buffer(os.environ["SECRET"].encode())
 file = os.memfd_create("secret")
 os.write(file, secret.raw)

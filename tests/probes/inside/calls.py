@@ -14,7 +14,7 @@ libc.syscall.restype = ctypes.c_long
 
 #: Numbers on x86-64 and ARM64. They are not taken from the filter, which they test.
 NUMBERS = {
-    "ioctl": (16, 29), "sched_setaffinity": (203, 122), "ptrace": (101, 117), "syslog": (103, 116),
+    "ioctl": (16, 29), "mmap": (9, 222), "sched_setaffinity": (203, 122), "ptrace": (101, 117), "syslog": (103, 116),
     "socketpair": (53, 199), "socket": (41, 198), "clone": (56, 220), "shmget": (29, 194), "shmat": (30, 196),
     "personality": (135, 92), "modify_ldt": (154, None), "pivot_root": (155, 41), "chroot": (161, 51),
     "acct": (163, 89), "settimeofday": (164, 170), "mount": (165, 40), "umount2": (166, 39), "swapon": (167, 224),
@@ -30,7 +30,7 @@ NUMBERS = {
     "pidfd_send_signal": (424, 424), "io_uring_setup": (425, 425), "open_tree": (428, 428), "move_mount": (429, 429),
     "fsopen": (430, 430), "fspick": (433, 433), "pidfd_open": (434, 434), "clone3": (435, 435),
     "pidfd_getfd": (438, 438), "process_madvise": (440, 440), "mount_setattr": (442, 442),
-    "process_mrelease": (448, 448), "open_tree_attr": (467, 467),
+    "openat2": (437, 437), "fchmodat2": (452, 452), "open_tree_attr": (467, 467),
 }  # fmt: skip
 
 AT_FDCWD, AT_RECURSIVE = -100, 0x8000

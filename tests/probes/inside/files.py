@@ -42,7 +42,11 @@ KEYS = {
 
 def add_keys() -> None:
     for name, path in KEYS.items():
-        SECRETS.add(f"read_{name}", f"reads ~/{path}", lambda at, path=path: reads_secret(f"{at.home}/{path}"))
+        SECRETS.add(f"read_{name}", f"reads ~/{path}", reads_in_home, path)
+
+
+def reads_in_home(at: Targets, path: str) -> bool:
+    return reads_secret(f"{at.home}/{path}")
 
 
 add_keys()
@@ -97,7 +101,7 @@ def watch_ssh_directory(at: Targets) -> bool:
     """watches ~/.ssh for names (inotify)"""
     directory = f"{at.home}/.ssh"
     watch = libc.inotify_add_watch(libc.inotify_init1(0), directory.encode(), 0x100)
-    return watch >= 0 and os.stat(directory).st_ino == at.inode_of_ssh
+    return bool(watch >= 0 and os.stat(directory).st_ino == at.inode_of_ssh)
 
 
 @SECRETS.probe
@@ -525,11 +529,19 @@ DEVICES = {
 
 def add_system_files() -> None:
     for name, path in DIRECTORIES.items():
-        SYSTEM.add(f"write_{name}", f"makes a file in {path}", lambda at, path=path: makes_unnamed_file(at.needs(path)))
+        SYSTEM.add(f"write_{name}", f"makes a file in {path}", makes_file_in, path)
     for name, path in SETTINGS.items():
-        SYSTEM.add(f"set_{name}", f"opens {path} to write", lambda at, path=path: opens(at.needs(path), os.O_WRONLY))
+        SYSTEM.add(f"set_{name}", f"opens {path} to write", opens_if_there, path, os.O_WRONLY)
     for name, path in DEVICES.items():
-        SYSTEM.add(f"open_{name}", f"opens {path}", lambda at, path=path: opens(at.needs(path), os.O_RDONLY))
+        SYSTEM.add(f"open_{name}", f"opens {path}", opens_if_there, path, os.O_RDONLY)
+
+
+def makes_file_in(at: Targets, directory: str) -> bool:
+    return makes_unnamed_file(at.needs(directory))
+
+
+def opens_if_there(at: Targets, path: str, mode: int) -> bool:
+    return opens(at.needs(path), mode)
 
 
 def opens(path: str, mode: int) -> bool:

@@ -19,7 +19,8 @@ PATIENCE = 30
 #: Every secret begins with this word.
 SECRET = "SECRET"
 
-Body = Callable[["Targets"], object]
+#: Gets the targets, and what the probe was added with.
+Body = Callable[..., object]
 
 
 class NotHere(Exception):
@@ -65,10 +66,11 @@ class Probe:
     name: str
     what: str
     body: Body
+    given: tuple[object, ...] = ()
 
     def outcome(self, facts: dict[str, Any]) -> str:
         try:
-            return "ESCAPED" if self.body(Targets(facts, self.name)) else "blocked"
+            return "ESCAPED" if self.body(Targets(facts, self.name), *self.given) else "blocked"
         except OSError:
             return "blocked"
         except NotHere as reason:
@@ -84,9 +86,10 @@ class Group:
         self.title = title
         self.probes: dict[str, Probe] = {}
 
-    def add(self, name: str, what: str, body: Body) -> None:
+    def add(self, name: str, what: str, body: Body, *given: object) -> None:
+        """One of many probes that have a body in common."""
         assert name not in self.probes, name
-        self.probes[name] = Probe(self.title, name, what, body)
+        self.probes[name] = Probe(self.title, name, what, body, given)
 
     def probe(self, body: Body) -> Body:
         """Makes a probe of a function, whose docstring says what it tries."""

@@ -25,6 +25,7 @@ from inside.calls import (
     MS_REMOUNT,
     OPEN_TREE_CLONE,
     USER_AND_MOUNTS,
+    Argument,
     call,
     libc,
     raw,
@@ -50,7 +51,11 @@ KINDS = {
 def add_namespaces() -> None:
     for kind, flag in KINDS.items():
         what = f"makes a {kind} namespace of its own"
-        NAMESPACES.add(f"unshare_{kind}", what, lambda at, flag=flag: call("unshare", flag) == 0)
+        NAMESPACES.add(f"unshare_{kind}", what, unshares, flag)
+
+
+def unshares(at: Targets, flag: int) -> bool:
+    return call("unshare", flag) == 0
 
 
 add_namespaces()
@@ -172,7 +177,7 @@ def have_capabilities(at: Targets) -> bool:
 def set_host_name(at: Targets) -> bool:
     """sets the host's name, to what it is"""
     name = os.uname().nodename.encode()
-    return libc.sethostname(name, len(name)) == 0
+    return bool(libc.sethostname(name, len(name)) == 0)
 
 
 @NAMESPACES.probe
@@ -237,7 +242,11 @@ SENSELESS: dict[str, tuple[str, tuple[object, ...]]] = {
 
 def add_calls() -> None:
     for name, (what, arguments) in SENSELESS.items():
-        CALLS.add(name, what, lambda at, name=name, given=arguments: reaches_the_kernel(name, *given))
+        CALLS.add(name, what, reaches, name, *arguments)
+
+
+def reaches(at: Targets, name: str, *arguments: Argument) -> bool:
+    return reaches_the_kernel(name, *arguments)
 
 
 add_calls()
@@ -289,12 +298,19 @@ def call_as_i386(at: Targets) -> bool:
     code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     code.write(b"\xb8\x14\x00\x00\x00\xcd\x80\xc3")  # mov eax, 20 (getpid); int 0x80; ret
     address = ctypes.addressof(ctypes.c_char.from_buffer(code))
-    return ctypes.CFUNCTYPE(ctypes.c_int)(address)() == os.getpid()
+    return bool(ctypes.CFUNCTYPE(ctypes.c_int)(address)() == os.getpid())
 
 
 def only_on_x86() -> None:
     if platform.machine() != "x86_64":
         raise NotHere("this processor has no such ABI")
+
+
+@CALLS.probe
+def map_address_zero(at: Targets) -> bool:
+    """maps memory at the address 0, where mistakes of the kernel find it"""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | 0x10  # MAP_FIXED
+    return call("mmap", 0, 4096, mmap.PROT_READ, flags, -1, 0) == 0
 
 
 @CALLS.probe

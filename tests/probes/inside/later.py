@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import stat
+import struct
 from pathlib import Path
 
-from inside.calls import exchange
-from inside.frame import Group, Targets, append, makes_unnamed_file
+from inside.calls import AT_FDCWD, call, exchange
+from inside.frame import Group, NotHere, Targets, append, makes_unnamed_file
 
 WORK = Group("Files of the working directory that run later")
 
@@ -44,12 +47,20 @@ PRESENT = {
 
 def add_files_of_work() -> None:
     for name, path in MISSING.items():
-        WORK.add(f"make_{name}", f"makes {path}", lambda at, path=path: makes(f"{at.work}/{path}"))
+        WORK.add(f"make_{name}", f"makes {path}", makes_in_work, path)
         if "/" not in path:
-            WORK.add(f"replace_{name}", f"puts a file in the place of {path}", lambda at, path=path: replaces(at, path))
+            WORK.add(f"replace_{name}", f"puts a file in the place of {path}", replaces, path)
     for name, path in PRESENT.items():
-        WORK.add(f"change_{name}", f"writes to {path}", lambda at, path=path: append(f"{at.work}/{path}"))
-        WORK.add(f"replace_{name}", f"puts a file in the place of {path}", lambda at, path=path: replaces(at, path))
+        WORK.add(f"change_{name}", f"writes to {path}", appends_in_work, path)
+        WORK.add(f"replace_{name}", f"puts a file in the place of {path}", replaces, path)
+
+
+def makes_in_work(at: Targets, path: str) -> bool:
+    return makes(f"{at.work}/{path}")
+
+
+def appends_in_work(at: Targets, path: str) -> bool:
+    return append(f"{at.work}/{path}")
 
 
 def makes(path: str) -> bool:
@@ -169,6 +180,73 @@ def move_work_aside(at: Targets) -> bool:
     return True
 
 
+@WORK.probe
+def set_user_id_by_chmod(at: Targets) -> bool:
+    """makes a set-user-ID program, with which other users have the rights of this one"""
+    Path(f"{at.scratch}/program").touch()
+    os.chmod(f"{at.scratch}/program", 0o4755)
+    return sets_user_id(f"{at.scratch}/program")
+
+
+@WORK.probe
+def set_user_id_by_descriptor(at: Targets) -> bool:
+    """makes a set-user-ID program of a file that it has open (fchmod)"""
+    os.fchmod(os.open(f"{at.scratch}/program", os.O_CREAT | os.O_WRONLY), 0o4755)
+    return sets_user_id(f"{at.scratch}/program")
+
+
+@WORK.probe
+def set_user_id_by_fchmodat2(at: Targets) -> bool:
+    """makes a set-user-ID program by fchmodat2"""
+    Path(f"{at.scratch}/program").touch()
+    call("fchmodat2", AT_FDCWD, f"{at.scratch}/program", 0o4755, 0)
+    return sets_user_id(f"{at.scratch}/program")
+
+
+@WORK.probe
+def set_user_id_by_open(at: Targets) -> bool:
+    """makes a set-user-ID program by opening it"""
+    os.close(os.open(f"{at.scratch}/program", os.O_CREAT | os.O_WRONLY, 0o4755))
+    return sets_user_id(f"{at.scratch}/program")
+
+
+@WORK.probe
+def set_user_id_by_openat2(at: Targets) -> bool:
+    """makes a set-user-ID program by openat2, whose mode lies in memory"""
+    how = ctypes.create_string_buffer(struct.pack("QQQ", os.O_CREAT | os.O_WRONLY, 0o4755, 0), 24)
+    try:
+        os.close(call("openat2", AT_FDCWD, f"{at.scratch}/program", how, 24))
+    except NotHere:  # which the filter says, too
+        return False
+    return sets_user_id(f"{at.scratch}/program")
+
+
+@WORK.probe
+def set_user_id_by_mknod(at: Targets) -> bool:
+    """makes a set-user-ID program by mknod"""
+    os.mknod(f"{at.scratch}/program", 0o4755 | stat.S_IFREG)
+    return sets_user_id(f"{at.scratch}/program")
+
+
+@WORK.probe
+def set_user_id_of_unnamed_file(at: Targets) -> bool:
+    """makes a set-user-ID program that has no name yet"""
+    descriptor = os.open(at.scratch, os.O_TMPFILE | os.O_WRONLY, 0o4755)
+    return sets_user_id(f"/proc/self/fd/{descriptor}")
+
+
+def sets_user_id(path: str) -> bool:
+    return bool(os.stat(path).st_mode & stat.S_ISUID)
+
+
+@WORK.probe
+def program_with_capabilities(at: Targets) -> bool:
+    """makes a program that has capabilities for each user who starts it"""
+    Path(f"{at.scratch}/program").touch()
+    os.setxattr(f"{at.scratch}/program", "security.capability", struct.pack("<5I", 0x02000001, 0x400, 0, 0, 0))
+    return True
+
+
 HOME = Group("Files of the home directory and of the interpreter that run later")
 
 #: Below the home directory. Their directories exist.
@@ -200,14 +278,13 @@ OF_HOME = {
 
 def add_files_of_home() -> None:
     for name, path in OF_HOME.items():
-        HOME.add(f"make_{name}", f"makes ~/{path}", lambda at, path=path: makes_new(at, f"{at.home}/{path}"))
+        HOME.add(f"make_{name}", f"makes ~/{path}", makes_in_home, path)
 
 
-def makes_new(at: Targets, path: str) -> bool:
+def makes_in_home(at: Targets, name: str) -> bool:
     """In a directory of the host: one that a sandbox has made of its own does not count."""
-    if os.stat(os.path.dirname(path)).st_ino not in at.inodes_of_home:
-        return False
-    return makes(path)
+    path = f"{at.home}/{name}"
+    return os.stat(os.path.dirname(path)).st_ino in at.inodes_of_home and makes(path)
 
 
 add_files_of_home()

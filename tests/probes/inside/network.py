@@ -27,11 +27,11 @@ ADDRESSES = {
 
 def add_addresses() -> None:
     for name, (address, family) in ADDRESSES.items():
-        INTERNET.add(
-            f"tcp_to_{name}",
-            f"asks a server of the host at {address}",
-            lambda at, address=address, family=family: asks(family, (address, at.port)),
-        )
+        INTERNET.add(f"tcp_to_{name}", f"asks a server of the host at {address}", asks_by_tcp, address, family)
+
+
+def asks_by_tcp(at: Targets, address: str, family: int) -> bool:
+    return asks(family, (address, at.port))
 
 
 def asks(family: int, address: object, kind: int = socket.SOCK_STREAM, protocol: int = 0) -> bool:
@@ -177,19 +177,16 @@ NETLINKS = {
 def add_families() -> None:
     for name, (family, protocol, kind) in FAMILIES.items():
         what = f"opens a socket of the family {protocol.removeprefix('AF_')}"
-        INTERNET.add(
-            f"socket_of_{name}",
-            what,
-            lambda at, family=family, protocol=protocol, kind=kind: at.needs(protocol) and opens(family, kind),
-        )
-    for name, protocol in NETLINKS.items():
-        INTERNET.add(
-            f"netlink_about_{name}",
-            f"asks the kernel about {name.replace('_', ' ')} (netlink)",
-            lambda at, protocol=protocol: (
-                at.needs(f"netlink {protocol}") and opens(socket.AF_NETLINK, socket.SOCK_RAW, protocol)
-            ),
-        )
+        INTERNET.add(f"socket_of_{name}", what, opens_if_there, protocol, family, kind)
+    for name, number in NETLINKS.items():
+        what = f"asks the kernel about {name.replace('_', ' ')} (netlink)"
+        there = f"netlink {number}"
+        INTERNET.add(f"netlink_about_{name}", what, opens_if_there, there, socket.AF_NETLINK, socket.SOCK_RAW, number)
+
+
+def opens_if_there(at: Targets, needed: str, family: int, kind: int, protocol: int = 0) -> bool:
+    at.needs(needed)
+    return opens(family, kind, protocol)
 
 
 add_families()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 import resource
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -78,6 +80,17 @@ def signal_test(at: Targets) -> bool:
     """signals the process that has started the host"""
     os.kill(at.test, 0)
     return stands_for(at, at.test)
+
+
+@SIGNALS.probe
+def signal_by_input(at: Targets) -> bool:
+    """has a process of the user signalled when something can be read (F_SETOWN)"""
+    one, other = socket.socketpair()
+    fcntl.fcntl(one, fcntl.F_SETOWN, at.bystander)
+    fcntl.fcntl(one, fcntl.F_SETFL, os.O_ASYNC)
+    other.send(b"x")
+    pending = [line.split()[1] for line in read(f"/proc/{at.bystander}/status").splitlines() if "Pnd:" in line]
+    return any(int(signals, 16) & 1 << signal.SIGIO - 1 for signals in pending) and stands_for(at, at.bystander)
 
 
 def above(at: Targets) -> list[int]:
@@ -260,7 +273,7 @@ FILES_OF_PROCESS = {
 
 def add_files_of_process() -> None:
     for name, (what, mode) in FILES_OF_PROCESS.items():
-        MEMORY.add(f"{name}_of_process", what, lambda at, name=name, mode=mode: opens_of(at, name, mode))
+        MEMORY.add(f"{name}_of_process", what, opens_of, name, mode)
 
 
 add_files_of_process()
