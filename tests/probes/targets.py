@@ -84,7 +84,7 @@ class Place:
         """Everything belongs to the user whose code runs, except for programs of another user."""
         for path in [self.root, *self.root.rglob("*")]:
             if not path.is_symlink() and not path.stat().st_mode & stat.S_ISUID:
-                os.chown(path, self.user, self.user)
+                os.chown(path, self.user, -1)
 
 
 def look_of(path: Path) -> object:
@@ -259,7 +259,7 @@ def temporary_file(directory: str, user: int) -> Iterator[str]:
     with tempfile.NamedTemporaryFile("w", prefix="ipybox-probe-", dir=directory) as file:
         file.write(TEXT)
         file.flush()
-        os.chown(file.name, user, user)
+        os.chown(file.name, user, -1)
         yield file.name
 
 
@@ -267,7 +267,7 @@ def temporary_file(directory: str, user: int) -> Iterator[str]:
 def terminal(user: int) -> Iterator[str]:
     master, slave = pty.openpty()
     name = os.ttyname(slave)
-    os.chown(name, user, user)
+    os.chown(name, user, -1)
     yield name
     os.close(master)
     os.close(slave)

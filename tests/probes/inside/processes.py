@@ -76,13 +76,6 @@ def end_process_by_program(at: Targets) -> bool:
 
 
 @SIGNALS.probe
-def signal_test(at: Targets) -> bool:
-    """signals the process that has started the host"""
-    os.kill(at.test, 0)
-    return stands_for(at, at.test)
-
-
-@SIGNALS.probe
 def signal_by_input(at: Targets) -> bool:
     """has a process of the user signalled when something can be read (F_SETOWN)"""
     one, other = socket.socketpair()
