@@ -13,6 +13,10 @@ LONGEST = 600
 #: In no header at all: each costs every user, and a narrower include does the same.
 NOWHERE = {"iostream", "regex", "asio.hpp", "bits/stdc++.h"}
 
+#: Its files stay open in programs that another thread of the application starts. os/read_file.hpp and os/new_file.hpp
+#: take its place.
+HANDED_ON = "fstream"
+
 #: The front door and, with it, every header that it reaches: including it must stay cheap.
 FRONT = ["executor.hpp", "execution.hpp", "runtime.hpp", "fwd.hpp", "version.hpp"]
 NOT_IN_FRONT = {"nlohmann/json.hpp", "zmq.hpp", "openssl/evp.h", "openssl/hmac.h", "asio/io_context.hpp"}
@@ -48,6 +52,7 @@ def heavy_includes(tree: Tree) -> list[str]:
         for other in tree.foreign[name]
         if other in NOWHERE
     ]
+    problems += [f"{name}: includes <{HANDED_ON}>" for name in tree.files() if HANDED_ON in tree.foreign[name]]
     for name, via in reached(tree, FRONT).items():
         for other in tree.foreign[name]:
             if other in NOT_IN_FRONT:

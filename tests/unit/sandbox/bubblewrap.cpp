@@ -127,14 +127,18 @@ TEST_CASE("bubblewrap: temporary directories are private, writable and bounded")
     NEEDS_OPEN_DIRECTORY();
     scratch_dir const work(open_directory());
     scratch_dir const secret("/tmp");
-    auto const seen = run_wrapped(shell("ls -A /tmp /run /var/tmp /dev/shm /sys; for d in /tmp /run /var/tmp /dev/shm; "
-                                        "do touch $d/x && echo ok; done; "
-                                        "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo full; touch /dev/x "
-                                        "/sys/x 2>/dev/null || echo closed",
-                                        work.path()),
-                                  bubblewrap_sandbox{bubblewrap_options{.tmpfs_size = 1'000'000}});
+    auto const name = secret.path().filename().string() + "-made";
+    auto const seen =
+        run_wrapped(shell("ls -A /tmp /run /var/tmp /dev/shm /sys; for d in /tmp /run /var/tmp /dev/shm; "
+                          "do touch $d/" +
+                              name +
+                              " && echo ok; done; "
+                              "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo full; touch /dev/x "
+                              "/sys/x 2>/dev/null || echo closed",
+                          work.path()),
+                    bubblewrap_sandbox{bubblewrap_options{.tmpfs_size = 1'000'000}});
     CHECK(seen.output == "/dev/shm:\n\n/run:\n\n/sys:\n\n/tmp:\n\n/var/tmp:\nok\nok\nok\nok\nfull\nclosed\n");
-    CHECK_FALSE(fs::exists("/tmp/x"));
+    CHECK_FALSE(fs::exists("/tmp/" + name));
 }
 
 TEST_CASE("bubblewrap: no network, own processes, no capabilities") {

@@ -2,6 +2,7 @@
 
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/os/process.hpp>
+#include <ipybox/os/unique_fd.hpp>
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -9,7 +10,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -19,9 +19,9 @@ namespace ipybox {
 namespace detail {
 
 inline bool is_script(std::filesystem::path const& file) {
-    std::ifstream in(file, std::ios::binary);
+    os::unique_fd const opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     char begin[2] = {};
-    return in.read(begin, 2) && begin[0] == '#' && begin[1] == '!';
+    return opened && ::read(opened.get(), begin, sizeof begin) == sizeof begin && begin[0] == '#' && begin[1] == '!';
 }
 
 /// Asks a script in front of an interpreter which one it runs.

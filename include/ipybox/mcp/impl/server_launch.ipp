@@ -2,12 +2,13 @@
 
 #include <ipybox/mcp/server_launch.hpp>
 #include <ipybox/os/process.hpp>
+#include <ipybox/os/read_file.hpp>
 
 #include <unistd.h>
 
-#include <cerrno>
+#include <cstddef>
 #include <cstdlib>
-#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -41,25 +42,27 @@ inline std::string_view trimmed(std::string_view text) {
 } // namespace detail
 
 IPYBOX_DECL result<environment> read_env_file(std::filesystem::path const& file) {
-    std::ifstream in(file);
-    if (!in) return failure(system_failure("reading " + file.string(), errno));
+    constexpr std::size_t longest = std::size_t(1) << 20;
+    auto const text = os::read_file(file, "reading " + file.string(), longest);
+    if (!text) return failure(text.error());
+    std::istringstream in(*text);
     environment env;
     int number = 0;
     for (std::string line; std::getline(in, line);) {
         ++number;
-        auto text = detail::trimmed(line);
-        if (text.empty() || text.front() == '#') continue;
-        if (text.starts_with("export ")) text = detail::trimmed(text.substr(7));
-        auto const equals = text.find('=');
+        auto entry = detail::trimmed(line);
+        if (entry.empty() || entry.front() == '#') continue;
+        if (entry.starts_with("export ")) entry = detail::trimmed(entry.substr(7));
+        auto const equals = entry.find('=');
         // The line itself is not quoted: it may be a secret.
         if (equals == std::string_view::npos || equals == 0)
             return failure(errc::invalid_argument,
                            file.string() + ": line " + std::to_string(number) + " is not NAME=VALUE");
-        auto value = detail::trimmed(text.substr(equals + 1));
+        auto value = detail::trimmed(entry.substr(equals + 1));
         bool const quoted =
             value.size() > 1 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');
         if (quoted) value = value.substr(1, value.size() - 2);
-        env[std::string(detail::trimmed(text.substr(0, equals)))] = value;
+        env[std::string(detail::trimmed(entry.substr(0, equals)))] = value;
     }
     return env;
 }

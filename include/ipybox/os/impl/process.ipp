@@ -5,6 +5,7 @@
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/landlock_calls.hpp>
 #include <ipybox/os/process.hpp>
+#include <ipybox/os/read_file.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -27,8 +28,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -195,7 +196,8 @@ inline std::vector<pid_t> children_of(pid_t pid) {
     // Each thread has children of its own.
     std::filesystem::directory_iterator threads("/proc/" + std::to_string(pid) + "/task", gone);
     for (; !gone && threads != std::filesystem::directory_iterator(); threads.increment(gone)) {
-        std::ifstream list(threads->path() / "children");
+        auto const file = threads->path() / "children";
+        std::istringstream list(read_file(file, file.string(), no_limit).value_or(""));
         for (pid_t child = 0; list >> child;) children.push_back(child);
     }
     return children;

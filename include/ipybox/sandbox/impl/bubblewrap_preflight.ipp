@@ -1,15 +1,17 @@
 #pragma once
 
 #include <ipybox/os/program_output.hpp>
+#include <ipybox/os/read_file.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace ipybox {
@@ -17,9 +19,9 @@ namespace detail {
 
 /// True when the file can be read and its first line is `value`.
 IPYBOX_DECL bool setting_is(char const* file, std::string_view value) {
-    std::ifstream in(file);
-    std::string line;
-    return std::getline(in, line) && line == value;
+    constexpr std::size_t longest = 4096;
+    auto const text = os::read_file(file, file, longest);
+    return text && std::string_view(*text).substr(0, text->find('\n')) == value;
 }
 
 IPYBOX_DECL sandbox_host this_sandbox_host() {
