@@ -131,6 +131,7 @@
 #include <ipybox/sandbox/impl/bubblewrap_preflight.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_sandbox.ipp>
 #include <ipybox/sandbox/impl/configured_rules.ipp>
+#include <ipybox/sandbox/impl/device_files.ipp>
 #include <ipybox/sandbox/impl/domain_pattern.ipp>
 #include <ipybox/sandbox/impl/file_rules.ipp>
 #include <ipybox/sandbox/impl/home_directory.ipp>

@@ -10,6 +10,7 @@ import inspect
 import json
 import logging
 import os
+import stat
 import sys
 import tempfile
 import threading
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ipybox_kernel.kernel import HandlersKernel
 
 SUPPORTED = "ipykernel >= 6.29, < 8"
+HARMLESS = {f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "console", "ptmx")}
 NOT_NEEDED = ("debugpy", "jedi", "pickleshare")  # imported by IPython if they are there; 45 ms
 CHECK = "print('ready')"
 FOR_ACTIONS = (
@@ -217,6 +219,22 @@ def preload_module(name: str) -> None:
         what = "".join(traceback.format_exception_only(type(error), error)).strip()
         text = f"{sys.executable} cannot import {name!r}, which is to be preloaded: {what}\n"
         raise Failure("error", text + "Install it for this interpreter, or leave it out of `preload`.") from None
+    if device := opened_device():
+        text = f"importing {name!r}, which is to be preloaded, has opened {device}\n"
+        text += "Devices that are open before kernels are forked work in none of them (CUDA says so at its first use). "
+        raise Failure("error", text + "Leave it out of `preload`, or let it open the device later.")
+
+
+def opened_device() -> str:
+    """A device that this process has open, but for those that every program may have; empty if there is none."""
+    for entry in os.scandir("/proc/self/fd"):
+        try:
+            path, mode = os.readlink(entry.path), os.stat(entry.path).st_mode
+        except OSError:
+            continue  # the one that lists them
+        if stat.S_ISCHR(mode) and path not in HARMLESS and not path.startswith("/dev/pts/"):
+            return path
+    return ""
 
 
 def know_modules() -> None:

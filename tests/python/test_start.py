@@ -112,6 +112,19 @@ def test_a_module_that_cannot_be_preloaded_is_said() -> None:
     assert "cannot import 'no_such_module'" in failed["text"] and "ModuleNotFoundError" in failed["text"]
 
 
+def test_a_module_that_opens_a_device_is_not_preloaded() -> None:
+    devices = ("/dev/fuse", "/dev/loop-control", "/dev/net/tun", "/dev/kmsg")
+    device = next((path for path in devices if os.access(path, os.R_OK)), None)
+    if device is None:
+        pytest.skip("this machine has no device that can be opened")
+    texts = sources()
+    texts["opens"] = f"device = open({device!r}, 'rb', buffering=0)"
+    with Host(texts=texts, modules=["ipybox_kernel.opens"], wait=False) as host:
+        failed = host.event("failed")
+    assert failed["kind"] == "error" and f"which is to be preloaded, has opened {device}\n" in failed["text"]
+    assert "let it open the device later" in failed["text"]
+
+
 def test_preloaded_matplotlib_draws_inline() -> None:
     with Host(modules=["matplotlib.pyplot"]) as host:
         result = host.fork().run("import matplotlib; print(matplotlib.get_backend())")

@@ -32,7 +32,7 @@ struct bubblewrap_options {
  * case. Files that other programs take commands from (`.git/hooks`, `.bashrc`, `.envrc`, …) are read-only in writable directories, and cannot be made
  * there: empty placeholders take the place of missing ones while the sandbox lives.
  *
- * /tmp, /run, /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices only; what lies below them
+ * /tmp, /run, /var/tmp and /dev/shm are private and empty, /sys is empty, /dev has the harmless devices and those that the configuration names; what lies below them
  * and is needed (`working_dir`, `writable`, `readable`) is bound back. What is `readable` is read-only where it lies in a
  * writable directory, too: code cannot change the Python that the next supervisor starts. There is no network but a loopback of its own, where hosts that the
  * configuration names can be reached by name (docs/sandbox.md, section 8);

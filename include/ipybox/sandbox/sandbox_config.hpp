@@ -72,6 +72,9 @@ struct sandbox_config {
     filesystem_config filesystem;
     network_config network;
 
+    /// Devices that code may use: paths of character devices below /dev, `nvidia` for all of NVIDIA's. The harmless ones need not be named.
+    std::vector<std::string> devices = {};
+
     /// Variables that are taken out of the environment.
     std::vector<std::string> hidden_variables = {};
 

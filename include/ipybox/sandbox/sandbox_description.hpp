@@ -21,6 +21,7 @@ struct sandbox_description {
     std::vector<std::filesystem::path> only_readable; ///< of a policy that opens directories in place of closing them
     std::vector<std::filesystem::path> private_directories; ///< empty at the start, writable, and gone at the end
     std::vector<std::filesystem::path> absent;              ///< would be masked, but did not exist
+    std::vector<std::filesystem::path> devices;             ///< that can be used, but for the harmless ones
     std::vector<std::string> hosts;                         ///< that can be reached
     bool asks_for_hosts = false;                            ///< others can be reached when they are approved
     std::vector<std::string> hidden_variables;              ///< of the environment

@@ -5,6 +5,7 @@
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/configured_rules.hpp>
+#include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
@@ -28,7 +29,8 @@ namespace detail {
 /// Everything but the binds: what can be had on this machine does not depend on the paths.
 IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
                                                       std::vector<system_access> const& allow,
-                                                      std::vector<std::filesystem::path> const& private_dirs) {
+                                                      std::vector<std::filesystem::path> const& private_dirs,
+                                                      device_files const& devices) {
     std::vector<std::string> flags{"--unshare-user", "--unshare-pid", "--unshare-ipc",
                                    "--unshare-uts",  "--unshare-net", "--unshare-cgroup"};
     auto const add = [&flags](std::initializer_list<char const*> more) {
@@ -46,6 +48,7 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
     add({"--as-pid-1"});
     add({"--ro-bind", "/", "/"});
     add({"--dev", "/dev"});
+    for (auto const& node : devices.nodes) add({"--dev-bind", node.c_str(), node.c_str()});
     add_tmpfs("/dev/shm");
     add({"--remount-ro", "/dev"}); // itself a tmpfs without a bound
     add({"--proc", "/proc"});
@@ -55,7 +58,10 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
         // So is what makes the first process the first one to be killed where memory runs out.
         for (auto const* file : {"/proc/1/oom_score_adj", "/proc/1/oom_adj"}) add({"--ro-bind", "/dev/null", file});
     }
-    add({"--tmpfs", "/sys", "--remount-ro", "/sys"});
+    add({"--tmpfs", "/sys"});
+    for (auto const& directory : devices.directories) add({"--ro-bind", directory.c_str(), directory.c_str()});
+    for (auto const& [link, target] : devices.links) add({"--symlink", target.c_str(), link.c_str()});
+    add({"--remount-ro", "/sys"});
     for (auto const& path : private_dirs) add_tmpfs(path.string());
     return flags;
 }
@@ -149,8 +155,11 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.allow = detail::access_of(config_, std::move(spec.allow));
     auto filter = detail::system_call_filter(spec.allow);
     if (!filter) return failure(filter);
-    auto argv = detail::bubblewrap_command(options_.program.empty() ? config_.bwrap : options_.program,
-                                           detail::bubblewrap_flags(options_, spec.allow, private_dirs), *filter);
+    auto const devices = detail::device_files_of(config_.devices);
+    if (!devices) return failure(devices.error());
+    auto argv =
+        detail::bubblewrap_command(options_.program.empty() ? config_.bwrap : options_.program,
+                                   detail::bubblewrap_flags(options_, spec.allow, private_dirs, *devices), *filter);
     if (!argv) return failure(argv);
 
     auto placeholders = journal->hold(rules->guarded);
@@ -188,7 +197,10 @@ IPYBOX_DECL result<sandbox_description> bubblewrap_sandbox::describe(std::filesy
     if (!journal) return failure(journal.error());
     auto rules = detail::configured_rules(config_, options_.most_searched, *real, *journal);
     if (!rules) return failure(rules);
+    auto devices = detail::device_files_of(config_.devices);
+    if (!devices) return failure(devices);
     auto seen = detail::description_of(*std::move(rules), config_);
+    seen.devices = std::move(devices->nodes);
     seen.private_directories = std::move(private_dirs);
     return seen;
 }

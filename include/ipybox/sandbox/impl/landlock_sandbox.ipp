@@ -5,13 +5,14 @@
 #include <ipybox/os/landlock.hpp>
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/configured_rules.hpp>
+#include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/landlock_grants.hpp>
 #include <ipybox/sandbox/landlock_sandbox.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,10 +22,6 @@
 
 namespace ipybox {
 namespace detail {
-
-/// Devices that do no harm.
-inline constexpr std::array<char const*, 6> harmless_devices{"/dev/null",   "/dev/zero",    "/dev/full",
-                                                             "/dev/random", "/dev/urandom", "/dev/tty"};
 
 inline constexpr std::string_view shared_memory = "/dev/shm";
 
@@ -51,6 +48,7 @@ inline result<void> check_for_landlock(launch_spec const& spec) {
 struct landlock_scene {
     file_rules rules;
     landlock_grants grants;
+    std::vector<std::filesystem::path> devices; ///< but for the harmless ones
 };
 
 inline bool opens_shared_memory(filesystem_config const& config) {
@@ -71,14 +69,22 @@ inline result<landlock_scene> landlock_scene_of(sandbox_config const& config, st
     auto grants = landlock_grants_of(*rules, spec);
     if (!grants) return failure(grants);
     if (opens_shared_memory(config.filesystem)) grants->writable.emplace_back(shared_memory);
-    return landlock_scene{*std::move(rules), *std::move(grants)};
+    auto devices = device_files_of(config.devices);
+    if (!devices) return failure(devices);
+    std::ranges::move(devices->directories, std::back_inserter(grants->readable));
+    return landlock_scene{*std::move(rules), *std::move(grants), std::move(devices->nodes)};
 }
 
-inline result<void> grant_all(os::landlock_rules& domain, landlock_grants const& grants) {
-    for (auto const& path : grants.readable)
+inline result<void> grant_all(os::landlock_rules& domain, landlock_scene const& scene) {
+    for (auto const& path : scene.grants.readable)
         if (auto granted = domain.grant(path, os::file_access::read); !granted) return granted;
-    for (auto const& path : grants.writable)
+    for (auto const& path : scene.grants.writable)
         if (auto granted = domain.grant(path, os::file_access::write); !granted) return granted;
+    for (auto const& device : scene.devices) {
+        std::error_code gone;
+        auto const real = std::filesystem::canonical(device, gone);
+        if (auto granted = domain.grant(real, os::file_access::device); !granted) return granted;
+    }
     for (std::filesystem::path const device : harmless_devices) {
         std::error_code ignored;
         if (!std::filesystem::exists(device, ignored)) continue;
@@ -106,7 +112,7 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     if (!directory) return failure(directory);
     std::error_code gone;
     scene->grants.writable.push_back(std::filesystem::canonical(directory->path(), gone));
-    if (auto granted = detail::grant_all(*domain, scene->grants); !granted) return failure(granted);
+    if (auto granted = detail::grant_all(*domain, *scene); !granted) return failure(granted);
 
     spec.allow = detail::access_in_landlock(config_, std::move(spec.allow));
     auto filter = detail::system_call_filter(spec.allow, detail::internet_sockets::refused);
@@ -129,6 +135,7 @@ IPYBOX_DECL result<sandbox_description> landlock_sandbox::describe(std::filesyst
     auto seen = detail::description_of(std::move(scene->rules), config_);
     seen.writable = std::move(scene->grants.writable);
     seen.only_readable = std::move(scene->grants.readable);
+    seen.devices = std::move(scene->devices);
     if (!seen.read_only.empty())
         seen.notices.emplace_back("files that other programs take commands from (.git/hooks, .envrc, .bashrc, …) can "
                                   "be changed and made in writable directories: Landlock cannot close them");

@@ -3,6 +3,7 @@
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/os/read_file.hpp>
+#include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <nlohmann/json.hpp>
@@ -42,11 +43,7 @@ inline constexpr std::array<foreign_key, 10> accepted_keys{{
     {"enableWeakerNestedSandbox", "is not needed: where /proc cannot be mounted, it is replaced"},
 }};
 
-inline constexpr std::array<foreign_key, 2> refused_keys{{
-    {"git", not_here},
-    {"devices", "is not supported: a sandbox has the harmless devices of /dev only; remove it, and let a tool server "
-                "use the device"},
-}};
+inline constexpr std::array<foreign_key, 1> refused_keys{{{"git", not_here}}};
 
 inline constexpr std::array<foreign_key, 2> accepted_network_keys{{
     {"allowLocalBinding", "is meant for macOS: here the loopback of the sandbox is its own"},
@@ -78,6 +75,7 @@ class sandbox_config_reader {
         read_below(document_, "filesystem", [&](strict_object& o) { read_filesystem(o, into.filesystem); });
         read_below(document_, "network", [&](strict_object& o) { read_network(o, into); });
         read_below(document_, "credentials", [&](strict_object& o) { read_credentials(o, into); });
+        read_devices(into);
         read_depth(into);
         set(into.nested_user_namespaces, document_.flag("allowNestedUserNamespaces"));
         read_bwrap(into);
@@ -236,6 +234,14 @@ class sandbox_config_reader {
         }
     }
 
+    void read_devices(sandbox_config& into) {
+        auto devices = document_.texts("devices");
+        for (std::size_t i = 0; devices && i < devices->size(); ++i)
+            if (!is_device_name((*devices)[i]))
+                document_.fail("devices/" + std::to_string(i), "a path below /dev is wanted, or nvidia");
+        set(into.devices, std::move(devices));
+    }
+
     void read_depth(sandbox_config& into) {
         constexpr std::uint64_t deepest = 10;
         auto const depth = document_.count("mandatoryDenySearchDepth");
@@ -347,6 +353,7 @@ IPYBOX_DECL std::string sandbox_config::text() const {
                         {"allowNestedUserNamespaces", nested_user_namespaces}};
     for (auto const& name : hidden_variables)
         json["credentials"]["envVars"].push_back({{"name", name}, {"mode", "deny"}});
+    if (!devices.empty()) json["devices"] = devices;
     if (!bwrap.empty()) json["bwrapPath"] = bwrap.string();
     return json_text(json, 2);
 }

@@ -29,6 +29,7 @@ IPYBOX_DECL std::string sandbox_description::text() const {
     detail::append_list(text, "readable, and nothing else", only_readable);
     detail::append_list(text, "private and empty", private_directories);
     detail::append_list(text, "not readable, but missing", absent);
+    detail::append_list(text, "devices", devices);
     if (hosts.empty() && !asks_for_hosts) text += "hosts: none\n";
     detail::append_list(text, "hosts", hosts);
     if (asks_for_hosts) text += "other hosts: are asked for\n";

@@ -168,6 +168,9 @@ struct srt_scene {
 
 inline result<srt_scene> scene_of(sandbox_config const& config, srt_options const& options,
                                   std::filesystem::path const& working_dir) {
+    if (!config.devices.empty())
+        return failure(errc::invalid_argument, "the sandbox's configuration names devices, which srt cannot open; "
+                                               "remove them, or choose bubblewrap_sandbox");
     auto real = bubblewrap_mounts(private_directories()).openable(working_dir, "working directory");
     if (!real) return failure(real);
     auto journal = placeholder_journal::open();
