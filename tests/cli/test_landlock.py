@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program import BUSY, PATIENCE, Program, wait_for
+from program import BINARY, BUSY, PATIENCE, PYTHON, Program, wait_for
 
 #: Prints the name of the error that each line ends with, or "done".
 TRY_ALL = """
@@ -150,6 +150,14 @@ def test_a_closed_part_of_the_working_directory_is_refused(boxed: Program) -> No
     assert ended.code == 3
     assert ".env must not be read" in ended.err
     assert "use bubblewrap_sandbox" in ended.err
+
+
+def test_it_works_within_another_sandbox(boxed: Program) -> None:
+    """Whose filter leaves it fewer system calls."""
+    inner = f"mkdir -p /tmp/work && cd /tmp/work && {BINARY} run --sandbox landlock -c 'print(6 * 7)'"
+    boxed.sandbox = "bubblewrap"
+    ended = boxed.run("--python", PYTHON, "-c", f"!{inner}")
+    assert ended.out.strip() == "42", ended
 
 
 def test_hosts_are_refused(boxed: Program) -> None:

@@ -29,6 +29,29 @@ inline std::uint64_t rights_of(file_access access) {
     return 0;
 }
 
+/// Opens a path one part after the other, none of which may be a link.
+inline unique_fd open_part_by_part(std::filesystem::path const& path) {
+    unique_fd place(::open(path.is_absolute() ? "/" : ".", O_PATH | O_CLOEXEC));
+    for (auto const& part : path.relative_path()) {
+        if (!place || part.empty()) continue;
+        place = unique_fd(::openat(place.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        struct ::stat about{};
+        if (!place || ::fstat(place.get(), &about) != 0 || !S_ISLNK(about.st_mode)) continue;
+        place = unique_fd();
+        errno = ELOOP;
+    }
+    return place;
+}
+
+/// Opens a path that goes through no link. Where openat2 "does not exist", as our own filter says, it takes a call for each part.
+inline unique_fd open_without_links(std::filesystem::path const& path) {
+    open_how how{};
+    how.flags = O_PATH | O_CLOEXEC;
+    how.resolve = RESOLVE_NO_SYMLINKS;
+    unique_fd file(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    return !file && errno == ENOSYS ? open_part_by_part(path) : std::move(file);
+}
+
 inline error missing_landlock(int abi) {
     auto const needed = std::to_string(landlock_abi_with_scopes);
     auto const there = abi == 0
@@ -55,10 +78,7 @@ IPYBOX_DECL result<landlock_rules> landlock_rules::make() {
 }
 
 IPYBOX_DECL result<void> landlock_rules::grant(std::filesystem::path const& path, file_access access) {
-    open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_NO_SYMLINKS;
-    unique_fd const file(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+    auto const file = detail::open_without_links(path);
     struct ::stat about{};
     if (!file || ::fstat(file.get(), &about) != 0) return failure(system_failure("granting " + path.string(), errno));
     auto const possible = S_ISDIR(about.st_mode) ? landlock::all_of_files : landlock::for_files;
