@@ -149,7 +149,7 @@ def test_a_closed_part_of_the_working_directory_is_refused(boxed: Program) -> No
     ended = boxed.run("-c", "1")
     assert ended.code == 3
     assert ".env must not be read" in ended.err
-    assert "use bubblewrap_sandbox" in ended.err
+    assert "choose bubblewrap" in ended.err
 
 
 def test_it_works_within_another_sandbox(boxed: Program) -> None:

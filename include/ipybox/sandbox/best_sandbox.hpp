@@ -34,7 +34,7 @@ class best_sandbox {
 
     /**
      * \brief The `describe` of the policy that works here, which the first notice names.
-     * \details Tries bubblewrap, which holds up the calling thread for about 50 ms, 5 s at most.
+     * \details Tries bubblewrap, which holds up the calling thread for about 50 ms, 20 s at most.
      */
     [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
 

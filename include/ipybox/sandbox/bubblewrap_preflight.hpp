@@ -22,6 +22,9 @@ struct sandbox_host {
 
 [[nodiscard]] sandbox_host this_sandbox_host();
 
+/// How long trying a sandbox may take. A busy machine may need seconds for it.
+inline constexpr std::chrono::seconds longest_trial(20);
+
 /// That a sandbox cannot be had, why, and what to do; the way without one is added.
 [[nodiscard]] error sandbox_unavailable(std::string text);
 
@@ -41,7 +44,7 @@ struct sandbox_host {
 [[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
                                                                     std::vector<std::string> flags,
                                                                     std::string const& filter,
-                                                                    std::chrono::milliseconds bound);
+                                                                    std::chrono::milliseconds bound = longest_trial);
 
 } // namespace ipybox::detail
 

@@ -40,7 +40,7 @@ struct bubblewrap_options {
  * calls closes Unix sockets, which are the doors of the user's services, and what is listed at `system_access` and in
  * docs/sandbox.md; `launch_spec::allow` leaves parts of it open. The program is the first process of its pid namespace: with its end every other one ends.
  *
- * The first `wrap` asks the machine whether all of this can be had, by running /bin/sh in it (5 ms, at most 5 s);
+ * The first `wrap` asks the machine whether all of this can be had, by running /bin/sh in it (5 ms, at most 20 s);
  * success is remembered for the process.
  * \par Thread safety Safe, shared objects too.
  */
@@ -56,7 +56,7 @@ class bubblewrap_sandbox {
 
     /**
      * \brief Puts `bwrap` and its options before the program's arguments.
-     * \details The first call in a process tries what bubblewrap can do here, which holds up the calling thread for about 50 ms, 5 s at most.
+     * \details The first call in a process tries what bubblewrap can do here, which holds up the calling thread for about 50 ms, 20 s at most.
      * The environment, but for variables that the configuration hides, and the control descriptor stay what they are. `working_dir` becomes the path
      * without symbolic links. Placeholders are made, which `launch_spec::keeps` holds.
      * \par Errors errc::sandbox_unavailable — bwrap is missing, or this machine does not permit what it needs; the text

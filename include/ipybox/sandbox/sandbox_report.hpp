@@ -52,7 +52,7 @@ struct sandbox_report {
 /**
  * \brief Finds out what each sandbox policy can enforce on this machine.
  * \details Tries bubblewrap with all that bubblewrap_sandbox asks for, and with what srt asks of it; asks `bwrap` and `srt` for their versions. That
- * holds up the calling thread for about 50 ms, a second where `srt` is installed, 5 s for each of the five at most.
+ * holds up the calling thread for about 50 ms, a second where `srt` is installed, 20 s for each of the five at most.
  * \param options those of the bubblewrap_sandbox that is wanted
  * \par Thread safety Safe.
  */

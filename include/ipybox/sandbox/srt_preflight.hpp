@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/sandbox/bubblewrap_preflight.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -39,7 +40,8 @@ struct srt_need {
  * \par Errors errc::sandbox_unavailable
  */
 [[nodiscard]] result<void> srt_preflight(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
-                                         std::string const& search_path, std::chrono::milliseconds bound);
+                                         std::string const& search_path,
+                                         std::chrono::milliseconds bound = longest_trial);
 
 } // namespace ipybox::detail
 

@@ -127,7 +127,7 @@ TEST_CASE("landlock: a closed part of an open directory is refused, with what to
     };
     if (auto const why = missing(); !why.empty()) return test::skip(why);
     auto const in_work = " lies in " + dir.string() + ", which is ";
-    auto const cure = "; move it elsewhere, choose another working directory, or use bubblewrap_sandbox";
+    auto const cure = "; move it elsewhere, choose another working directory, or choose bubblewrap";
 
     write(dir / "a/.env");
     auto text = refusal({}, shell("", dir));
@@ -170,7 +170,7 @@ TEST_CASE("landlock: what else cannot be had is refused by name") {
     CHECK(contains(refusal(R"({"network": {"allowUnixSockets": ["/run/x"]}})", plain), "allowUnixSockets"));
     auto server = plain;
     server.ends_with_starter = true;
-    CHECK(contains(refusal("{}", server), "bubblewrap_sandbox"));
+    CHECK(contains(refusal("{}", server), "server in bubblewrap"));
     if (auto const why = missing(); !why.empty()) return test::skip(why);
     for (auto const* closed : {"/", "/tmp", "/proc"})
         CHECK(contains(refusal("{}", shell("", closed)), "would open what the sandbox closes"));

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -131,7 +130,7 @@ inline result<std::vector<std::string>> bubblewrap_command(std::filesystem::path
                                                            std::vector<std::string> flags, std::string const& filter) {
     auto const program = find_bubblewrap(wanted);
     if (!program) return failure(program.error());
-    auto usable = bubblewrap_preflight(*program, std::move(flags), filter, std::chrono::seconds(5));
+    auto usable = bubblewrap_preflight(*program, std::move(flags), filter);
     if (usable) usable->insert(usable->begin(), program->string());
     return usable;
 }

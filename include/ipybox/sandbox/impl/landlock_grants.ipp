@@ -120,7 +120,7 @@ class landlock_grants_maker {
         std::string text = each.string();
         text.append(" ").append(why).append(", and lies in ").append(folder.string()).append(", which is ").append(as);
         text += ": Landlock opens directories as a whole and cannot close a part of one; move it elsewhere, choose "
-                "another working directory, or use bubblewrap_sandbox";
+                "another working directory, or choose bubblewrap";
         return failure(errc::invalid_argument, std::move(text));
     }
 

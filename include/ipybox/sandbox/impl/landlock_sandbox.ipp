@@ -28,7 +28,7 @@ inline constexpr std::string_view shared_memory = "/dev/shm";
 inline result<void> check_for_landlock(network_config const& network) {
     if (network.opens_hosts())
         return failure(errc::invalid_argument, "the sandbox's configuration names hosts, which landlock_sandbox cannot "
-                                               "open: that needs a network of its own; use bubblewrap_sandbox");
+                                               "open: that needs a network of its own; choose bubblewrap");
     if (!network.unix_sockets.empty())
         return failure(errc::invalid_argument,
                        "the sandbox's configuration has network/allowUnixSockets, which landlock_sandbox cannot "
@@ -40,7 +40,7 @@ inline result<void> check_for_landlock(launch_spec const& spec) {
     if (spec.argv.empty()) return failure(errc::invalid_argument, "there is no program to start");
     if (spec.ends_with_starter)
         return failure(errc::invalid_argument, "landlock_sandbox does not end a program with its starter; start an MCP "
-                                               "server in bubblewrap_sandbox");
+                                               "server in bubblewrap");
     return {};
 }
 

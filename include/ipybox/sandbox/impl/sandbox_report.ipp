@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
@@ -38,7 +37,7 @@ IPYBOX_DECL std::string version_of(std::filesystem::path const& program) {
     if (program.empty()) return {};
     launch_spec spec{{program.string(), "--version"}, {}, "/"};
     if (auto const* path = std::getenv("PATH")) spec.env.emplace("PATH", path); // srt starts Node
-    auto const said = os::program_output(spec, std::chrono::seconds(5));
+    auto const said = os::program_output(spec, longest_trial);
     if (!said) return "of unknown version";
     std::string const line = said->substr(0, said->find('\n'));
     return line.substr(line.find_last_of(' ') + 1);
@@ -165,7 +164,7 @@ IPYBOX_DECL std::string why_no_srt() {
     auto const srt = find_srt({});
     if (!srt) return srt.error().text();
     auto const* path = std::getenv("PATH");
-    auto const works = srt_preflight(*srt, {}, path ? path : "/usr/local/bin:/usr/bin:/bin", std::chrono::seconds(5));
+    auto const works = srt_preflight(*srt, {}, path ? path : "/usr/local/bin:/usr/bin:/bin");
     return works ? "" : works.error().text();
 }
 

@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
@@ -118,7 +117,7 @@ inline result<void> check_handover(launch_spec const& spec) {
     if (spec.argv.empty()) return failure(errc::invalid_argument, "there is no program to start");
     if (spec.ends_with_starter)
         return failure(errc::invalid_argument, "srt_sandbox hands no standard input and output to a program; start an "
-                                               "MCP server in bubblewrap_sandbox, or with srt as its command");
+                                               "MCP server in bubblewrap, or with srt as its command");
     if (spec.control_fd < 3 || spec.control_fd > 9)
         return failure(errc::invalid_argument, "the control descriptor " + std::to_string(spec.control_fd) +
                                                    " cannot be handed to a program in srt; choose one of 3 to 9");
@@ -170,7 +169,7 @@ inline result<srt_scene> scene_of(sandbox_config const& config, srt_options cons
                                   std::filesystem::path const& working_dir) {
     if (!config.devices.empty())
         return failure(errc::invalid_argument, "the sandbox's configuration names devices, which srt cannot open; "
-                                               "remove them, or choose bubblewrap_sandbox");
+                                               "remove them, or choose bubblewrap");
     auto real = bubblewrap_mounts(private_directories()).openable(working_dir, "working directory");
     if (!real) return failure(real);
     auto journal = placeholder_journal::open();
@@ -191,7 +190,7 @@ inline result<usable_srt> find_usable_srt(srt_options const& options, std::files
     auto program = find_srt(options.program);
     if (!program) return failure(program);
     auto search_path = trusted_path(spec);
-    auto works = srt_preflight(*program, bwrap, search_path, std::chrono::seconds(5));
+    auto works = srt_preflight(*program, bwrap, search_path);
     if (!works) return failure(works);
     return usable_srt{*std::move(program), std::move(search_path)};
 }
