@@ -233,9 +233,11 @@ def process(made: Place, secret: str) -> Iterator[subprocess.Popen[str]]:
         group=user,
         start_new_session=True,
     )
-    yield running
-    running.kill()
-    running.communicate()
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.communicate()
 
 
 def beginning(number: int) -> str:
@@ -267,10 +269,12 @@ def temporary_file(directory: str, user: int) -> Iterator[str]:
 def terminal(user: int) -> Iterator[str]:
     master, slave = pty.openpty()
     name = os.ttyname(slave)
-    os.chown(name, user, -1)
-    yield name
-    os.close(master)
-    os.close(slave)
+    try:
+        os.chown(name, user, -1)
+        yield name
+    finally:
+        os.close(master)
+        os.close(slave)
 
 
 def handle_of(path: Path) -> str | None:
