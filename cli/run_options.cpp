@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cli/limit.hpp>
+#include <cli/option_checks.hpp>
 #include <cli/run_options.hpp>
 
 #include <unistd.h>
@@ -58,17 +59,6 @@ Examples:
   ipybox apigen --server-name fetch --server-params '{"command": "uvx", "args": ["mcp-server-fetch"]}' \
       --root-dir mcptools --async
 )";
-
-/// CLI::Range would let NaN through.
-std::string check_timeout(std::string const& text) {
-    auto seconds = 0.0;
-    auto const longest = 1e9; // 30 years
-    if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0.001 && seconds <= longest) return {};
-    return "'" + text + "' is not a number of seconds, at least 0.001";
-}
-
-/// As from a variable of a script that is not set.
-std::string check_given(std::string const& text) { return text.empty() ? "is empty" : std::string(); }
 
 constexpr std::array<std::pair<std::string_view, sandbox_choice>, 5> sandbox_names{
     {{"bubblewrap", sandbox_choice::bubblewrap},
@@ -135,6 +125,7 @@ void add_action_options(CLI::App& run, run_options& options, approval_words& app
     run.add_option("--mcp-config", options.mcp_config,
                    "Servers whose tools the code may call: their Python APIs are generated into mcptools/")
         ->type_name("FILE")
+        ->check(check_given)
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
     auto const set_tool_timeout = [&options](double const& seconds) {
         options.tool_timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
@@ -144,7 +135,7 @@ void add_action_options(CLI::App& run, run_options& options, approval_words& app
            "Seconds that a tool call, or a server that is asked for its tools, may take; else\n"
            "the `timeout` of its entry, or 600 and 60")
         ->type_name("S")
-        ->check(check_timeout);
+        ->check(check_seconds);
     run.add_flag("--require-servers", options.require_servers,
                  "End before the first cell where a server does not start");
     run.add_flag("--approve-shell-cmds", options.approve_shell_cmds, "Ask before shell commands, too (!ls, %%bash)");
@@ -154,7 +145,8 @@ void add_action_options(CLI::App& run, run_options& options, approval_words& app
                    "Who decides about actions: ask (at the terminal; the default where there is one),\n"
                    "auto (all accepted), deny (all rejected; the default without a terminal), stdin (JSON\n"
                    "lines), or a FILE of rules: what it leaves open is asked, or denied, as by default")
-        ->type_name("WHO");
+        ->type_name("WHO")
+        ->check(check_given);
     run.add_flag("--yes", approval.yes, "As --approve auto");
     run.add_flag("--deny", approval.deny, "As --approve deny");
     run.add_option("--audit-log", options.audit_log,
@@ -182,6 +174,15 @@ void check_approval_of_lines(run_options const& options) {
     if (!options.json) throw CLI::ValidationError("--approve stdin", "needs --json, whose events say what is asked");
 }
 
+/// Why a word that is none of ours names no file of rules either; empty: it names one.
+std::string why_no_rules_file(std::string const& word) {
+    std::error_code unknown;
+    if (std::filesystem::is_regular_file(word, unknown)) return {};
+    if (std::filesystem::exists(word, unknown))
+        return "'" + word + "' is not a file of rules, nor ask, auto, deny or stdin";
+    return "the file '" + word + "' does not exist, and it is not ask, auto, deny or stdin";
+}
+
 void choose_approval(run_options& options, approval_words const& approval) {
     std::map<std::string, approval_choice> const words{{"ask", approval_choice::ask},
                                                        {"auto", approval_choice::automatic},
@@ -199,9 +200,7 @@ void choose_approval(run_options& options, approval_words const& approval) {
             throw CLI::ValidationError("--approve ask", why + "; choose auto, deny or a rules file");
         return;
     }
-    if (!std::filesystem::is_regular_file(*approval.mode))
-        throw CLI::ValidationError("--approve",
-                                   "'" + *approval.mode + "' is neither ask, auto, deny, stdin nor a rules file");
+    if (auto const why = why_no_rules_file(*approval.mode); !why.empty()) throw CLI::ValidationError("--approve", why);
     options.approval = ask_where_possible(options);
     options.rules = *approval.mode;
 }
@@ -223,7 +222,8 @@ void add_apigen_command(CLI::App& program, apigen_options& options) {
         "apigen", "Generates the Python API of an MCP server's tools: a package of modules, one a tool.");
     apigen.add_option("--server-name", options.server_name, "Name of the server and of its package")
         ->required()
-        ->type_name("NAME");
+        ->type_name("NAME")
+        ->check(check_given);
     auto* const params =
         apigen
             .add_option("--server-params", options.server_params,
@@ -233,10 +233,12 @@ void add_apigen_command(CLI::App& program, apigen_options& options) {
     auto* const config =
         apigen.add_option("--mcp-config", options.mcp_config, "File that says how, under `mcpServers`")
             ->type_name("FILE")
+            ->check(check_given)
             ->check(CLI::Validator(CLI::ExistingFile).description(""));
     apigen.add_option("--root-dir", options.root_dir, "Where the package is written: ROOT_DIR/NAME")
         ->required()
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(check_given);
     apigen.add_flag("--async", options.async, "Generate `async def run`");
     apigen.add_flag("--check", options.check,
                     "Write nothing; exit code 1 where the server's tools are not those of the package");
@@ -256,7 +258,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
                    "Arguments of the code (sys.argv); those that begin with `-` come behind `--`")
         ->type_name("");
     auto* const code = run.add_option("-c", options.source.code, "Run this text instead of a file")->type_name("CODE");
-    file->type_name("");
+    file->type_name("")->check(check_given);
 
     auto const choose_sandbox = [&options](std::string const& name) {
         for (auto const& [known, choice] : sandbox_names)
@@ -271,6 +273,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
                    "What code may read and write, as a JSON file of sandbox-runtime has it (docs/sandbox.md);\n"
                    "without it, the code writes to its working directory and reads no secrets")
         ->type_name("FILE")
+        ->check(check_given)
         ->check(CLI::Validator(CLI::ExistingFile).description(""));
     run.add_option("--allow-host", options.allowed_hosts,
                    "Let the code reach a host by name: pypi.org, *.example.org, pypi.org:443;\n"
@@ -300,7 +303,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         ->check(check_limit);
     run.add_option("--timeout", timeout, "Seconds that one cell may take; no limit without it")
         ->type_name("S")
-        ->check(check_timeout);
+        ->check(check_seconds);
     run.add_option_function<double>(
            "--end-grace",
            [&options](double seconds) {
@@ -308,23 +311,31 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
            },
            "Seconds that threads and exit functions may take at the end (default: 1)")
         ->type_name("S")
-        ->check(CLI::Range(0.0, 1e6));
+        ->check(check_seconds_or_none);
     run.add_option("--working-dir", options.working_dir, "Where the code runs and may write (default: here)")
         ->type_name("DIR")
+        ->check(check_given)
         ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
     run.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(check_given)
+        ->check(check_output_directory);
     run.add_option("--spill-dir", options.spill_dir,
                    "Where output that is too large for memory is kept (default: in temporary files, which are\n"
                    "gone at the end)")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(check_given)
+        ->check(check_output_directory);
     run.add_option("--calls-per-cell", options.calls_per_cell, "How many actions one cell may ask for (default: 10000)")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(check_count);
     run.add_option("--python", options.python,
                    "Interpreter of the kernel (default: a virtual environment, else python3)")
-        ->type_name("PATH");
+        ->type_name("PATH")
+        ->check(check_given);
     run.add_option("--kernel", options.kernel, "Run another Jupyter kernel, by the name of its kernelspec")
-        ->type_name("KERNELSPEC");
+        ->type_name("KERNELSPEC")
+        ->check(check_given);
     run.add_flag("--keep-going", options.keep_going,
                  "Go on after a cell that failed; the exit code is that of the first one");
     run.add_flag("--times", options.times, "Say on standard error how long each cell took");

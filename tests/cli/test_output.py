@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from open_interpreter import ORDINARY_USER, open_directory
 from program import ONE_PIXEL, PATIENCE, PYTHON, Program
 
 
@@ -57,9 +58,27 @@ def test_images_dir(program: Program) -> None:
 
 def test_images_dir_that_cannot_be_made(program: Program) -> None:
     program.write("file", "")
-    ended = program.run("-c", ONE_PIXEL, "--images-dir", "file/images")
+    ended = program.run("-c", "print(1)", "--images-dir", "file/images")
+    assert (ended.code, ended.out) == (2, "")
+    assert "/file is not a directory" in ended.err
+
+
+def test_images_dir_that_an_ordinary_user_cannot_write_to(program: Program) -> None:
+    with open_directory() as directory:
+        program.directory = directory
+        closed = directory / "closed"
+        closed.mkdir(mode=0o555)
+        if os.getuid() == 0:
+            program.user, program.env = ORDINARY_USER, {"HOME": str(directory)}
+        ended = program.run("-c", "print(1)", "--images-dir", str(closed / "images"))
+    assert (ended.code, ended.out) == (2, "")
+    assert "cannot be written to: Permission denied" in ended.err
+
+
+def test_images_dir_that_becomes_a_file(program: Program) -> None:
+    ended = program.run("-c", f"open('images', 'w').close()\n{ONE_PIXEL}")
     assert ended.code == 1
-    assert "/file: Not a directory" in ended.err
+    assert "/images: Not a directory" in ended.err
 
 
 def test_text_beyond_the_bound_is_in_a_file_where_it_was_asked_for(program: Program) -> None:

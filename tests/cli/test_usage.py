@@ -44,6 +44,11 @@ def test_help_of_run_explains_cells_exit_codes_and_examples() -> None:
         assert part in ended.stdout
 
 
+def test_help_names_values_alone() -> None:
+    assert " in [" not in plain("run", "--help").stdout
+    assert re.search(r"--end-grace S +Seconds", plain("run", "--help").stdout)
+
+
 def test_help_fits_a_terminal() -> None:
     assert max(map(len, plain("run", "--help").stdout.splitlines())) <= 120
 
@@ -69,13 +74,33 @@ def test_help_fits_a_terminal() -> None:
         (["run", "-c", "1", "--timeout", "-1"], "'-1' is not a number of seconds"),
         (["run", "-c", "1", "--timeout", "nan"], "'nan' is not a number of seconds"),
         (["run", "-c", "1", "--timeout", "1e300"], "'1e300' is not a number of seconds"),
+        (["run", "-c", "1", "--tool-timeout", "-1"], "'-1' is not a number of seconds from 0.001 to 1000000000"),
+        (["run", "-c", "1", "--end-grace", "-1"], "--end-grace: '-1' is not a number of seconds from 0 to 1000000"),
+        (["run", "-c", "1", "--end-grace", "nan"], "'nan' is not a number of seconds"),
+        (["run", "-c", "1", "--end-grace", "soon"], "'soon' is not a number of seconds"),
+        (["run", "-c", "1", "--end-grace", "1e7"], "'1e7' is not a number of seconds"),
+        (["run", "-c", "1", "--calls-per-cell", "-1"], "--calls-per-cell: '-1' is not a whole number from 0 to"),
+        (
+            ["run", "-c", "1", "--calls-per-cell", "99999999999999999999"],
+            "'99999999999999999999' is not a whole number",
+        ),
+        (["run", "-c", "1", "--calls-per-cell", "1.5"], "--calls-per-cell: '1.5' is not a whole number"),
+        (["run", "-c", "1", "--calls-per-cell", "many"], "'many' is not a whole number"),
+        (["run", "-c", "1", "--calls-per-cell", ""], "'' is not a whole number"),
         (["run", "-c", "1", "--working-dir", "/no/such/directory"], "/no/such/directory"),
         (["run", "-c", "1", "--yes", "--deny"], "--approve, --yes and --deny exclude each other"),
         (["run", "-c", "1", "--approve", "auto", "--yes"], "--approve, --yes and --deny exclude each other"),
         (["run", "-c", "1", "--approve", "deny", "--deny"], "--approve, --yes and --deny exclude each other"),
-        (["run", "-c", "1", "--approve", "nobody"], "'nobody' is neither ask, auto, deny, stdin nor a rules file"),
-        (["run", "-c", "1", "--approve", ""], "'' is neither ask, auto, deny, stdin nor a rules file"),
-        (["run", "-c", "1", "--approve", "/"], "'/' is neither ask, auto, deny, stdin nor a rules file"),
+        (
+            ["run", "-c", "1", "--approve", "no.json"],
+            "--approve: the file 'no.json' does not exist, and it is not ask,",
+        ),
+        (["run", "-c", "1", "--approve", "/"], "'/' is not a file of rules, nor ask, auto, deny or stdin"),
+        (["run", "-c", "1", "--allow-host", "http://a.b/"], "a host's name is wanted, as example.org"),
+        (["run", "-c", "1", "--allow-host", "https://a.b:443"], "not a URL"),
+        (["run", "-c", "1", "--images-dir", "/dev/null"], "--images-dir: /dev/null is not a directory"),
+        (["run", "-c", "1", "--images-dir", "/dev/null/below"], "--images-dir: /dev/null is not a directory"),
+        (["run", "-c", "1", "--spill-dir", "/dev/null"], "--spill-dir: /dev/null is not a directory"),
         (["run", "-c", "1", "--approve", "ask"], "standard input is no terminal; choose auto, deny or a rules file"),
         (["run", "-", "--approve", "ask"], "the code is read from standard input; choose auto"),
         (["run", "-c", "1", "--approve", "stdin"], "--approve stdin: needs --json"),
@@ -101,6 +126,39 @@ def test_usage_error(arguments: list[str], why: str) -> None:
     assert first.startswith("ipybox: ")
     assert why in first
     assert second == "`ipybox run --help` tells more."
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--python",
+        "--kernel",
+        "--working-dir",
+        "--images-dir",
+        "--spill-dir",
+        "--mcp-config",
+        "--sandbox-config",
+        "--audit-log",
+        "--approve",
+    ],
+)
+def test_an_empty_text_is_not_the_default(option: str) -> None:
+    ended = plain("run", "-c", "print(1)", option, "")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == f"ipybox: {option}: is empty\n`ipybox run --help` tells more.\n"
+
+
+def test_an_empty_name_is_no_file() -> None:
+    ended = plain("run", "")
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert ended.stderr == "ipybox: FILE: is empty\n`ipybox run --help` tells more.\n"
+
+
+def test_an_empty_text_is_neither_server_nor_directory_of_a_package() -> None:
+    for arguments in (["--server-name", "", "--root-dir", "out"], ["--server-name", "a", "--root-dir", ""]):
+        ended = plain("apigen", "--server-params", '{"command": "cat"}', *arguments)
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert re.match(r"ipybox: --(server-name|root-dir): is empty\n", ended.stderr)
 
 
 def test_missing_file(program: Program) -> None:

@@ -118,6 +118,9 @@ TEST_CASE("domain_pattern: what is too broad or no host is an error that quotes 
     CHECK(why_not("intranet") == "the host \"intranet\" cannot be used: it needs two labels, as example.org");
     CHECK(why_not("::1") ==
           "the host \"::1\" cannot be used: an IPv6 address stands in brackets, as [::1] or [::1]:443");
+    CHECK(why_not("http://example.org/") ==
+          "the host \"http://example.org/\" cannot be used: a host's name is wanted, as example.org, *.example.org or "
+          "example.org:443, not a URL");
     CHECK(why_not("example.org:0") == "the host \"example.org:0\" cannot be used: a port is a number from 1 to 65535");
     for (auto const* const wrong :
          {"", "https://example.org", "example.org/path", "a.*.example.org", "ex*mple.org", "**.example.org",

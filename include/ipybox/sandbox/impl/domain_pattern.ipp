@@ -42,6 +42,8 @@ IPYBOX_DECL result<domain_pattern> domain_pattern::parse(std::string_view text, 
         return failure(errc::invalid_argument,
                        std::string("the host \"").append(text).append("\" cannot be used: ").append(why));
     };
+    if (text.find('/') != std::string_view::npos)
+        return refuse("a host's name is wanted, as example.org, *.example.org or example.org:443, not a URL");
     if (std::count(text.begin(), text.end(), ':') > 1 && !text.starts_with('['))
         return refuse("an IPv6 address stands in brackets, as [::1] or [::1]:443");
     detail::host_and_port const parts(text);
@@ -56,8 +58,7 @@ IPYBOX_DECL result<domain_pattern> domain_pattern::parse(std::string_view text, 
     }
     bool const below = parts.host.starts_with("*.");
     auto host = normal_host(below ? parts.host.substr(2) : parts.host);
-    if (!host)
-        return refuse("a host is a name as example.org or *.example.org, or an IP address, without a scheme or path");
+    if (!host) return refuse("a host is a name as example.org or *.example.org, or an IP address");
     bool const is_single_label = host->find_first_of(".:") == std::string::npos;
     if (is_single_label && (below || *host != "localhost")) return refuse("it needs two labels, as example.org");
     if (!below) return domain_pattern(text, *std::move(host), scope::one_host, port);
