@@ -12,10 +12,10 @@
 #include <iostream>
 
 int main() {
-    auto const project = std::filesystem::absolute("build/examples/sandbox");
-    for (auto const* name : {"data/raw.csv", "secrets/key.txt"}) {
-        std::filesystem::create_directories((project / name).parent_path());
-        std::ofstream(project / name) << "never to be changed";
+    for (std::filesystem::path const name : {"data/raw.csv", "secrets/key.txt"}) {
+        auto const file = "build/examples/sandbox" / name;
+        std::filesystem::create_directories(file.parent_path());
+        std::ofstream(file) << "never to be changed";
     }
 
     //! [configuration]
@@ -33,6 +33,7 @@ int main() {
     }
     ipybox::bubblewrap_sandbox const sandbox(*config);
 
+    auto const project = std::filesystem::absolute("build/examples/sandbox");
     // What that means here, before anything runs: paths that can be written, paths that cannot be read, hosts.
     if (auto const meant = sandbox.describe(project)) std::cout << meant->text() << '\n';
 

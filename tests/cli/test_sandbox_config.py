@@ -215,7 +215,7 @@ def test_a_wrong_configuration_is_told_with_its_line(project: Program) -> None:
     assert "network/allowUnixSockets" in sockets.err
     devices = project.run(configured(project, {"devices": ["nvidia"]}), "-c", "1")
     assert devices.code == 2
-    assert "devices: is not supported" in devices.err
+    assert "names the device nvidia, but there is no /dev/nvidiactl" in devices.err
     none = subprocess.run(
         [BINARY, "run", "--sandbox", "none", "--sandbox-config", file, "-c", "1"], capture_output=True, text=True
     )
