@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,12 +62,13 @@ exit_code report(output_file& out, codegen::tool_changes const& changes) {
 
 } // namespace
 
-exit_code generate_api(apigen_options const& options, output_file& out, output_file& err) {
+exit_code generate_api(apigen_options const& options, std::stop_token const& stop, output_file& out, output_file& err) {
     auto const server = server_of(options);
     if (!server) return complain(err, server.error());
     auto const& name = server->name;
     if (name != options.server_name) err.write_lines("ipybox: the package is called " + name);
-    auto const tools = codegen::list_tools_of(name, server->params);
+    auto const tools = codegen::list_tools_of(name, server->params, stop);
+    if (stop.stop_requested()) return exit_code::failed;
     if (!tools) return complain(err, tools.error());
     codegen::generate_options how;
     if (options.async) how.style = codegen::call_style::awaitable;

@@ -29,7 +29,18 @@ class interrupts::first_outcome {
     std::promise<value> outcome_;
 };
 
-interrupts::interrupts() : started_(std::make_shared<first_outcome>()) {
+interrupts::target::target(interrupts& signals, executor_base& box) : signals_(signals) {
+    signals_.act_on({.interrupt = [&box] { box.async_interrupt([](result<void>) {}); },
+                     .stop = [&box] { box.async_stop([](result<void>) {}); }});
+}
+
+interrupts::target::target(interrupts& signals, std::stop_source stop) : signals_(signals) {
+    signals_.act_on({.stop = [stop]() mutable { stop.request_stop(); }});
+    if (signals_.ending()) stop.request_stop();
+}
+
+interrupts::interrupts(orphans const& left_behind)
+    : left_behind_(left_behind), started_(std::make_shared<first_outcome>()) {
     for (auto const number : {SIGINT, SIGTERM, SIGHUP}) add(number);
     listen();
     thread_ = std::thread([this] { io_.run(); });
@@ -40,9 +51,9 @@ interrupts::~interrupts() {
     thread_.join();
 }
 
-void interrupts::act_on(executor_base* box) {
+void interrupts::act_on(actions taken) {
     std::scoped_lock const lock(mutex_);
-    box_ = box;
+    actions_ = std::move(taken);
 }
 
 std::optional<result<void>> interrupts::start(executor_base& box) {
@@ -85,23 +96,28 @@ void interrupts::handle(int number) {
     }
     if (!in_cell_ || ++presses_ > 1) return end(exit_code::interrupted);
     std::scoped_lock const lock(mutex_);
-    if (box_) box_->async_interrupt([](result<void>) {});
+    actions_.interrupt();
 }
 
 void interrupts::end(exit_code code) {
-    // Not the first one: the user does not want to wait any longer. The kernel ends with the program anyway.
-    if (ending()) std::_Exit(static_cast<int>(code));
+    // Not the first one: the user does not want to wait any longer.
+    if (ending()) leave(code);
     ending_ = code;
     started_->set(std::nullopt);
     {
         std::scoped_lock const lock(mutex_);
-        if (box_) box_->async_stop([](result<void>) {});
+        actions_.stop();
     }
     // The reader of our output may have stopped reading, or an interpreter may hang: then the main thread does not come back in time.
     last_resort_.expires_after(3s);
-    last_resort_.async_wait([code](std::error_code error) {
-        if (!error) std::_Exit(static_cast<int>(code));
+    last_resort_.async_wait([this, code](std::error_code error) {
+        if (!error) leave(code);
     });
+}
+
+void interrupts::leave(exit_code code) const {
+    left_behind_.end();
+    std::_Exit(static_cast<int>(code));
 }
 
 } // namespace ipybox::cli

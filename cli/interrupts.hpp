@@ -6,24 +6,28 @@
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
 #include <cli/exit_code.hpp>
+#include <cli/orphans.hpp>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <thread>
 
 namespace ipybox::cli {
 
 /**
  * \brief What signals do to a run: Ctrl-C interrupts the cell, everything else ends the run.
- * \details A second Ctrl-C in the same cell, one while no cell runs, SIGTERM and SIGHUP stop the executor, so that its operations return. Signals are
- * handled on a thread of this object, which outlives the executor: they work while the others wait. Signals that were ignored when the program
+ * \details A second Ctrl-C in the same cell, one while no cell runs, SIGTERM and SIGHUP stop what runs, so that its operations return. Signals are
+ * handled on a thread of this object, which outlives that: they work while the others wait. Signals that were ignored when the program
  * started stay ignored.
  */
 class interrupts {
   public:
-    interrupts();
+    /// \param left_behind what is ended too where the program does not wait for what runs
+    explicit interrupts(orphans const& left_behind);
     interrupts(interrupts const&) = delete;
     interrupts& operator=(interrupts const&) = delete;
     ~interrupts();
@@ -31,10 +35,12 @@ class interrupts {
     /// What signals act on, as long as this lives.
     class target {
       public:
-        target(interrupts& signals, executor_base& box) : signals_(signals) { signals_.act_on(&box); }
+        target(interrupts& signals, executor_base& box);
+        /// Nothing that could be interrupted, and go on. Stopped at once where a signal came before.
+        target(interrupts& signals, std::stop_source stop);
         target(target const&) = delete;
         target& operator=(target const&) = delete;
-        ~target() { signals_.act_on(nullptr); }
+        ~target() { signals_.act_on({}); }
 
       private:
         interrupts& signals_;
@@ -55,17 +61,25 @@ class interrupts {
   private:
     class first_outcome;
 
-    void act_on(executor_base* box);
+    /// What a signal does to that which runs; neither throws.
+    struct actions {
+        std::function<void()> interrupt = [] {};
+        std::function<void()> stop = [] {};
+    };
+
+    void act_on(actions taken);
     void add(int number);
     void listen();
     void handle(int number);
     void end(exit_code code);
+    [[noreturn]] void leave(exit_code code) const;
 
+    orphans const& left_behind_;
     asio::io_context io_{1};
     asio::signal_set signals_{io_};
     asio::steady_timer last_resort_{io_};
     std::mutex mutex_;
-    executor_base* box_ = nullptr;
+    actions actions_;
     std::shared_ptr<first_outcome> started_;
     std::atomic<bool> in_cell_ = false;
     std::atomic<int> presses_ = 0;

@@ -4,6 +4,7 @@
 
 #include <cli/apigen.hpp>
 #include <cli/approver.hpp>
+#include <cli/interrupts.hpp>
 #include <cli/json_output.hpp>
 #include <cli/orphans.hpp>
 #include <cli/run_cells.hpp>
@@ -19,6 +20,7 @@
 #include <exception>
 #include <iostream>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
@@ -132,7 +134,7 @@ exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options
     return run_cells(box, cells, options, signals, *approver, output, terminal, err);
 }
 
-exit_code run_program(run_options const& options) {
+exit_code run_program(run_options const& options, orphans const& left_behind) {
     auto const passed = options.raw_output ? escape_sequences::all : escape_sequences::colours;
     output_file out(STDOUT_FILENO, passed);
     output_file err(STDERR_FILENO, passed);
@@ -159,7 +161,7 @@ exit_code run_program(run_options const& options) {
         err.write_lines("ipybox: " + sandbox.error().text());
         return exit_code::usage;
     }
-    interrupts signals;
+    interrupts signals(left_behind);
     terminal_questions terminal(passed);
     // Without a policy the reader of the events is asked: the approver.
     if (options.kernel.empty()) {
@@ -171,10 +173,14 @@ exit_code run_program(run_options const& options) {
     return run_in(box, *cells, options, signals, terminal, *output, err);
 }
 
-exit_code run_program(apigen_options const& options) {
+exit_code run_program(apigen_options const& options, orphans const& left_behind) {
     output_file out(STDOUT_FILENO);
     output_file err(STDERR_FILENO);
-    return generate_api(options, out, err);
+    interrupts signals(left_behind);
+    std::stop_source stop;
+    interrupts::target const target(signals, stop);
+    auto const code = generate_api(options, stop.get_token(), out, err);
+    return signals.ending().value_or(code);
 }
 
 exit_code run_program(int argc, char** argv) {
@@ -185,8 +191,8 @@ exit_code run_program(int argc, char** argv) {
     try {
         auto const asked = read_command_line(argc, argv);
         if (auto const* code = std::get_if<exit_code>(&asked)) return *code;
-        if (auto const* apigen = std::get_if<apigen_options>(&asked)) return run_program(*apigen);
-        return run_program(std::get<run_options>(asked));
+        if (auto const* apigen = std::get_if<apigen_options>(&asked)) return run_program(*apigen, left_behind);
+        return run_program(std::get<run_options>(asked), left_behind);
     } catch (output_error const& error) {
         if (error.code().value() == EPIPE) return exit_code::output_closed;
         std::cerr << "ipybox: cannot write the output: " << error.code().message() << '\n';

@@ -47,7 +47,7 @@ pid_t parent_of(std::filesystem::path const& process) {
 
 orphans::orphans() : not_ours_(children()) { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-orphans::~orphans() {
+void orphans::end() const {
     auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(1);
     for (bool any = true; any && std::chrono::steady_clock::now() < deadline;) {
         any = false;

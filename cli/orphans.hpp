@@ -15,7 +15,7 @@ namespace ipybox::cli {
  * \brief Ends with the program what its tool servers left behind: daemons, which have left their groups and sessions.
  * \details From its construction on they become children of this process when their parents end. Those that were there before, from a shell that became this program,
  * are left alone.
- * \par Thread safety One in a process, made before it starts others.
+ * \par Thread safety One in a process, made before it starts others. `end` is safe.
  */
 class orphans {
   public:
@@ -23,8 +23,10 @@ class orphans {
     orphans(orphans const&) = delete;
     orphans& operator=(orphans const&) = delete;
 
-    /// Kills them, and waits for their end for a second at most.
-    ~orphans();
+    ~orphans() { end(); }
+
+    /// Kills them, and all other children of this process, and waits for their end for a second at most.
+    void end() const;
 
   private:
     std::set<pid_t> not_ours_;

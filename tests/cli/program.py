@@ -136,15 +136,16 @@ class Program:
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        return self.start_command(self.arguments(*arguments), **options)
+
+    def start_command(self, command: list[str], **options: Any) -> subprocess.Popen[bytes]:
         usual = {
             "stdin": subprocess.DEVNULL,
             "stdout": subprocess.PIPE,
             "stderr": subprocess.PIPE,
             "preexec_fn": _with_default_signals,
         }
-        return subprocess.Popen(
-            self.arguments(*arguments), cwd=self.directory, env=self.environment(), **{**usual, **options}
-        )
+        return subprocess.Popen(command, cwd=self.directory, env=self.environment(), **{**usual, **options})
 
     def on_terminal(self, *arguments: str, size: tuple[int, int] = WIDE) -> Terminal:
         return Terminal(self, arguments, size)

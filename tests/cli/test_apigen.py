@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from typing import Any
 
 import pytest
-from program import PYTHON, Program
+from program import BINARY, PATIENCE, PYTHON, Program, wait_for
 from servers import SDK, TOOLS, config, filesystem
 
 FEWER = """
@@ -173,6 +174,18 @@ def test_package_that_cannot_be_written(program: Program) -> None:
     ended = program.apigen("--server-name", "tools", "--server-params", as_json(TOOLS), "--root-dir", "/proc")
     assert ended.code == 1
     assert "/proc" in ended.err
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_ends_the_server_too(program: Program, number: int, code: int) -> None:
+    deaf = as_json({"command": "sh", "args": ["-c", "trap : TERM; echo > started; while :; do sleep 1; done"]})
+    command = [BINARY, "apigen", "--server-name", "deaf", "--server-params", deaf, "--root-dir", "api"]
+    with program.start_command(command) as running:
+        wait_for((program.directory / "started").exists)
+        running.send_signal(number)
+        assert running.wait(PATIENCE) == code
+        assert running.communicate(timeout=PATIENCE) == (b"", b"")
+    program.assert_all_gone()
 
 
 def test_help(program: Program) -> None:

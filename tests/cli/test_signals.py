@@ -9,7 +9,8 @@ import subprocess
 import time
 
 import pytest
-from program import PATIENCE, PYTHON, Program, Terminals
+from program import PATIENCE, PYTHON, Program, Terminals, wait_for
+from servers import config
 
 SLEEP = "import time\nprint('begun')\ntime.sleep(60)\n"
 STUBBORN = """
@@ -283,3 +284,12 @@ def test_questions_come_after_what_was_printed(program: Program, on_terminal: Te
         terminal.expect(f"^(\r\n)*printed {i} asked {i} ")
         terminal.type("\n")
     assert terminal.wait() == 0
+
+
+def test_a_server_that_nothing_ends_is_ended_with_the_program(program: Program) -> None:
+    deaf = {"command": "sh", "args": ["-c", "trap : TERM; echo > started; while :; do sleep 1; done"]}
+    with program.start("--mcp-config", config(program, deaf=deaf), "-c", "1") as running:
+        wait_for((program.directory / "started").exists)
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(PATIENCE) == 143
+    program.assert_all_gone()

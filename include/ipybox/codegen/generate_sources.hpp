@@ -4,6 +4,7 @@
 #include <ipybox/mcp/server_params.hpp>
 
 #include <filesystem>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,13 @@ namespace ipybox::codegen {
                                                  std::filesystem::path const& root_dir,
                                                  generate_options const& options = {});
 
-/// What a server lists. Starts it, asks it and ends it; blocks. \par Errors those of `mcp::client::list_tools`
+/**
+ * \brief What a server lists. Starts it, asks it and ends it; blocks.
+ * \param stop ends the server, and the wait for its answer
+ * \par Errors those of `mcp::client::list_tools`
+ */
 [[nodiscard]] result<std::vector<mcp::tool>> list_tools_of(std::string const& server_name,
-                                                           mcp::server_params const& params);
+                                                           mcp::server_params const& params, std::stop_token stop = {});
 
 } // namespace ipybox::codegen
 

@@ -5,6 +5,7 @@
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 
 #include <exception>
 #include <utility>
@@ -24,7 +25,7 @@ IPYBOX_DECL result<generated_sources> generate(std::string const& server_name, m
 }
 
 IPYBOX_DECL result<std::vector<mcp::tool>> list_tools_of(std::string const& server_name,
-                                                         mcp::server_params const& params) {
+                                                         mcp::server_params const& params, std::stop_token stop) {
     asio::io_context context;
     mcp::server_registry servers(context.get_executor());
     if (auto const added = servers.add(server_name, params); !added) return failure(added.error());
@@ -38,6 +39,9 @@ IPYBOX_DECL result<std::vector<mcp::tool>> list_tools_of(std::string const& serv
         ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended);
     };
     ipybox::detail::spawn(context.get_executor(), servers.list_tools(server_name), on_tools);
+    std::stop_callback const on_stop(stop, [&] {
+        asio::post(context, [&] { ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended); });
+    });
     context.run();
     return tools;
 }
