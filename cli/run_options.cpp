@@ -292,7 +292,10 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         ->allow_extra_args(false)
         ->check(check_access);
     auto const limit = [&options](std::vector<std::string> const& limits) {
-        for (auto const& one : limits) (void)set_limit(options.limits, one);
+        for (auto const& one : limits) {
+            (void)set_limit(options.limits, one);
+            if (one.starts_with("processes=")) options.limits_processes = true;
+        }
     };
     run.add_option_function<std::vector<std::string>>(
            "--limit", limit,
@@ -363,6 +366,12 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
 }
 
 } // namespace
+
+std::string_view name_of(sandbox_choice choice) noexcept {
+    for (auto const& [name, its_choice] : sandbox_names)
+        if (its_choice == choice) return name;
+    return {};
+}
 
 std::vector<std::filesystem::path> run_options::deciding_files() const {
     std::vector<std::filesystem::path> files;

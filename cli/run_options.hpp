@@ -11,12 +11,16 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 namespace ipybox::cli {
 
 enum class sandbox_choice { bubblewrap, landlock, srt, best, none };
+
+/// As --sandbox has it.
+[[nodiscard]] std::string_view name_of(sandbox_choice choice) noexcept;
 
 /// Who decides about actions that no rule decides about.
 enum class approval_choice {
@@ -57,6 +61,7 @@ struct run_options {
     std::filesystem::path audit_log;
     std::vector<system_access> allow; ///< what sandbox and guard leave open
     sandbox_limits limits;
+    bool limits_processes = false; ///< --limit names processes: the limit is not the default
 
     /// The files named here that decide about what is done: the code must not write to them.
     [[nodiscard]] std::vector<std::filesystem::path> deciding_files() const;

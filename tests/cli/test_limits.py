@@ -90,3 +90,32 @@ def test_a_fork_bomb_of_an_ordinary_user(program: Program) -> None:
     count, answer = ended.out.split()
     assert 10 < int(count) < 100
     assert answer == "42"
+
+
+NO_EFFECT = "ipybox: --limit processes=100 has no effect "
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="elsewhere: this user is not root")
+def test_a_limit_of_processes_has_no_effect_for_root(any_sandbox: Program) -> None:
+    ended = any_sandbox.run("--limit", "processes=100", "-c", "print(1)")
+    assert (ended.code, ended.out) == (0, "1\n")
+    assert ended.err == NO_EFFECT + "for root, whose processes the system does not limit; run ipybox as another user\n"
+
+
+@pytest.mark.parametrize("limits", [[], ["--limit", "processes=none"], ["--limit", "open-files=1000"]])
+def test_limits_that_are_not_asked_for_are_not_noticed(program: Program, limits: list[str]) -> None:
+    ended = program.run(*limits, "-c", "print(1)")
+    assert (ended.code, ended.out, ended.err) == (0, "1\n", "")
+
+
+@pytest.mark.parametrize("sandbox", ["none", "bubblewrap"])
+def test_processes_of_an_ordinary_user_are_counted_in_bubblewrap_alone(program: Program, sandbox: str) -> None:
+    with open_directory() as directory, open_interpreter(PYTHON) as python:
+        program.directory, program.sandbox = directory, sandbox
+        if os.getuid() == 0:
+            os.chown(directory, ORDINARY_USER, ORDINARY_USER)
+            program.user, program.env = ORDINARY_USER, {"HOME": str(directory)}
+        ended = program.run("--python", python, "--limit", "processes=100", "-c", "print(1)")
+    assert (ended.code, ended.out) == (0, "1\n"), ended.err
+    notice = NO_EFFECT + "with --sandbox none: processes are counted in bubblewrap alone\n"
+    assert ended.err == (notice if sandbox == "none" else "")
