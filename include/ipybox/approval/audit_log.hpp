@@ -48,9 +48,10 @@ struct audit_options {
 
 /// How an accepted action ended. No text of servers or programs: it could tell secrets of the host.
 struct action_outcome {
-    std::error_code failure = {};                            ///< none where it was done
-    std::optional<exit_status> status = std::nullopt;        ///< of a program
-    std::chrono::steady_clock::duration duration = {};       ///< from its start to its end
+    std::error_code failure = {};                      ///< none where it was done
+    std::string why = {};                              ///< what this library has to say of the failure; may be empty
+    std::optional<exit_status> status = std::nullopt;  ///< of a program
+    std::chrono::steady_clock::duration duration = {}; ///< from its start to its end
     std::optional<std::uint64_t> result_size = std::nullopt; ///< bytes of the result of a tool
     std::optional<std::uint64_t> sent = std::nullopt;        ///< bytes that a connection brought to its host
     std::optional<std::uint64_t> received = std::nullopt;    ///< bytes that a connection brought from its host

@@ -29,6 +29,9 @@ class bubblewrap_mounts {
     [[nodiscard]] result<std::filesystem::path> openable(std::filesystem::path const& path,
                                                          std::string_view what) const;
 
+    /// A directory that code can work in, without links. \par Errors errc::invalid_argument
+    [[nodiscard]] result<std::filesystem::path> working_directory(std::filesystem::path const& path) const;
+
     /// A file, or what lies in a directory, cannot be read, unless that is opened. What was opened itself is left as it is.
     void close(std::filesystem::path const& real);
 

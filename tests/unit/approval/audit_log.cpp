@@ -117,8 +117,9 @@ TEST_CASE("audit_log: a command, rejected or run") {
     CHECK(log->request(shell));
     CHECK(log->decision(8, {decision::reject("no\xfe"), decided_by::rule, "deny[2]"}));
     CHECK(log->outcome(8, {.failure = ipybox::make_error_code(errc::timed_out), .status = ipybox::exit_status{3, {}}}));
+    CHECK(log->outcome(9, {.failure = ipybox::make_error_code(errc::approval_rejected), .why = "h leads to ::1"}));
     auto const all = json_lines(file);
-    REQUIRE(all.size() == 3);
+    REQUIRE(all.size() == 4);
     CHECK(all[0]["kind"] == "shell_magic");
     CHECK(all[0]["argv"] == json::parse(R"(["bash","-e",{"base64":"/w=="}])")); // nothing is lost of what is no UTF-8
     CHECK(all[0]["cwd"] == "/work");
@@ -132,6 +133,7 @@ TEST_CASE("audit_log: a command, rejected or run") {
     CHECK(all[2]["outcome"] == "failed");
     CHECK(all[2]["failure"] == "the time budget of the call ran out");
     CHECK(all[2]["exit_code"] == 3);
+    CHECK(all[3]["failure"] == "h leads to ::1");
 }
 
 TEST_CASE("audit_log: the code of a cell is recorded once") {

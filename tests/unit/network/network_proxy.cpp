@@ -275,6 +275,7 @@ TEST_CASE("network_proxy: what a name leads to is checked, and dialled as it was
             CHECK(answer.find("allowed.test leads to ") != std::string::npos);
             REQUIRE(through.gate->wait_until([&] { return through.gate->ended.size() == 1; }));
             CHECK(through.gate->ended.front().second.failure == make_error_code(errc::approval_rejected));
+            CHECK(through.gate->ended.front().second.why.find(" leads to ") != std::string::npos);
         }
         CHECK(web.connections == 0);
     }

@@ -297,6 +297,7 @@ TEST_CASE("bubblewrap: paths that cannot be used are told before anything is sta
     refused(shell("true", "relative"), "working directory relative is not an absolute path");
     refused(shell("true", ""), "not an absolute path");
     refused(shell("true", "/usr/not-there"), "No such file");
+    refused(shell("true", "/usr/bin/env"), "is not a directory");
     for (auto const* closed : {"/", "/tmp", "/tmp/", "/var", "/run", "/dev", "/dev/shm", "/proc", "/sys"}) {
         INFO(closed);
         refused(shell("true", closed), "would open what the sandbox closes");

@@ -124,7 +124,7 @@ IPYBOX_DECL result<void> audit_log::decision(std::uint64_t id, ruling const& sai
 IPYBOX_DECL result<void> audit_log::outcome(std::uint64_t id, action_outcome const& ended) {
     auto line = record("outcome", id);
     line["outcome"] = ended.failure ? "failed" : "done";
-    if (ended.failure) line["failure"] = ended.failure.message();
+    if (ended.failure) line["failure"] = ended.why.empty() ? ended.failure.message() : ended.why;
     if (ended.status && ended.status->code) line["exit_code"] = *ended.status->code;
     if (ended.status && ended.status->signal) line["exit_signal"] = *ended.status->signal;
     if (ended.result_size) line["result_bytes"] = *ended.result_size;

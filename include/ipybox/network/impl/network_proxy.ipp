@@ -153,8 +153,9 @@ IPYBOX_DECL asio::awaitable<action_outcome> network_proxy::carry_out(connection_
         how.sent = connection->sent();
         how.received = connection->received();
     } else {
-        how.failure = dialled.error().code();
         auto const& why = dialled.error();
+        how.failure = why.code();
+        how.why = why.text();
         (void)co_await connection->tell(refused_answer(wanted.protocol, refusal_of(why), why.text()));
     }
     how.duration = std::chrono::steady_clock::now() - began;

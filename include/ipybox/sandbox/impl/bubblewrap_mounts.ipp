@@ -55,6 +55,14 @@ IPYBOX_DECL result<std::filesystem::path> bubblewrap_mounts::openable(std::files
     return real;
 }
 
+IPYBOX_DECL result<std::filesystem::path>
+bubblewrap_mounts::working_directory(std::filesystem::path const& path) const {
+    auto real = openable(path, "working directory");
+    if (std::error_code ec; real && !std::filesystem::is_directory(*real, ec))
+        return failure(unusable_path(*real, "working directory", "is not a directory"));
+    return real;
+}
+
 IPYBOX_DECL void bubblewrap_mounts::close(std::filesystem::path const& real) {
     std::error_code ignored;
     auto const as = std::filesystem::is_directory(real, ignored) ? kind::closed : kind::masked;

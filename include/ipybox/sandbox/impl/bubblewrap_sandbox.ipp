@@ -143,7 +143,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
 
     auto const private_dirs = detail::private_directories();
     detail::bubblewrap_mounts mounts(private_dirs);
-    auto const working_dir = mounts.openable(spec.working_dir, "working directory");
+    auto const working_dir = mounts.working_directory(spec.working_dir);
     if (!working_dir) return failure(working_dir.error());
     auto const journal = detail::placeholder_journal::open();
     if (!journal) return failure(journal.error());
@@ -190,7 +190,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
 IPYBOX_DECL result<sandbox_description> bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
     if (auto enforceable = detail::check_enforceable(config_.network); !enforceable) return failure(enforceable);
     auto private_dirs = detail::private_directories();
-    auto const real = detail::bubblewrap_mounts(private_dirs).openable(working_dir, "working directory");
+    auto const real = detail::bubblewrap_mounts(private_dirs).working_directory(working_dir);
     if (!real) return failure(real.error());
     auto const journal = detail::placeholder_journal::open();
     if (!journal) return failure(journal.error());

@@ -60,7 +60,7 @@ inline bool opens_shared_memory(filesystem_config const& config) {
 /// `spec.working_dir` becomes the path without links.
 inline result<landlock_scene> landlock_scene_of(sandbox_config const& config, std::size_t most_searched,
                                                 launch_spec& spec) {
-    auto real = bubblewrap_mounts(private_directories()).openable(spec.working_dir, "working directory");
+    auto real = bubblewrap_mounts(private_directories()).working_directory(spec.working_dir);
     if (!real) return failure(real);
     spec.working_dir = *std::move(real);
     file_scene const scene{spec.working_dir, home_directory(), most_searched};

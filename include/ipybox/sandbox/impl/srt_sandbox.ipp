@@ -170,7 +170,7 @@ inline result<srt_scene> scene_of(sandbox_config const& config, srt_options cons
     if (!config.devices.empty())
         return failure(errc::invalid_argument, "the sandbox's configuration names devices, which srt cannot open; "
                                                "remove them, or choose bubblewrap");
-    auto real = bubblewrap_mounts(private_directories()).openable(working_dir, "working directory");
+    auto real = bubblewrap_mounts(private_directories()).working_directory(working_dir);
     if (!real) return failure(real);
     auto journal = placeholder_journal::open();
     if (!journal) return failure(journal);
