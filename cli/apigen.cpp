@@ -1,4 +1,5 @@
 #include <ipybox/codegen/generate_sources.hpp>
+#include <ipybox/core/strict_json.hpp>
 #include <ipybox/mcp/server_file.hpp>
 
 #include <cli/apigen.hpp>
@@ -38,9 +39,9 @@ result<mcp::named_server> find_server(apigen_options const& options) {
 /// How the server is started, and what its package is called.
 result<mcp::named_server> server_of(apigen_options const& options) {
     if (options.server_params.empty()) return find_server(options);
-    auto const json = nlohmann::json::parse(options.server_params, nullptr, false);
-    if (json.is_discarded()) return failure(errc::invalid_argument, "--server-params: this is no JSON");
-    auto params = mcp::read_server_params(json);
+    auto const json = detail::parse_strictly(options.server_params, "--server-params");
+    if (!json) return failure(json.error());
+    auto params = mcp::read_server_params(*json);
     if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
     return mcp::named_server{options.server_name, std::move(*params)};
 }

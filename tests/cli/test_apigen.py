@@ -141,7 +141,8 @@ def test_usage_error(program: Program, arguments: list[str], why: str) -> None:
 @pytest.mark.parametrize(
     ("name", "params", "code", "why"),
     [
-        ("a", "{", 2, "--server-params: this is no JSON"),
+        ("a", "{", 2, "--server-params:1:2: syntax error"),
+        ("a", '{"command": "c" "args": []}', 2, "--server-params:1:22: syntax error"),
         ("a", "[]", 2, "--server-params: "),
         ("a", "{}", 2, "neither a `command` nor a `url`"),
         ("1a", '{"command": "x"}', 2, '"1a" cannot be the name of an MCP server'),
@@ -194,3 +195,25 @@ def test_help(program: Program) -> None:
     for part in ("--server-params", "--check", "Exit codes:", "ipybox apigen --server-name github"):
         assert part in ended.out
     assert max(map(len, ended.out.splitlines())) <= 120
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", ":1:1: syntax error"),
+        ('{\n  "mcpServers": {', ":2:18: syntax error"),
+        ('{\n  // of an editor\n  "mcpServers" {}}', ":3:16: syntax error"),
+        ("[]", ":1:1: an object is wanted, with `mcpServers` in it"),
+    ],
+)
+@pytest.mark.parametrize("command", ["run", "apigen"])
+def test_a_configuration_that_is_not_json_names_line_and_column(
+    program: Program, command: str, text: str, words: str
+) -> None:
+    file = program.write("mcp.json", text)
+    if command == "run":
+        ended = program.run("--mcp-config", file, "-c", "print(1)")
+    else:
+        ended = program.apigen("--server-name", "a", "--mcp-config", file, "--root-dir", "api")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"ipybox: {file}{words}"), ended.err

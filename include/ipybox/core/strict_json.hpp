@@ -17,12 +17,16 @@ namespace ipybox::detail {
 /// Arrays and objects inside each other beyond this are nothing that anybody would understand, and recursion has its limits.
 inline constexpr int deepest_json = 128;
 
+/// Whether a document may have comments (`//` and `/* */`), as editors write them into their configuration.
+enum class json_comments { refused, allowed };
+
 /**
  * \brief Parses JSON that somebody's permission depends on: a member that stands twice is an error, and so is deep nesting.
  * \details Other parsers take the last of two members, or the first; nobody shall see one and mean the other.
- * \return or errc::invalid_argument, "NAME:LINE:COLUMN: WHAT".
+ * \return or errc::invalid_argument, "NAME:LINE:COLUMN: WHAT". The text itself is not quoted: it may be a secret.
  */
-[[nodiscard]] result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name);
+[[nodiscard]] result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name,
+                                                    json_comments comments = json_comments::refused);
 
 /// An error in a document: the place in it (RFC 6901, the document's name in front) and the reason.
 struct json_problem {

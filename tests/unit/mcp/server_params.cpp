@@ -137,11 +137,14 @@ TEST_CASE("server_file: what is wrong, and where") {
         CHECK(contains(read.error().text(), (dir.path() / "f.json").string()));
         return read.error().text();
     };
-    CHECK(contains(said("not json"), "not a JSON object"));
-    CHECK(contains(said("[]"), "not a JSON object"));
+    CHECK(contains(said("not json"), "f.json:1:2: syntax error"));
+    CHECK(contains(said(""), "f.json:1:1: syntax error"));
+    CHECK(contains(said("{\n  // comment\n  \"mcpServers\": {"), "f.json:3:18: syntax error"));
+    CHECK(contains(said("[]"), "f.json:1:1: an object is wanted, with `mcpServers` in it"));
+    CHECK_FALSE(contains(said("{\"mcpServers\":{\"a\":{\"env\":{\"K\":\"secret\n\"}}}}"), "secret"));
     CHECK(contains(said("{}"), "neither an object `mcpServers` nor `servers`"));
     CHECK(contains(said(R"({"mcpServers":[]})"), "neither"));
-    CHECK(contains(said(R"({"mcpServers":{"a":{"command":"c"},"a":{"command":"secret"}}})"), "\"a\" occurs twice"));
+    CHECK(contains(said(R"({"mcpServers":{"a":{"command":"c"},"a":{"command":"secret"}}})"), "\"a\" stands twice"));
     CHECK(contains(said(R"({"mcpServers":{"a-b":{"command":"c"},"a_b":{"command":"c"}}})"),
                    "both \"a-b\" and \"a_b\" would be registered as a_b"));
     CHECK(contains(said(R"({"mcpServers":{"a":{"command":["secret"]}}})"), "server \"a\": `command`"));

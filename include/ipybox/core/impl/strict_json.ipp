@@ -22,13 +22,16 @@ IPYBOX_DECL std::string describe(nlohmann::json::exception const& e, std::string
         auto const column = before.size() - (before.rfind('\n') + 1) + 1; // npos + 1 is 0
         place += ':' + std::to_string(line) + ':' + std::to_string(column);
         if (auto const end = what.find(": "); end != std::string::npos) what.erase(0, end + 2);
+        // A string that is not closed would be quoted up to the end of its line.
+        if (auto const quoted = what.find("; last read: "); quoted != std::string::npos) what.erase(quoted);
     } else if (auto const end = what.find("] "); end != std::string::npos) {
         what.erase(0, end + 2);
     }
     return place + ": " + what;
 }
 
-IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name) {
+IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name,
+                                                  json_comments comments) {
     using event = nlohmann::json::parse_event_t;
     std::vector<std::set<std::string>> open;
     std::optional<std::string> twice;
@@ -44,7 +47,7 @@ IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::st
         return true;
     };
     try {
-        auto value = nlohmann::json::parse(text, watch);
+        auto value = nlohmann::json::parse(text, watch, true, comments == json_comments::allowed);
         auto const refused = [name](std::string const& why) {
             return failure(errc::invalid_argument, std::string(name) + ": " + why);
         };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/strict_json.hpp>
 #include <ipybox/mcp/impl/characters.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_file.hpp>
@@ -8,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -23,25 +23,6 @@ inline std::filesystem::path project_of(std::filesystem::path const& file) {
     auto const name = directory.filename();
     return name == ".vscode" || name == ".cursor" ? directory.parent_path() : directory;
 }
-
-/// Of a name that occurs twice the parser would keep the last one and not say so.
-struct json_with_unique_names {
-    nlohmann::json value;
-    std::string twice; ///< the first such name
-
-    explicit json_with_unique_names(std::string_view text) {
-        std::vector<std::set<std::string>> names;
-        using event = nlohmann::json::parse_event_t;
-        auto const watch = [&](int, event e, nlohmann::json& parsed) {
-            if (e == event::object_start) names.emplace_back();
-            if (e == event::object_end) names.pop_back();
-            if (e == event::key && !names.back().insert(parsed.get<std::string>()).second && twice.empty())
-                twice = parsed.get<std::string>();
-            return true;
-        };
-        value = nlohmann::json::parse(text, watch, false, true);
-    }
-};
 
 } // namespace detail
 
@@ -74,13 +55,14 @@ IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::
     auto const wrong = [&file](std::string what) {
         return failure(errc::invalid_argument, file.string() + ": " + std::move(what));
     };
-    detail::json_with_unique_names const parsed(*text);
-    if (!parsed.value.is_object()) return wrong("this is not a JSON object");
-    if (!parsed.twice.empty()) return wrong("the name \"" + parsed.twice + "\" occurs twice in one object");
+    auto const parsed = ipybox::detail::parse_strictly(*text, file.string(), ipybox::detail::json_comments::allowed);
+    if (!parsed) return failure(parsed.error());
+    if (!parsed->is_object())
+        return failure(errc::invalid_argument, file.string() + ":1:1: an object is wanted, with `mcpServers` in it");
 
     nlohmann::json const* servers = nullptr;
     for (auto const* const name : {"mcpServers", "servers"})
-        if (auto const found = parsed.value.find(name); found != parsed.value.end() && !servers) servers = &*found;
+        if (auto const found = parsed->find(name); found != parsed->end() && !servers) servers = &*found;
     if (!servers || !servers->is_object()) return wrong("there is neither an object `mcpServers` nor `servers`");
 
     std::vector<named_server> list;
