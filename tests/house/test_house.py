@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 import check_bounds
+import check_errors
 import check_headers
 import check_layers
 import check_links
@@ -177,6 +178,16 @@ class Bounds(Sandbox):
 
     def test_no_table(self) -> None:
         self.assertEqual(len(check_bounds.wrong_rows("Text\n", self.root)), 1)
+
+
+class Errors(unittest.TestCase):
+    code = "enum class errc {\n    gone = 1, ///< one\n    late,     ///< two\n};\n"
+
+    def test_all_are_listed(self) -> None:
+        known = set(check_errors.enumerators(self.code, "errc"))
+        self.assertEqual(known, {"gone", "late"})
+        self.assertEqual(check_errors.differences(known, "| `errc` | |\n| `gone`, `late` | what |\n"), [])
+        self.assertEqual(len(check_errors.differences(known, "| `gone`, `other` | `late` |\n")), 2)
 
 
 class Probes(unittest.TestCase):
