@@ -34,7 +34,8 @@ std::string question_about(approval_subject const& subject, terminal_size size, 
     if (shown.rows.size() > 1)
         question += to_safe_title(subject) + ", " + std::to_string(shown.characters) + " characters" +
                     (shown.left_out > 0 ? ", not all of which are shown" : "") + "\n";
-    auto const* const always = subject.kind == approval_kind::network ? "[a]lways for this host" : "[a]lways";
+    auto const* const always =
+        subject.kind == approval_kind::network ? "[a]lways for this host" : "[a]lways exactly this";
     return question + (shown.left_out > 0 ? "[v]iew all, [y]es, " : "[y]es, ") + "[n]o, " + always +
            " in this session, or why not: ";
 }

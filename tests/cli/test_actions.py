@@ -489,3 +489,13 @@ def test_failing_tool(program: Program) -> None:
     ended = program.run("--mcp-config", config(program), "--yes", "-c", code)
     assert ended.code == 1
     assert "it had to" in ended.err
+
+
+def test_a_relative_program_of_a_server_is_looked_for_in_the_current_directory(program: Program) -> None:
+    folder = program.directory / "configuration"
+    folder.mkdir()
+    named = config(program, tools={"command": "./bin/server"})
+    elsewhere = program.write("configuration/mcp.json", Path(named).read_text())
+    ended = program.run("--mcp-config", elsewhere, "--require-servers", "-c", "print(1)")
+    assert (ended.code, ended.out) == (3, "")
+    assert f"./bin/server: there is no such program in {program.directory}\n" in ended.err

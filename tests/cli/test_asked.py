@@ -9,7 +9,7 @@ import pytest
 from program import Program, Terminals
 from servers import ECHO, config
 
-QUESTION = r"\[y\]es, \[n\]o, \[a\]lways in this session, or why not: "
+QUESTION = r"\[y\]es, \[n\]o, \[a\]lways exactly this in this session, or why not: "
 CATCH = "try:\n    print('got', echo('a'))\nexcept PermissionError as e:\n    print('rejected:', e)\n"
 
 

@@ -293,3 +293,12 @@ def test_a_server_that_nothing_ends_is_ended_with_the_program(program: Program) 
         running.send_signal(signal.SIGTERM)
         assert running.wait(PATIENCE) == 143
     program.assert_all_gone()
+
+
+def test_sigkill_of_the_program_ends_a_server_that_reads_its_input(program: Program) -> None:
+    server = {"command": "sh", "args": ["-c", "echo > started; cat > /dev/null"]}
+    process = program.start("--mcp-config", config(program, tools=server), "-c", "1")
+    wait_for((program.directory / "started").exists)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    wait_for(lambda: program.processes() == [])

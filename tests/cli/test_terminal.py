@@ -11,7 +11,7 @@ from servers import ECHO, config
 
 pyte = pytest.importorskip("pyte")
 
-QUESTION = r"\[y\]es, \[n\]o, \[a\]lways in this session, or why not: "
+QUESTION = r"\[y\]es, \[n\]o, \[a\]lways exactly this in this session, or why not: "
 ROWS, COLUMNS = SIZE = (24, 80)
 
 
@@ -105,7 +105,7 @@ def test_of_a_long_command_head_tail_and_length_are_seen_and_v_shows_all(
     left_out, length = re.fullmatch(r"\.\.\. ([\d,]+) of ([\d,]+) characters are left out \.\.\.", rows[12]).groups()  # type: ignore[union-attr]
     assert 18_000 < int(left_out.replace(",", "")) < int(length.replace(",", "")) < 20_300
     assert rows[-2].endswith(", not all of which are shown")
-    assert rows[-1] == "[v]iew all, [y]es, [n]o, [a]lways in this session, or why not:"
+    assert rows[-1] == "[v]iew all, [y]es, [n]o, [a]lways exactly this in this session, or why not:"
     terminal.type("v\n")
     terminal.expect(r"\| shell command(?s:.*)shell command /bin/sh, \d+ characters\r\n" + QUESTION)
     assert terminal.received.count(b"x") > 20_000
@@ -230,7 +230,7 @@ FRAGMENTS = [
     "\u65e5",
     "\x00",
     "| shell command /bin/sh -c ls (in /work)\n",
-    "[y]es, [n]o, [a]lways in this session, or why not: ",
+    "[y]es, [n]o, [a]lways exactly this in this session, or why not: ",
     "text ",
     "\x1b[38;5;1",
     "\udcff",
@@ -285,7 +285,10 @@ def test_random_output_and_commands_never_change_a_question(
         assert without_blanks(shown).startswith(without_blanks(expected)), (written, command)
         ends = next(number for number, row in enumerate(rows) if not row.startswith("| "))
         assert re.fullmatch(r"shell command /bin/sh, \d+ characters", rows[ends]), (written, command)
-        assert rows[ends + 1 :] == ["[y]es, [n]o, [a]lways in this session, or why not:"], (written, command)
+        assert rows[ends + 1 :] == ["[y]es, [n]o, [a]lways exactly this in this session, or why not:"], (
+            written,
+            command,
+        )
         terminal.type("n\n")
     assert terminal.wait() == 0
 

@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -37,6 +39,13 @@ inline std::string_view trimmed(std::string_view text) {
     auto const first = text.find_first_not_of(" \t\r");
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(" \t\r") + 1 - first);
+}
+
+/// A relative path may have been meant from elsewhere: the text names the directory that it starts from.
+inline std::string why_no_program(std::string const& command, std::filesystem::path const& working_dir) {
+    auto const why = command + ": there is no such program";
+    if (command.find('/') == std::string::npos) return why + " on its PATH; install it, or give its whole path";
+    return command.front() == '/' ? why : why + " in " + working_dir.string();
 }
 
 } // namespace detail
@@ -70,7 +79,8 @@ IPYBOX_DECL result<environment> read_env_file(std::filesystem::path const& file)
 IPYBOX_DECL result<launch_spec> launch_of(stdio_server const& server) {
     launch_spec spec;
     std::error_code unknown;
-    spec.working_dir = std::filesystem::absolute(server.working_dir.empty() ? "." : server.working_dir, unknown);
+    spec.working_dir = server.working_dir.empty() ? std::filesystem::current_path(unknown)
+                                                  : std::filesystem::absolute(server.working_dir, unknown);
     spec.env = detail::inherited(server.inherit);
     if (!server.env_file.empty()) {
         auto const more = read_env_file(spec.working_dir / server.env_file);
@@ -84,10 +94,7 @@ IPYBOX_DECL result<launch_spec> launch_of(stdio_server const& server) {
     auto const program = is_path ? os::find_program((spec.working_dir / server.command).string())
                                  : os::find_program(server.command, path == spec.env.end() ? "" : path->second);
     if (program.empty())
-        return failure(errc::mcp_start_failed,
-                       server.command +
-                           (is_path ? ": there is no such program"
-                                    : ": there is no such program on its PATH; install it, or give its whole path"));
+        return failure(errc::mcp_start_failed, detail::why_no_program(server.command, spec.working_dir));
     spec.argv.push_back(program.string());
     spec.argv.insert(spec.argv.end(), server.args.begin(), server.args.end());
     return spec;
