@@ -1,3 +1,5 @@
+#include <ipybox/os/read_file.hpp>
+
 #include <ours/process_tree.hpp>
 
 #include <algorithm>
@@ -13,10 +15,15 @@ namespace {
 
 std::filesystem::path proc(pid_t pid) { return std::filesystem::path("/proc") / std::to_string(pid); }
 
+/// A file about a process. Empty where that has ended.
+std::string text_of(pid_t pid, std::string const& name) {
+    auto const file = proc(pid) / name;
+    return ipybox::os::read_file(file, file.string(), ipybox::os::no_limit).value_or("");
+}
+
 /// "PID (NAME) STATE PARENT …"; the name may contain anything.
 process_entry read_entry(pid_t pid) {
-    std::ifstream file(proc(pid) / "stat");
-    std::string const text{std::istreambuf_iterator<char>(file), {}};
+    auto const text = text_of(pid, "stat");
     auto const open = text.find('(');
     auto const close = text.rfind(')');
     if (close == std::string::npos) return {pid, 0, {}};
@@ -51,8 +58,7 @@ std::vector<process_entry> process_tree(pid_t root) {
 }
 
 std::string command_line(pid_t pid) {
-    std::ifstream file(proc(pid) / "cmdline");
-    std::string text{std::istreambuf_iterator<char>(file), {}};
+    auto text = text_of(pid, "cmdline");
     std::ranges::replace(text, '\0', ' ');
     return text;
 }

@@ -15,7 +15,6 @@
 #include <chrono>
 #include <fstream>
 #include <future>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -94,10 +93,8 @@ std::size_t processes_of(std::string command) {
     command += '\0';
     std::error_code gone;
     std::size_t found = 0;
-    for (auto const& process : std::filesystem::directory_iterator("/proc", gone)) {
-        std::ifstream file(process.path() / "cmdline", std::ios::binary);
-        found += std::string(std::istreambuf_iterator<char>(file), {}) == command ? 1 : 0;
-    }
+    for (auto const& process : std::filesystem::directory_iterator("/proc", gone))
+        found += read_file(process.path() / "cmdline") == command ? 1 : 0;
     return found;
 }
 

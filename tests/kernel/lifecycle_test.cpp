@@ -8,7 +8,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <future>
 #include <map>
 #include <set>
@@ -75,8 +74,7 @@ bool come_to_rest(std::set<int> const& pids) {
 
 /// Whether a process has ended; one that init has not reaped yet has.
 bool ended(int pid) {
-    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-    std::string const text{std::istreambuf_iterator<char>(stat), {}};
+    auto const text = read_file("/proc/" + std::to_string(pid) + "/stat");
     auto const name_end = text.rfind(')');
     return name_end == std::string::npos || text.substr(name_end + 2, 1) == "Z";
 }

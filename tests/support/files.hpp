@@ -1,18 +1,19 @@
 #pragma once
 
+#include <ipybox/os/read_file.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 
 namespace ipybox::test {
 
+/// The bytes of a file. Empty where it cannot be read, as that of a process which ends meanwhile.
 inline std::string read_file(std::filesystem::path const& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    return os::read_file(file, file.string(), os::no_limit).value_or("");
 }
 
 /// A file of one JSON value a line.
