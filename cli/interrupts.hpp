@@ -61,7 +61,7 @@ class interrupts {
   private:
     class first_outcome;
 
-    /// What a signal does to that which runs; neither throws.
+    /// How a signal interrupts a run, and how it stops one. Neither function throws.
     struct actions {
         std::function<void()> interrupt = [] {};
         std::function<void()> stop = [] {};

@@ -34,7 +34,7 @@ int main() {
     ipybox::bubblewrap_sandbox const sandbox(*config);
 
     auto const project = std::filesystem::absolute("build/examples/sandbox");
-    // What that means here, before anything runs: paths that can be written, paths that cannot be read, hosts.
+    // Before anything runs, this tells which paths can be written, which cannot be read, and which hosts can be reached.
     if (auto const meant = sandbox.describe(project)) std::cout << meant->text() << '\n';
 
     ipybox::executor_options options;

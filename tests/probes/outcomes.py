@@ -18,7 +18,7 @@ WITHOUT_GAPS = ("bubblewrap", "guard")
 LETTERS = {"blocked": "b", "ESCAPED": "E", "n/a": "-"}
 
 HEAD = """\
-# What each probe says, as root and as an ordinary user: b blocked, E ESCAPED, - there is no such thing.
+# What each probe says, as root and as an ordinary user: b blocked, E ESCAPED, - not on this machine.
 # none, bubblewrap, landlock, srt: the sandbox, probes in a cell; with "!" in a shell command; guard: bubblewrap with
 # --require-shell-escape. After a change that is meant: IPYBOX_UPDATE_GOLDEN=1, and read what it changed.
 """

@@ -199,7 +199,7 @@ def test_modules_are_compiled_by_another_process_that_leaves_nothing() -> None:
         assert (supervisor / "task" / supervisor.name / "children").read_text() == ""
         opened = [os.readlink(entry) for entry in (supervisor / "fd").iterdir()]
         assert not [path for path in opened if "memfd" in path and "stderr" not in path]
-        left = "import ipybox_kernel; sorted(ipybox_kernel.__loader__.compiled)"  # those nobody has imported yet
+        left = "import ipybox_kernel; sorted(ipybox_kernel.__loader__.compiled)"  # modules that are not imported yet
         assert "ipybox_kernel.guards" in host.fork().run(left).value
 
 

@@ -51,7 +51,7 @@ class Sources:
         try:
             self.helper = Helper(self, [f"ipybox_kernel.{name}" for name in self.texts if name not in FIRST], unused)
         except OSError:
-            """There is no room for one: each module is compiled when it is imported."""
+            pass  # the system allows no further process: each module is compiled when it is imported
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         package, _, module = name.partition(".")
@@ -108,7 +108,7 @@ class Helper:
         try:
             os.waitpid(self.pid, 0)
         except ChildProcessError:
-            """Ended children are not kept here."""
+            pass  # SIGCHLD is ignored, so the system has forgotten it
         with self.memory:
             self.memory.seek(0)
             try:

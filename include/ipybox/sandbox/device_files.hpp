@@ -20,7 +20,7 @@ inline constexpr std::string_view nvidia_devices = "nvidia";
 /// Whether a configuration may have it in `devices`: `nvidia`, or an absolute path below /dev.
 [[nodiscard]] bool is_device_name(std::string_view text);
 
-/// What programs need of the file system to use devices.
+/// The files through which programs use devices.
 struct device_files {
     std::vector<std::filesystem::path> nodes;                     ///< character devices below /dev
     std::vector<std::filesystem::path> directories;               ///< below /sys, where the system describes them

@@ -46,7 +46,7 @@ Argument = int | str | bytes | None | ctypes.Array | ctypes.Structure  # type: i
 def number(name: str) -> int:
     found = NUMBERS[name][0 if platform.machine() == "x86_64" else 1]
     if found is None:
-        raise NotHere(f"{name} is no system call of this processor")
+        raise NotHere(f"this processor has no system call {name}")
     return found
 
 

@@ -136,7 +136,7 @@ IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, st
     launch_spec spec{command, {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}}, "/"};
     spec.inputs.emplace(3, filter);
     auto said = os::program_output(spec, bound);
-    // A limit of this process is no fault of bubblewrap's: another sandbox would meet it too.
+    // This process has a limit for the size of files, which would stop any other sandbox too.
     if (!said && said.error().cause() == std::errc::file_too_large) return failure(said.error());
     if (!said) return failure(sandbox_unavailable("bubblewrap does not work here: " + said.error().text()));
     if (said->ends_with(proof)) return {};
