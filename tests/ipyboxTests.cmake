@@ -69,6 +69,21 @@ function(ipybox_add_compat_runs name)
   endforeach()
 endfunction()
 
+# The pytest suite of this folder, which runs the program: NAME.suite, with the label NAME.
+function(ipybox_add_program_suite name)
+  if(NOT TARGET ipybox_cli)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 suite "" "COST" "ENVIRONMENT")
+  add_test(NAME ${name}.suite
+    COMMAND ${IPYBOX_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set(environment ${ipybox_test_environment} "IPYBOX_BINARY=set:$<TARGET_FILE:ipybox_cli>" "IPYBOX_PYTHON=set:${IPYBOX_TEST_PYTHON}"
+    ${suite_ENVIRONMENT})
+  set_tests_properties(${name}.suite PROPERTIES
+    LABELS "${name};kernel" TIMEOUT 1200 COST ${suite_COST} ENVIRONMENT_MODIFICATION "${environment}")
+endfunction()
+
 # …/.venvs/py310/bin/python -> py310
 function(ipybox_interpreter_name python result)
   cmake_path(GET python PARENT_PATH folder)

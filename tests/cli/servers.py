@@ -16,6 +16,9 @@ SDK_PYTHON = Path(os.environ["IPYBOX_TEST_MCP_PYTHON"])
 TOOLS: dict[str, Any] = {"command": PYTHON, "args": [str(TESTS / "support/tool_server.py")]}
 SDK: dict[str, Any] = {"command": str(SDK_PYTHON), "args": [str(TESTS / "mcp/servers/sdk.py")]}
 
+#: Says that it has started; reads nothing, and ends by no signal that it could ignore.
+DEAF: dict[str, Any] = {"command": "sh", "args": ["-c", "trap : TERM; echo > started; while :; do sleep 1; done"]}
+
 #: The Python library whose generated packages kernels can import, as it is published; `./dev test` puts it there.
 ORIGINAL = TESTS.parent / ".venvs/original"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from program import BINARY, PATIENCE, PYTHON, Program, wait_for
-from servers import SDK, TOOLS, config, filesystem
+from servers import DEAF, SDK, TOOLS, config, filesystem
 
 FEWER = """
 import tool_server
@@ -179,8 +179,7 @@ def test_package_that_cannot_be_written(program: Program) -> None:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_ends_the_server_too(program: Program, number: int, code: int) -> None:
-    deaf = as_json({"command": "sh", "args": ["-c", "trap : TERM; echo > started; while :; do sleep 1; done"]})
-    command = [BINARY, "apigen", "--server-name", "deaf", "--server-params", deaf, "--root-dir", "api"]
+    command = [BINARY, "apigen", "--server-name", "deaf", "--server-params", as_json(DEAF), "--root-dir", "api"]
     with program.start_command(command) as running:
         wait_for((program.directory / "started").exists)
         running.send_signal(number)

@@ -10,7 +10,7 @@ import time
 
 import pytest
 from program import PATIENCE, PYTHON, Program, Terminals, wait_for
-from servers import config
+from servers import DEAF, config
 
 SLEEP = "import time\nprint('begun')\ntime.sleep(60)\n"
 STUBBORN = """
@@ -287,8 +287,7 @@ def test_questions_come_after_what_was_printed(program: Program, on_terminal: Te
 
 
 def test_a_server_that_nothing_ends_is_ended_with_the_program(program: Program) -> None:
-    deaf = {"command": "sh", "args": ["-c", "trap : TERM; echo > started; while :; do sleep 1; done"]}
-    with program.start("--mcp-config", config(program, deaf=deaf), "-c", "1") as running:
+    with program.start("--mcp-config", config(program, deaf=DEAF), "-c", "1") as running:
         wait_for((program.directory / "started").exists)
         running.send_signal(signal.SIGTERM)
         assert running.wait(PATIENCE) == 143

@@ -19,7 +19,7 @@ from typing import Any
 import services
 from inside import files, later
 from inside.catalogue import all_probes
-from inside.frame import SECRET
+from inside.frame import SECRET, beginning
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXT = f"{SECRET} of the test\n"
@@ -238,11 +238,6 @@ def process(made: Place, secret: str) -> Iterator[subprocess.Popen[str]]:
     finally:
         running.kill()
         running.communicate()
-
-
-def beginning(number: int) -> str:
-    """When a process began, in ticks since the system did: it says which one a number stands for."""
-    return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[19]
 
 
 @contextmanager

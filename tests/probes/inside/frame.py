@@ -131,6 +131,11 @@ def ended_by(number: int) -> str:
     return f"broken it was ended by {signal.Signals(number).name}"
 
 
+def beginning(process: int) -> str:
+    """When a process began, in ticks since the system did: it says which one a number stands for."""
+    return read(f"/proc/{process}/stat").rsplit(")", 1)[1].split()[19]
+
+
 def read(path: str) -> str:
     return Path(path).read_bytes().decode(errors="replace")
 

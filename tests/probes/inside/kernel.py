@@ -74,7 +74,11 @@ def clone_with_high_bits(at: Targets) -> bool:
 
 
 def starts(flags: int) -> bool:
-    child = call("clone", flags, 0, 0, 0, 0)
+    return ends(call("clone", flags, 0, 0, 0, 0))
+
+
+def ends(child: int) -> bool:
+    """Of a fork: the child ends at once, and its parent has seen it."""
     if child == 0:
         os._exit(0)
     os.waitpid(child, 0)
@@ -86,13 +90,9 @@ def clone3_user(at: Targets) -> bool:
     """starts a process in a user namespace of its own (clone3)"""
     arguments = struct.pack("11Q", KINDS["user"], 0, 0, 0, signal.SIGCHLD, 0, 0, 0, 0, 0, 0)
     try:
-        child = call("clone3", ctypes.create_string_buffer(arguments), 88)
+        return ends(call("clone3", ctypes.create_string_buffer(arguments), 88))
     except NotHere:  # which the filter says, too
         return False
-    if child == 0:
-        os._exit(0)
-    os.waitpid(child, 0)
-    return True
 
 
 @NAMESPACES.probe

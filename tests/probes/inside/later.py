@@ -122,36 +122,39 @@ def write_config_by_hard_link(at: Targets) -> bool:
 @WORK.probe
 def exchange_hooks(at: Targets) -> bool:
     """exchanges .git/hooks and a directory of its own at one moment"""
-    own = f"{at.scratch}/hooks"
-    os.mkdir(own)
-    exchange(f"{at.work}/.git/hooks", own)
-    exchange(f"{at.work}/.git/hooks", own)
-    return True
+    return exchanges_and_back(at, ".git/hooks")
 
 
 @WORK.probe
 def move_repository_aside(at: Targets) -> bool:
     """renames .git, so that another one can take its place"""
-    os.rename(f"{at.work}/.git", f"{at.scratch}/git")
-    os.rename(f"{at.scratch}/git", f"{at.work}/.git")
-    return True
+    return moves_and_back(f"{at.work}/.git", f"{at.scratch}/git")
 
 
 @WORK.probe
 def move_parent_aside(at: Targets) -> bool:
     """renames the directory that has an .envrc, so that another one can take its place"""
-    os.rename(f"{at.work}/part", f"{at.scratch}/part")
-    os.rename(f"{at.scratch}/part", f"{at.work}/part")
-    return True
+    return moves_and_back(f"{at.work}/part", f"{at.scratch}/part")
 
 
 @WORK.probe
 def exchange_parent(at: Targets) -> bool:
     """exchanges the directory that has an .envrc and one of its own at one moment"""
-    own = f"{at.scratch}/part"
+    return exchanges_and_back(at, "part")
+
+
+def exchanges_and_back(at: Targets, path: str) -> bool:
+    """A directory of the project and an empty one."""
+    own = f"{at.scratch}/own"
     os.mkdir(own)
-    exchange(f"{at.work}/part", own)
-    exchange(f"{at.work}/part", own)
+    exchange(f"{at.work}/{path}", own)
+    exchange(f"{at.work}/{path}", own)
+    return True
+
+
+def moves_and_back(path: str, aside: str) -> bool:
+    os.rename(path, aside)
+    os.rename(aside, path)
     return True
 
 
@@ -175,9 +178,7 @@ def link_in_place(at: Targets) -> bool:
 @WORK.probe
 def move_work_aside(at: Targets) -> bool:
     """renames the working directory"""
-    os.rename(at.work, f"{at.work}-aside")
-    os.rename(f"{at.work}-aside", at.work)
-    return True
+    return moves_and_back(at.work, f"{at.work}-aside")
 
 
 @WORK.probe

@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from inside.calls import call
-from inside.frame import SECRET, Group, NotHere, Targets, attempt, read, reads_secret
+from inside.frame import SECRET, Group, NotHere, Targets, attempt, beginning, read, reads_secret
 
 SIGNALS = Group("Signals and scheduling of other processes")
 
@@ -22,13 +22,11 @@ SIGNALS = Group("Signals and scheduling of other processes")
 def stands_for(at: Targets, process: int) -> bool:
     """Whether this number means the same process here as outside."""
     try:
-        with open(f"/proc/{process}/stat") as file:
-            began = file.read().rsplit(")", 1)[1].split()[19]
+        return bool(beginning(process) == at.beginnings[str(process)])
     except FileNotFoundError:
         return False
     except OSError:
         return True
-    return bool(began == at.beginnings[str(process)])
 
 
 @SIGNALS.probe

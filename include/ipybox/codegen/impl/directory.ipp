@@ -2,10 +2,10 @@
 
 #include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/core/time_budget.hpp>
+#include <ipybox/os/directory_stream.hpp>
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/os/write_all.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
@@ -69,20 +69,15 @@ IPYBOX_DECL result<entry_kind> directory::kind_of(std::string const& name) const
 }
 
 IPYBOX_DECL result<std::vector<std::string>> directory::names() const {
-    auto const close = [](DIR* stream) { ::closedir(stream); };
-    os::unique_fd again(::openat(fd_.get(), ".", open_directory_flags)); // closedir closes its descriptor
-    std::unique_ptr<DIR, decltype(close)> stream(again ? ::fdopendir(again.get()) : nullptr, close);
-    if (!stream) return refused("reading the directory", "");
-    (void)again.release();
+    os::directory_stream entries(os::unique_fd(::openat(fd_.get(), ".", open_directory_flags)));
+    if (!entries) return refused("reading the directory", "");
     std::vector<std::string> names;
     errno = 0;
-    while (auto const* entry = ::readdir(stream.get())) {
-        std::string_view const name = static_cast<char const*>(entry->d_name);
-        if (name == "." || name == "..") continue;
+    while (auto const* entry = entries.next()) {
         if (names.size() == most_entries)
             return failure(errc::invalid_argument,
                            path_.string() + " has more than 20,000 entries: generate into another directory");
-        names.emplace_back(name);
+        names.emplace_back(static_cast<char const*>(entry->d_name));
     }
     if (errno != 0) return refused("reading the directory", "");
     return names;

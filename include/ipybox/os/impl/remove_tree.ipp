@@ -1,10 +1,10 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/os/directory_stream.hpp>
 #include <ipybox/os/remove_tree.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,9 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <exception>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,15 +30,10 @@ inline unique_fd open_up(int parent, char const* name) {
 
 /// The names in an open directory.
 inline std::vector<std::string> names_in(unique_fd const& directory) {
-    unique_fd own(::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    std::unique_ptr<DIR, int (*)(DIR*)> const entries(own ? ::fdopendir(own.get()) : nullptr, &::closedir);
+    directory_stream entries(unique_fd(::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)));
     if (!entries) return {};
-    (void)own.release();
     std::vector<std::string> names;
-    while (auto const* entry = ::readdir(entries.get())) {
-        std::string_view const name = entry->d_name;
-        if (name != "." && name != "..") names.emplace_back(name);
-    }
+    while (auto const* entry = entries.next()) names.emplace_back(entry->d_name);
     return names;
 }
 

@@ -48,7 +48,7 @@ inline result<void> check_for_landlock(launch_spec const& spec) {
 struct landlock_scene {
     file_rules rules;
     landlock_grants grants;
-    std::vector<std::filesystem::path> devices; ///< but for the harmless ones
+    std::vector<std::filesystem::path> devices; ///< without links; but for the harmless ones
 };
 
 inline bool opens_shared_memory(filesystem_config const& config) {
@@ -72,25 +72,26 @@ inline result<landlock_scene> landlock_scene_of(sandbox_config const& config, st
     auto devices = device_files_of(config.devices);
     if (!devices) return failure(devices);
     std::ranges::move(devices->directories, std::back_inserter(grants->readable));
+    std::error_code gone; // what is gone since it was looked up cannot be granted
+    for (auto& node : devices->nodes) node = std::filesystem::canonical(node, gone);
     return landlock_scene{*std::move(rules), *std::move(grants), std::move(devices->nodes)};
 }
 
-inline result<void> grant_all(os::landlock_rules& domain, landlock_scene const& scene) {
-    for (auto const& path : scene.grants.readable)
-        if (auto granted = domain.grant(path, os::file_access::read); !granted) return granted;
-    for (auto const& path : scene.grants.writable)
-        if (auto granted = domain.grant(path, os::file_access::write); !granted) return granted;
-    for (auto const& device : scene.devices) {
-        std::error_code gone;
-        auto const real = std::filesystem::canonical(device, gone);
-        if (auto granted = domain.grant(real, os::file_access::device); !granted) return granted;
-    }
-    for (std::filesystem::path const device : harmless_devices) {
-        std::error_code ignored;
-        if (!std::filesystem::exists(device, ignored)) continue;
-        if (auto granted = domain.grant(device, os::file_access::device); !granted) return granted;
-    }
+inline result<void> grant_each(os::landlock_rules& domain, std::vector<std::filesystem::path> const& paths,
+                               os::file_access access) {
+    for (auto const& path : paths)
+        if (auto granted = domain.grant(path, access); !granted) return granted;
     return {};
+}
+
+inline result<void> grant_all(os::landlock_rules& domain, landlock_scene const& scene) {
+    auto devices = scene.devices;
+    std::error_code ignored;
+    for (std::filesystem::path const device : harmless_devices)
+        if (std::filesystem::exists(device, ignored)) devices.push_back(device);
+    if (auto granted = grant_each(domain, scene.grants.readable, os::file_access::read); !granted) return granted;
+    if (auto granted = grant_each(domain, scene.grants.writable, os::file_access::write); !granted) return granted;
+    return grant_each(domain, devices, os::file_access::device);
 }
 
 inline std::vector<system_access> access_in_landlock(sandbox_config const& config, std::vector<system_access> allow) {

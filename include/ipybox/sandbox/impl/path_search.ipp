@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/directory_stream.hpp>
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/sandbox/path_search.hpp>
 
@@ -9,7 +10,6 @@
 
 #include <cerrno>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -52,34 +52,21 @@ class path_search {
         links link; ///< whether it may be one
     };
 
-    struct close_directory {
-        void operator()(DIR* stream) const noexcept { ::closedir(stream); }
-    };
-    using stream = std::unique_ptr<DIR, close_directory>;
-
-    static stream open(directory const& at) {
+    static os::directory_stream open(directory const& at) {
         auto const flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (at.link == links::left ? O_NOFOLLOW : 0);
-        os::unique_fd fd(::open(at.path.c_str(), flags));
-        if (!fd) return nullptr;
-        stream opened(::fdopendir(fd.get()));
-        if (opened) (void)fd.release();
-        return opened;
+        return os::directory_stream(os::unique_fd(::open(at.path.c_str(), flags)));
     }
 
     result<void> read_directory(directory const& at) {
-        auto const names = open(at);
-        if (!names) return not_read(at, errno);
-        while (auto const* entry = next_of(names.get())) {
-            std::string_view const name = entry->d_name;
-            if (name == "." || name == "..") continue;
+        auto entries = open(at);
+        if (!entries) return not_read(at, errno);
+        while (auto const* entry = entries.next()) {
             if (left_-- == 0) return too_many_to_search(at);
-            look_at(at, name, *entry, ::dirfd(names.get()));
+            look_at(at, entry->d_name, *entry, entries.descriptor());
             if (found_.size() > most_found) return too_many_found(at);
         }
         return {};
     }
-
-    static dirent const* next_of(DIR* names) { return ::readdir(names); }
 
     /// Gone in the meantime, no directory, or a link: nothing is there to be found.
     result<void> not_read(directory const& at, int why) {
