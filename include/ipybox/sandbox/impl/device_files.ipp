@@ -55,7 +55,7 @@ class collector {
         if (!S_ISCHR(about.st_mode))
             return failure(unusable(device, ", which is not a character device; directories are opened by allowWrite, "
                                             "and disks not at all"));
-        found_.nodes.push_back(device);
+        found_.nodes.emplace_back(device);
         add_description(about.st_rdev);
         return {};
     }
