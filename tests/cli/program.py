@@ -162,7 +162,7 @@ class Program:
         return found
 
     def assert_all_gone(self) -> None:
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + PATIENCE
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.01)
         assert self.processes() == []

@@ -300,4 +300,12 @@ def test_sigkill_of_the_program_ends_a_server_that_reads_its_input(program: Prog
     wait_for((program.directory / "started").exists)
     process.kill()
     process.communicate(timeout=PATIENCE)
-    wait_for(lambda: program.processes() == [])
+    program.assert_all_gone()
+
+
+def test_sigkill_of_the_program_ends_every_server_in_a_sandbox(program: Program) -> None:
+    process = program.start("--mcp-config", config(program, deaf={**DEAF, "sandbox": True}), "-c", "1")
+    wait_for((program.directory / "started").exists)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    program.assert_all_gone()

@@ -148,7 +148,11 @@ TEST_CASE_METHOD(mcp_host, "sandboxed server: it ends with bwrap, and with the p
         auto const struck = std::ranges::find_if(started, [&](pid_t pid) { return name_of(pid) == victim; });
         REQUIRE(struck != started.end());
         (void)::kill(*struck, SIGKILL);
-        CHECK(test::eventually([&] { return processes_in(real).empty(); }));
+        CHECK(test::eventually([&] {
+            context().restart();
+            context().poll();
+            return processes_in(real).empty();
+        }));
     }
 }
 

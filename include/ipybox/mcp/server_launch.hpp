@@ -16,9 +16,13 @@ namespace ipybox::mcp {
  */
 [[nodiscard]] result<launch_spec> launch_of(stdio_server const& server);
 
+/// What stands in front of a sandbox reads from here, and ends all of it at the end of the file.
+inline constexpr int lifeline_fd = 3;
+
 /**
  * \brief The same within the server's sandbox, if it has one.
- * \details What is started then ends with all that runs in it, however the process in front of it ends. `launch_spec::keeps` is to be held until then.
+ * \details What is started then ends with all that runs in it, however the process in front of it ends, and when what is handed to it as `lifeline_fd` is closed
+ * at the other end. `launch_spec::keeps` is to be held until then.
  * \par Errors those of `launch_of`, and of the sandbox's `wrap`: errc::sandbox_unavailable, errc::invalid_argument, errc::io_error
  */
 [[nodiscard]] result<launch_spec> sandboxed_launch_of(stdio_server const& server);

@@ -112,7 +112,9 @@ IPYBOX_DECL result<launch_spec> sandboxed_launch_of(stdio_server const& server) 
                                                    " names hosts (network/allowedDomains), which a server cannot "
                                                    "reach by name: remove them");
     // A shell is the starter: it has one thread, which goes with it, and threads of the application come and go.
-    static constexpr auto run_and_wait = "\"$@\"\nexit $?";
+    // Beside it waits another one, which kills their group when the lifeline ends: the application has been killed.
+    static_assert(lifeline_fd == 3);
+    static constexpr auto run_and_wait = "{ read -r end; kill -s KILL 0; } <&3 &\n\"$@\" 3<&-\nexit $?";
     spec->argv.insert(spec->argv.begin(), {"/bin/sh", "-c", run_and_wait, "sh"});
     return spec;
 }

@@ -77,6 +77,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     std::mutex process_mutex_; ///< `kill` comes from any thread
     os::process process_;
     std::shared_ptr<void const> kept_; ///< of its sandbox, as long as it runs
+    os::unique_fd lifeline_;           ///< of its sandbox, which ends with it
 
     socket_type to_server_;
     socket_type from_server_;
@@ -99,7 +100,8 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     std::optional<exit_status> status_;
     std::vector<asio::steady_timer*> exit_waiters_;
 
-    std::array<os::unforked, 4> unforked_; ///< a server ends with its input: no fork of the host may keep that open
+    os::unforked unforked_input_; ///< a server ends with its input: no fork of the host may keep that open
+    std::vector<os::unforked> unforked_;
 };
 
 inline asio::awaitable<result<void>> stdio_channel::open() {
@@ -123,8 +125,16 @@ inline result<void> stdio_channel::start() {
     os::unique_fd standard_error(pipe_ends[0]);
     os::unique_fd const their_standard_error(pipe_ends[1]);
 
-    auto process = os::start_process(
-        *spec, {{0, input->theirs.get()}, {1, output->theirs.get()}, {2, their_standard_error.get()}});
+    std::vector<os::handed_descriptor> handed = {
+        {0, input->theirs.get()}, {1, output->theirs.get()}, {2, their_standard_error.get()}};
+    os::socket_pair lifeline;
+    if (server_.sandbox) {
+        auto made = os::make_seqpacket_pair();
+        if (!made) return failure(made);
+        lifeline = std::move(*made);
+        handed.push_back({lifeline_fd, lifeline.theirs.get()});
+    }
+    auto process = os::start_process(*spec, std::move(handed));
     if (!process) return failure(errc::mcp_start_failed, process.error().text());
     os::unique_fd ended(::fcntl(process->descriptor(), F_DUPFD_CLOEXEC, 0));
     if (!ended) return failure(system_failure("dup", errno));
@@ -133,10 +143,13 @@ inline result<void> stdio_channel::start() {
         process_ = std::move(*process);
         kept_ = std::move(spec->keeps);
     }
+    lifeline_ = std::move(lifeline.ours);
+    if (lifeline_) unforked_.emplace_back(lifeline_.get());
     try {
         asio::local::stream_protocol const protocol;
-        int const watched[] = {input->ours.get(), output->ours.get(), standard_error.get(), ended.get()};
-        for (std::size_t i = 0; i < unforked_.size(); ++i) unforked_[i] = os::unforked(watched[i]);
+        unforked_input_ = os::unforked(input->ours.get());
+        for (int const watched : {output->ours.get(), standard_error.get(), ended.get()})
+            unforked_.emplace_back(watched);
         to_server_.assign(protocol, input->ours.release());
         to_server_.non_blocking(true);
         from_server_.assign(protocol, output->ours.release());
@@ -278,14 +291,15 @@ inline asio::awaitable<bool> stdio_channel::exited(std::chrono::milliseconds bou
 inline asio::awaitable<void> stdio_channel::close() {
     outbox_.clear();
     asio::error_code ignored;
-    unforked_.front() = os::unforked();
+    unforked_input_ = os::unforked();
     to_server_.close(ignored);
     for (int const number : {SIGTERM, SIGKILL}) {
         if (co_await exited(grace_)) break;
         number == SIGKILL ? kill() : signal_group(number);
     }
     (void)co_await exited(std::chrono::seconds(1)); // stuck in the system it is left to init
-    unforked_ = {};
+    unforked_.clear();
+    lifeline_.reset();
     exit_.close(ignored);
     standard_error_.close(ignored);
     from_server_.close(ignored);
