@@ -1,9 +1,11 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/result.hpp>
 
 #include <atomic>
+#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -52,6 +54,14 @@ class pending_result : public pending_call {
   private:
     completion<result<T>> done_;
 };
+
+/// Delivers what a coroutine comes to. Where it throws there is no value to deliver, and the one that Asio makes up would look like success.
+template <class T>
+auto delivery_to(std::shared_ptr<pending_result<T>> call) {
+    return [call = std::move(call)](std::exception_ptr bug, result<T> value) {
+        call->settle(bug ? failure(error_of(bug)) : std::move(value));
+    };
+}
 
 /**
  * \brief The calls of one session that have not completed: each does, whatever becomes of the session.

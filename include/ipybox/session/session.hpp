@@ -1,10 +1,10 @@
 #pragma once
 
-#include <ipybox/approval/any_approval.hpp>
 #include <ipybox/async/mailbox.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/late_output.hpp>
 #include <ipybox/session/request_queue.hpp>
+#include <ipybox/session/session_parts.hpp>
 
 #include <exception>
 #include <functional>
@@ -25,15 +25,6 @@ namespace ipybox::detail {
 class session;
 class session_handle;
 class session_settings;
-
-/// What a session is made of, besides where it runs.
-struct session_parts {
-    executor_options options;
-    any_approval approval;
-    launch_wrapper wrap;                 ///< of the sandbox, for a host of its own
-    std::shared_ptr<kernel_host> shared; ///< the host of a runtime, or none
-    std::unique_ptr<kernel_link> link;
-};
 
 /// Runs work on a session's executor; nothing happens where it has ended. From any thread.
 void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(session&)> work);

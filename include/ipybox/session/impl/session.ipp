@@ -12,15 +12,6 @@
 
 namespace ipybox::detail {
 
-/// Delivers what a coroutine comes to. Where it throws there is no value to deliver, and the one that Asio makes up would look like success.
-template <class T, class Done>
-auto delivery_to(Done done) {
-    return [done = std::move(done)](std::exception_ptr bug, result<T> value) {
-        if (bug) value = failure(error_of(bug));
-        done->settle(std::move(value));
-    };
-}
-
 IPYBOX_DECL std::shared_ptr<session> session::make(asio::any_io_executor executor,
                                                    std::weak_ptr<session_handle> outside, std::function<void()> leave,
                                                    session_parts parts) {
@@ -64,14 +55,13 @@ IPYBOX_DECL void session::interrupt(std::shared_ptr<pending_result<void>> call) 
     auto const forward = [](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> {
         co_return co_await link->interrupt();
     };
-    spawn(executor_, forward(kernel_->link()), delivery_to<void>(std::move(call)));
+    spawn(executor_, forward(kernel_->link()), delivery_to(std::move(call)));
 }
 
 IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return kernel_->actions().servers(); }
 
 IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call) {
-    spawn(executor_, kernel_->actions().servers().list_tools(std::move(server)),
-          delivery_to<std::vector<mcp::tool>>(std::move(call)));
+    spawn(executor_, kernel_->actions().servers().list_tools(std::move(server)), delivery_to(std::move(call)));
 }
 
 IPYBOX_DECL void session::give(grant what) { kernel_->actions().give(std::move(what)); }
