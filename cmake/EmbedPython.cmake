@@ -48,7 +48,7 @@ foreach(file IN LISTS files)
   set(text_of_${name} "${literals}")
   if(name MATCHES "^_")
     string(APPEND table "{\"${name}.py\", ${literals}},\n")
-  elseif(NOT name MATCHES "^(boot|mcptools)$")
+  elseif(NOT name MATCHES "^(boot|installer|mcptools)$")
     string(APPEND table "{\"${name}\", ${literals}},\n")
   endif()
 endforeach()
@@ -74,6 +74,9 @@ inline constexpr std::string_view runtime_boot = ${text_of_boot};
 
 /// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
 inline constexpr std::string_view runtime_keeper = ${keeper};
+
+/// What installs packages, in a sandbox of its own.
+inline constexpr std::string_view runtime_installer = ${text_of_installer};
 
 inline constexpr runtime_module runtime_modules[] = {
 ${table}};

@@ -6,6 +6,7 @@
 #include <ipybox/execution/execution_result.hpp>
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
+#include <ipybox/packages/package_result.hpp>
 #include <ipybox/session/kernel_state.hpp>
 #include <ipybox/session/unprotected_file.hpp>
 
@@ -228,6 +229,29 @@ class executor_base {
         return initiate_generation(std::move(server), std::move(root_dir), how, token);
     }
 
+    /**
+     * \brief Installs packages into the layer that the kernel imports from (`executor_options::packages`): `words` are those behind `pip install`, names with versions.
+     * \details Waits its turn until there is a kernel; executions that come later run beside pip, and may import what is installed as soon as this has completed. The approval
+     * funnel decides, as about `%pip install` (kind `package`, argv `pip install …`). pip runs outside of the kernel, and reaches the hosts of the index alone. Nothing
+     * that is installed is replaced. Ends with the kernel.
+     * \par Errors errc::approval_rejected, approval_timed_out; errc::invalid_argument — there is no layer, or a word that is neither a package nor an option that may be used;
+     * errc::package_conflict, package_index_unreachable, pip_missing, package_not_installed — the text says what to do and what pip said; condition::timeout —
+     * `package_options::timeout`; errc::sandbox_unavailable — pip needs bubblewrap; those of `start`
+     * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the packages may be installed all the same
+     */
+    [[nodiscard]] result<package_result> install_package(std::vector<std::string> words);
+    [[nodiscard]] result<package_result> install_package(std::string name);
+
+    /// \copydoc install_package
+    template <asio::completion_token_for<void(result<package_result>)> Token = asio::use_awaitable_t<>>
+    auto async_install_package(std::vector<std::string> words, Token&& token = Token{}) {
+        return asio::async_initiate<Token, void(result<package_result>)>(
+            [session = session_](auto handler, std::vector<std::string> wanted) {
+                submit_installation(session, std::move(wanted), {std::move(handler), executor_of(*session)});
+            },
+            token, std::move(words));
+    }
+
     /// Accepts something without asking, from now on.
     void give(grant what);
 
@@ -267,6 +291,8 @@ class executor_base {
 
     static void submit_generation(session_ptr const&, std::string server, std::filesystem::path root_dir, generate_how,
                                   detail::completion<result<codegen::generated_sources>>);
+    static void submit_installation(session_ptr const&, std::vector<std::string> words,
+                                    detail::completion<result<package_result>>);
     static void submit_start(session_ptr const&, detail::completion<result<void>>);
     static void submit_interrupt(session_ptr const&, detail::completion<result<void>>);
     static void submit_reset(session_ptr const&, detail::completion<result<void>>);

@@ -13,6 +13,7 @@ class executor; // NOLINT(bugprone-forward-declaration-namespace): asio::executo
 class execution_stream;
 class grant;
 class kernel_host;
+class package_layer;
 class runtime;
 struct execute_options;
 struct execution_result;

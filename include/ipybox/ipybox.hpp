@@ -25,6 +25,7 @@
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/packages/package_layer.hpp>
 #include <ipybox/runtime.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 #include <ipybox/sandbox/best_sandbox.hpp>

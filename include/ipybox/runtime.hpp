@@ -18,13 +18,14 @@ class kernel_host;
 struct runtime_options {
     std::filesystem::path working_dir =
         {}; ///< writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
-    environment kernel_env = {};                       ///< of the supervisor; what the interpreter itself needs
-    std::filesystem::path python = {};                 ///< as in executor_options
-    std::vector<std::string> preload = {};             ///< as in executor_options
-    std::vector<system_access> allow = {};             ///< as in executor_options, for the sandbox
-    sandbox_limits limits = {};                        ///< of all its kernels
-    std::vector<std::filesystem::path> read_only = {}; ///< as in executor_options
-    std::vector<std::filesystem::path> hidden = {};    ///< as in executor_options
+    environment kernel_env = {};                             ///< of the supervisor; what the interpreter itself needs
+    std::filesystem::path python = {};                       ///< as in executor_options
+    std::vector<std::string> preload = {};                   ///< as in executor_options
+    std::vector<system_access> allow = {};                   ///< as in executor_options, for the sandbox
+    sandbox_limits limits = {};                              ///< of all its kernels
+    std::vector<std::filesystem::path> read_only = {};       ///< as in executor_options
+    std::vector<std::filesystem::path> hidden = {};          ///< as in executor_options
+    std::shared_ptr<package_layer const> packages = nullptr; ///< as in executor_options, for all its kernels
 };
 
 /**

@@ -125,6 +125,10 @@
 #include <ipybox/os/impl/temporary_directory.ipp>
 #include <ipybox/os/impl/unforked.ipp>
 #include <ipybox/os/impl/write_all.ipp>
+#include <ipybox/packages/impl/package_installation.ipp>
+#include <ipybox/packages/impl/package_layer.ipp>
+#include <ipybox/packages/impl/package_order.ipp>
+#include <ipybox/packages/impl/package_output.ipp>
 #include <ipybox/sandbox/impl/address_range.ipp>
 #include <ipybox/sandbox/impl/best_sandbox.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_mounts.ipp>

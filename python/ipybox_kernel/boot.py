@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import BinaryIO, NoReturn
 
-FIRST = ("broker", "hosts", "landlock", "limits", "preload", "process", "supervisor")  # what a start imports at once
+FIRST = (
+    "broker",
+    "hosts",
+    "landlock",
+    "limits",
+    "packages",
+    "preload",
+    "process",
+    "supervisor",
+)  # what a start imports at once
 
 
 class Sources:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+
+from ipybox_kernel import packages
 
 if TYPE_CHECKING:
     from ipybox_kernel.programs import Program, Programs
@@ -109,6 +112,7 @@ class Packages:
     """``%pip`` and the other package managers, as IPython calls them."""
 
     def __init__(self, shell: Any, commands: ShellCommands) -> None:
+        self.commands = commands
         # All that they want of a shell is that it runs a command. Their line has been expanded already.
         self.shell = SimpleNamespace(system=lambda command: commands.show(command, "package"), kernel=shell.kernel)
 
@@ -116,9 +120,24 @@ class Packages:
         """The magic of a name."""
 
         def package(line: str) -> None:
+            if name == "pip" and packages.layer and (words := line_words(line))[:1] == ["install"]:
+                return self.install(words)
             from IPython.core.magics.packaging import PackagingMagics
 
             getattr(PackagingMagics(self.shell), name)(line)
 
         package.__doc__ = f"Runs {name} for the environment of this kernel."
         return package
+
+    def install(self, words: list[str]) -> None:
+        """Has the host install packages into the layer, from which they can be imported at once."""
+        self.commands.install(["pip", *words])
+        importlib.invalidate_caches()
+
+
+def line_words(line: str) -> list[str]:
+    """The words of a line, as a shell would part them."""
+    from IPython.utils.process import arg_split
+
+    words: list[str] = arg_split(line, posix=True)
+    return words

@@ -26,20 +26,32 @@ class Programs:
         self.channel = channel
         self.environment = dict(os.environ)  # the host knows this one
 
-    def run(self, argv: list[str], kind: str, stdout: Write, stderr: Write | None, body: bytes = b"") -> int:
+    def run(
+        self,
+        argv: list[str],
+        kind: str,
+        stdout: Write,
+        stderr: Write | None,
+        body: bytes = b"",
+        *,
+        inherits: bool = True,
+    ) -> int:
         """Runs a program to its end, forwards its output and returns its exit code; without stderr both are one."""
         program = None
         try:
             with interrupts:
-                program = self.start(argv, kind, body, merge=stderr is None)
+                program = self.start(argv, kind, body, merge=stderr is None, inherits=inherits)
             return program.forward(stdout, stderr or stdout)
         finally:
             if program:
                 program.close()
 
-    def start(self, argv: list[str], kind: str, body: bytes = b"", *, merge: bool = False) -> Program:
-        """Asks for a program."""
-        head = {"kind": kind, "argv": argv, "cwd": os.getcwd(), "env": self.changes(), "merge": merge}
+    def start(
+        self, argv: list[str], kind: str, body: bytes = b"", *, merge: bool = False, inherits: bool = True
+    ) -> Program:
+        """Asks for a program, which inherits the environment unless the host gives it one of its own."""
+        env = self.changes() if inherits else {}
+        head = {"kind": kind, "argv": argv, "cwd": os.getcwd(), "env": env, "merge": merge}
         return Program(self.channel, head, body)
 
     def changes(self) -> dict[str, str | None]:

@@ -66,6 +66,14 @@ class ShellCommands:
         self.streams.flush()
         self.finish(command, code)
 
+    def install(self, argv: list[str]) -> None:
+        """Has the host run pip, which takes nothing from this kernel but its words."""
+        assert self.programs
+        self.streams.flush()
+        code = self.programs.run(argv, "package", sys.stdout.write, sys.stderr.write, inherits=False)
+        self.streams.flush()
+        self.finish(" ".join(argv), code)
+
     def finish(self, command: str, code: int) -> None:
         """A command has ended with this exit code."""
         self.shell.user_ns["_exit_code"] = code

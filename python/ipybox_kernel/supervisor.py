@@ -12,7 +12,7 @@ import struct
 import sys
 from collections import deque
 
-from ipybox_kernel import hosts, landlock, process
+from ipybox_kernel import hosts, landlock, packages, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
@@ -426,6 +426,7 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         if hello.get("protocol") != PROTOCOL:
             supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
+        packages.add(hello.get("packages"))
     finally:
         check_room()  # an error that comes from too little room would not say so
     ready = {

@@ -7,7 +7,19 @@ import sys
 from tree import Tree, finish, read_tree, room
 
 GROUND = {"core", "async", "os"}
-FLOOR_1 = {"jupyter", "approval", "sandbox", "mcp", "execution", "kernel", "transport", "action", "codegen", "network"}
+FLOOR_1 = {
+    "jupyter",
+    "approval",
+    "sandbox",
+    "mcp",
+    "execution",
+    "kernel",
+    "transport",
+    "action",
+    "codegen",
+    "network",
+    "packages",
+}
 
 #: What each room may include beside itself. The root ("") holds the front door.
 ALLOWED: dict[str, set[str]] = {
@@ -26,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "action": GROUND | {"mcp", "approval"},
     "codegen": GROUND | {"mcp"},
     "network": GROUND | {"approval", "sandbox"},
+    "packages": GROUND | {"sandbox", "network", "approval", "kernel"},
     # what the front door stands on: it brings the rooms of floor 1 together
     "session": GROUND | FLOOR_1,
     # floor 2 and 3

@@ -16,38 +16,42 @@ struct execution_result;
 
 /// What went wrong. Each enumerator has one sentence in the category; the `error` that carries it says the particulars.
 enum class errc {
-    python_error = 1,        ///< the code raised an exception
-    timed_out,               ///< the time budget of the call ran out
-    cancelled,               ///< the call was cancelled
-    kernel_died,             ///< the kernel process ended
-    kernel_start_failed,     ///< the kernel could not be started
-    kernel_unresponsive,     ///< the kernel did not answer within its bound
-    python_not_found,        ///< no usable Python interpreter
-    ipykernel_missing,       ///< the interpreter lacks ipykernel
-    ipykernel_unsupported,   ///< the interpreter's ipykernel or IPython does not fit
-    kernelspec_not_found,    ///< no kernelspec of that name
-    sandbox_unavailable,     ///< the requested sandbox is unavailable here
-    supervisor_died,         ///< the process that owns the kernels ended
-    invalid_argument,        ///< an option or argument cannot be used
-    not_running,             ///< the executor has been stopped
-    would_deadlock,          ///< a blocking call from the thread that would have to serve it
-    protocol_error,          ///< the other side broke the protocol
-    message_too_large,       ///< a message is larger than its bound
-    io_error,                ///< the operating system refused an operation
-    approval_rejected,       ///< the application rejected an action
-    approval_timed_out,      ///< the application did not decide in time
-    audit_failed,            ///< the audit log could not be written
-    program_not_started,     ///< a program that code asked for could not be started
-    guard_unavailable,       ///< the system cannot keep code from starting programs by itself
-    mcp_server_unknown,      ///< no MCP server of that name is registered
-    mcp_server_exists,       ///< an MCP server of that name is registered already
-    mcp_start_failed,        ///< an MCP server could not be started
-    mcp_version_unsupported, ///< an MCP server speaks no version of the protocol that is known
-    mcp_unresponsive,        ///< an MCP server did not answer within its bound
-    mcp_server_died,         ///< an MCP server ended
-    mcp_refused,             ///< an MCP server answered with an error
-    mcp_input_required,      ///< an MCP server asks for input, which the client does not give
-    variable_not_set,        ///< a variable that a configuration names is not set
+    python_error = 1,          ///< the code raised an exception
+    timed_out,                 ///< the time budget of the call ran out
+    cancelled,                 ///< the call was cancelled
+    kernel_died,               ///< the kernel process ended
+    kernel_start_failed,       ///< the kernel could not be started
+    kernel_unresponsive,       ///< the kernel did not answer within its bound
+    python_not_found,          ///< no usable Python interpreter
+    ipykernel_missing,         ///< the interpreter lacks ipykernel
+    ipykernel_unsupported,     ///< the interpreter's ipykernel or IPython does not fit
+    kernelspec_not_found,      ///< no kernelspec of that name
+    sandbox_unavailable,       ///< the requested sandbox is unavailable here
+    supervisor_died,           ///< the process that owns the kernels ended
+    invalid_argument,          ///< an option or argument cannot be used
+    not_running,               ///< the executor has been stopped
+    would_deadlock,            ///< a blocking call from the thread that would have to serve it
+    protocol_error,            ///< the other side broke the protocol
+    message_too_large,         ///< a message is larger than its bound
+    io_error,                  ///< the operating system refused an operation
+    approval_rejected,         ///< the application rejected an action
+    approval_timed_out,        ///< the application did not decide in time
+    audit_failed,              ///< the audit log could not be written
+    program_not_started,       ///< a program that code asked for could not be started
+    guard_unavailable,         ///< the system cannot keep code from starting programs by itself
+    mcp_server_unknown,        ///< no MCP server of that name is registered
+    mcp_server_exists,         ///< an MCP server of that name is registered already
+    mcp_start_failed,          ///< an MCP server could not be started
+    mcp_version_unsupported,   ///< an MCP server speaks no version of the protocol that is known
+    mcp_unresponsive,          ///< an MCP server did not answer within its bound
+    mcp_server_died,           ///< an MCP server ended
+    mcp_refused,               ///< an MCP server answered with an error
+    mcp_input_required,        ///< an MCP server asks for input, which the client does not give
+    variable_not_set,          ///< a variable that a configuration names is not set
+    pip_missing,               ///< the interpreter has no pip that can install packages
+    package_index_unreachable, ///< the index of packages cannot be reached
+    package_conflict,          ///< a package would need another version of what is installed
+    package_not_installed,     ///< pip could not install a package
 };
 
 /// What callers branch on: `error == condition::timeout`.

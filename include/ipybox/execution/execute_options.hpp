@@ -141,6 +141,10 @@ struct executor_options {
     /// The MCP servers, where several executors share them: each is started once, and ends with the registry. Its own executor has to run while code calls tools.
     /// None: servers of its own, as `servers` says.
     std::shared_ptr<mcp::server_registry> registry = nullptr;
+
+    /// Where packages are installed (`install_package`, `%pip install`), which the code imports behind those of the interpreter. Executors of a `runtime` have that of its options.
+    /// None: `%pip` runs in the sandbox of the code.
+    std::shared_ptr<package_layer const> packages = nullptr;
 };
 
 } // namespace ipybox

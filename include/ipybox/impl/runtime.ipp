@@ -2,6 +2,7 @@
 
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
+#include <ipybox/packages/add_packages.hpp>
 #include <ipybox/runtime.hpp>
 
 #include <system_error>
@@ -22,6 +23,7 @@ IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) {
     s.limits = options.limits;
     s.read_only = std::move(options.read_only);
     s.hidden = std::move(options.hidden);
+    detail::add_packages(s, std::move(options.packages));
     s.has_tenants = true;
     host_ = std::make_shared<kernel_host>([s = std::move(s)] { return s; });
 }

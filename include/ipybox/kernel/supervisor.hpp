@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/fwd.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/os/unique_fd.hpp>
@@ -49,6 +50,10 @@ struct supervisor_options {
     std::vector<std::filesystem::path> hidden = {};    ///< as in launch_spec
     std::vector<system_access> allow = {};             ///< as in launch_spec
     sandbox_limits limits = {};                        ///< of what it starts, and of itself
+
+    /// A directory of packages that kernels import from behind the interpreter's own, and where it comes from. Empty: none.
+    std::filesystem::path package_dir = {};
+    std::shared_ptr<package_layer const> packages = nullptr;
 };
 
 /// What the supervisor says of itself once it is ready.
@@ -83,6 +88,9 @@ class supervised_process {
 
     /// The supervisor's interpreter, which is a forked kernel's own; empty for a handle of nothing.
     [[nodiscard]] std::filesystem::path interpreter() const;
+
+    /// The packages that it imports from; none where it has no layer of them, or was not forked.
+    [[nodiscard]] std::shared_ptr<package_layer const> packages() const;
 
     /// Waits until the process has ended and been reaped, what it left behind included. The wait outlives the handle and does not count as one.
     asio::awaitable<exit_status> exited() const;

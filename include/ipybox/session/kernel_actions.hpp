@@ -7,6 +7,7 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/network/network_gate.hpp>
+#include <ipybox/packages/package_result.hpp>
 #include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/seen_messages.hpp>
 
@@ -16,8 +17,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace ipybox::mcp {
 
@@ -30,6 +34,7 @@ namespace ipybox::detail {
 
 class action_router;
 class network_proxy;
+class package_installation;
 
 /// The cell on whose behalf actions are asked for.
 struct acting_cell {
@@ -89,6 +94,10 @@ class kernel_actions final : public action_host,
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
 
+    /// Installs packages where the kernel imports from, for the application: `words` are those behind `pip install`.
+    [[nodiscard]] static asio::awaitable<result<package_result>> install(std::shared_ptr<kernel_actions> self,
+                                                                         std::vector<std::string> words);
+
     [[nodiscard]] asio::awaitable<ruling> approve_connection(approval_subject& subject) override;
     [[nodiscard]] ruling settle_connection(approval_subject& subject, ruling said) override;
     void connection_ended(approval_subject const& subject, action_outcome const& how) override;
@@ -96,6 +105,15 @@ class kernel_actions final : public action_host,
   private:
     void name_asker(approval_subject& subject) const;
     void serve_hosts();
+
+    using installation_ptr = std::shared_ptr<package_installation>;
+
+    [[nodiscard]] result<installation_ptr> begin_installation(std::span<std::string const> words,
+                                                              program_streams streams);
+    static asio::awaitable<result<package_result>>
+    carry_out_installation(kernel_actions& self, std::vector<std::string> const& words, action_outcome& how);
+    void end_installations();
+    void keep_installation(installation_ptr const& begun);
 
     asio::any_io_executor executor_;
     any_approval policy_;
@@ -108,6 +126,9 @@ class kernel_actions final : public action_host,
     std::shared_ptr<action_router> router_;
     std::shared_ptr<network_proxy> proxy_; ///< of a kernel that may reach hosts
     supervised_process kernel_;
+
+    std::mutex installations_mutex_; ///< `abandon` comes from any thread
+    std::vector<std::weak_ptr<package_installation>> installations_;
 };
 
 } // namespace ipybox::detail

@@ -48,6 +48,7 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     [[nodiscard]] kernel_lifecycle const& life() const noexcept { return life_; }
     [[nodiscard]] seen_messages& seen() noexcept { return *seen_; }
     [[nodiscard]] kernel_actions& actions() noexcept { return *actions_; }
+    [[nodiscard]] std::shared_ptr<kernel_actions> const& shared_actions() const noexcept { return actions_; }
     [[nodiscard]] std::shared_ptr<kernel_link> const& link() const noexcept { return link_; }
 
     /// Sees to it that there is a kernel that runs nothing; a fresh one takes the place of one whose state is lost.

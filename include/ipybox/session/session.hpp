@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/mailbox.hpp>
+#include <ipybox/packages/package_result.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/late_output.hpp>
 #include <ipybox/session/request_queue.hpp>
@@ -50,6 +51,9 @@ class session final : public kernel_manager::observer, public std::enable_shared
     void interrupt(std::shared_ptr<pending_result<void>> call);
     void list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call);
     void give(grant what);
+
+    /// Starts the kernel if there is none, and installs packages beside the executions that come.
+    void install(std::vector<std::string> words, std::shared_ptr<pending_result<package_result>> call);
 
     void unwant(execution const* which, execution::ending how = {errc::cancelled});
     void unwant(kernel_order const* which);

@@ -61,6 +61,9 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
         begin(call, [listing, server = std::move(server)](session& s) { s.list_tools(server, listing); });
     }
 
+    /// Installs packages where the kernel imports from; the words are those behind `pip install`.
+    void install(std::vector<std::string> words, completion<result<package_result>> done);
+
     /// Grants something for as long as the session lives, or as the grant says.
     void give(grant what);
 

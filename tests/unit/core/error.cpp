@@ -16,7 +16,7 @@ namespace {
 using namespace ipybox;
 
 constexpr int first_code = static_cast<int>(errc::python_error);
-constexpr int last_code = static_cast<int>(errc::variable_not_set);
+constexpr int last_code = static_cast<int>(errc::package_not_installed);
 
 std::string written(error const& e) {
     std::ostringstream out;

@@ -52,6 +52,10 @@ class error_category_type final : public std::error_category {
         case errc::mcp_refused: return "the MCP server answered with an error";
         case errc::mcp_input_required: return "the MCP server asks for input, which the client does not give";
         case errc::variable_not_set: return "a variable that a configuration names is not set";
+        case errc::pip_missing: return "the interpreter has no pip that can install packages";
+        case errc::package_index_unreachable: return "the index of packages cannot be reached";
+        case errc::package_conflict: return "a package would need another version of what is installed";
+        case errc::package_not_installed: return "pip could not install a package";
         }
         return "unknown ipybox error";
     }

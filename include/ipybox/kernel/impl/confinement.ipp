@@ -28,6 +28,7 @@ IPYBOX_DECL launch_spec confinement_of(supervisor_options const& options) {
     launch_spec spec;
     spec.working_dir = options.working_dir;
     spec.readable = prefixes_of(options.python);
+    if (!options.package_dir.empty()) spec.readable.push_back(options.package_dir);
     spec.read_only = options.read_only;
     // The running program: it is what judges.
     std::error_code unknown;

@@ -23,6 +23,10 @@ IPYBOX_DECL std::filesystem::path supervised_process::interpreter() const {
     return state_ ? state_->core->options().python : std::filesystem::path();
 }
 
+IPYBOX_DECL std::shared_ptr<package_layer const> supervised_process::packages() const {
+    return state_ ? state_->core->options().packages : nullptr;
+}
+
 IPYBOX_DECL os::unique_fd supervised_process::take_listener() const {
     return state_ ? std::move(state_->listener) : os::unique_fd();
 }

@@ -71,7 +71,8 @@ inline std::string greeting(supervisor_options const& options, launch_spec const
                         {"modules", options.preload},
                         {"limits", limits_in(options.limits, launch)},
                         {"variables", launch.sandbox_variables},
-                        {"domain", launch.confinement != nullptr}};
+                        {"domain", launch.confinement != nullptr},
+                        {"packages", options.package_dir.string()}};
     return json_text(hello);
 }
 

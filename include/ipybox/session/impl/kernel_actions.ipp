@@ -5,9 +5,14 @@
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/network/network_proxy.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/packages/package_installation.hpp>
+#include <ipybox/packages/package_output.hpp>
 #include <ipybox/session/kernel_actions.hpp>
 
+#include <fcntl.h>
+
 #include <chrono>
+#include <csignal>
 #include <utility>
 
 namespace ipybox::detail {
@@ -27,6 +32,43 @@ class supervised_program final : public running_program {
     supervised_process process_;
 };
 
+/// pip, which is no process of the supervisor's.
+class installing_program final : public running_program {
+  public:
+    explicit installing_program(std::shared_ptr<package_installation> installation)
+        : installation_(std::move(installation)) {}
+    installing_program(installing_program const&) = delete;
+    installing_program& operator=(installing_program const&) = delete;
+    ~installing_program() override { installation_->end(); }
+
+    [[nodiscard]] asio::awaitable<exit_status> exited() override { return installation_->ended(); }
+
+    /// Each signal that a kernel can have sent ends it.
+    [[nodiscard]] asio::awaitable<result<void>> signal(int number) override {
+        if (number == SIGKILL)
+            installation_->kill();
+        else
+            installation_->end();
+        co_return result<void>();
+    }
+
+  private:
+    std::shared_ptr<package_installation> installation_;
+};
+
+/// The same with what pip said.
+inline error with_output(error const& why, std::string const& output) {
+    auto text = why.text();
+    if (!output.empty()) text += "\npip said:\n" + output;
+    return error(static_cast<errc>(why.code().value()), std::move(text));
+}
+
+/// Whether it is pip that the host runs, outside of the kernel's sandbox.
+inline bool is_installation(program_run const& wanted) {
+    return wanted.kind == approval_kind::package && wanted.argv.size() > 1 && wanted.argv[0] == "pip" &&
+           wanted.argv[1] == "install";
+}
+
 IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_approval policy,
                                            approval_settings settings, std::shared_ptr<seen_messages> seen,
                                            std::shared_ptr<mcp::server_registry> shared,
@@ -45,6 +87,11 @@ IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
 IPYBOX_DECL void kernel_actions::abandon() {
     funnel_.abandon();
+    {
+        std::scoped_lock const lock(installations_mutex_);
+        for (auto const& weak : installations_)
+            if (auto const installation = weak.lock()) installation->kill();
+    }
     if (!shares_servers_) servers_->kill();
 }
 
@@ -91,6 +138,7 @@ IPYBOX_DECL void kernel_actions::close() {
     funnel_.cancel_all();
     if (auto const router = std::exchange(router_, nullptr)) router->close();
     if (auto const proxy = std::exchange(proxy_, nullptr)) proxy->close();
+    end_installations();
     channel_.reset();
     kernel_ = supervised_process();
 }
@@ -138,11 +186,85 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_act
                                                                                           program_streams streams) {
     auto const kernel = kernel_;
     if (!kernel) co_return failure(errc::not_running, "the kernel is gone");
+    if (kernel.packages() && is_installation(wanted)) {
+        auto const begun = begin_installation(std::span(wanted.argv).subspan(2), std::move(streams));
+        if (!begun) co_return failure(begun.error());
+        co_return std::make_shared<installing_program>(*begun);
+    }
     program_launch launch{wanted.argv, wanted.cwd, wanted.env};
     auto process = co_await kernel.run(std::move(launch), std::move(streams.standard_input),
                                        std::move(streams.standard_output), std::move(streams.standard_error));
     if (!process) co_return failure(process);
     co_return std::make_shared<supervised_program>(std::move(*process));
+}
+
+IPYBOX_DECL result<kernel_actions::installation_ptr>
+kernel_actions::begin_installation(std::span<std::string const> words, program_streams streams) {
+    auto const layer = kernel_.packages();
+    if (!layer)
+        return failure(errc::invalid_argument,
+                       "the kernel has no layer of packages: set executor_options::packages, or "
+                       "runtime_options::packages where it is shared");
+    auto const order = read_package_order(words);
+    if (!order) return failure(order.error());
+    installation_streams theirs{std::move(streams.standard_output), std::move(streams.standard_error)};
+    auto begun = package_installation::start(executor_, layer, kernel_.interpreter(), *order, std::move(theirs),
+                                             weak_from_this());
+    if (begun) keep_installation(*begun);
+    return begun;
+}
+
+IPYBOX_DECL void kernel_actions::keep_installation(installation_ptr const& begun) {
+    std::scoped_lock const lock(installations_mutex_);
+    std::erase_if(installations_, [](auto const& other) { return other.expired(); });
+    installations_.push_back(begun);
+}
+
+IPYBOX_DECL void kernel_actions::end_installations() {
+    std::vector<std::weak_ptr<package_installation>> under_way;
+    {
+        std::scoped_lock const lock(installations_mutex_);
+        under_way = std::exchange(installations_, {});
+    }
+    for (auto const& weak : under_way)
+        if (auto const installation = weak.lock()) installation->end();
+}
+
+IPYBOX_DECL asio::awaitable<result<package_result>> kernel_actions::install(std::shared_ptr<kernel_actions> self,
+                                                                            std::vector<std::string> words) {
+    if (auto const order = read_package_order(words); !order) co_return failure(order.error());
+    approval_subject subject;
+    subject.kind = approval_kind::package;
+    subject.argv = {"pip", "install"};
+    subject.argv.insert(subject.argv.end(), words.begin(), words.end());
+    constexpr std::uint64_t after_nothing = 0;
+    auto const said = co_await self->approve(subject, after_nothing);
+    if (!said.accepted()) co_return failure(said.refusal());
+
+    auto const began = std::chrono::steady_clock::now();
+    action_outcome how;
+    auto installed = co_await carry_out_installation(*self, words, how);
+    if (!installed) how.failure = installed.error().code();
+    how.duration = std::chrono::steady_clock::now() - began;
+    self->ended(subject, how);
+    co_return installed;
+}
+
+IPYBOX_DECL asio::awaitable<result<package_result>>
+kernel_actions::carry_out_installation(kernel_actions& self, std::vector<std::string> const& words,
+                                       action_outcome& how) {
+    auto pipe = package_output::make(self.executor_);
+    if (!pipe) co_return failure(pipe);
+    program_streams streams;
+    streams.standard_output = (*pipe)->take_write_end();
+    streams.standard_error.reset(::fcntl(streams.standard_output.get(), F_DUPFD_CLOEXEC, 0));
+    auto const begun = self.begin_installation(words, std::move(streams));
+    if (!begun) co_return failure(begun.error());
+    how.status = co_await (*begun)->ended();
+    auto output = co_await (*pipe)->text();
+    auto const& outcome = (*begun)->outcome();
+    if (!outcome) co_return failure(with_output(outcome.error(), output));
+    co_return package_result{*outcome, std::move(output)};
 }
 
 IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve_connection(approval_subject& subject) {

@@ -66,6 +66,19 @@ IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending
 
 IPYBOX_DECL void session::give(grant what) { kernel_->actions().give(std::move(what)); }
 
+IPYBOX_DECL void session::install(std::vector<std::string> words,
+                                  std::shared_ptr<pending_result<package_result>> call) {
+    if (kernel_->life().is_stopped_on_request())
+        return call->fail(error(errc::not_running, "the executor was stopped; start() brings a fresh kernel"));
+    auto const begin = [weak = weak_from_this(), words = std::move(words), call](result<void> started) {
+        auto const self = weak.lock();
+        if (!self || !started) return call->fail(self ? started.error() : error(errc::not_running, ""));
+        spawn(self->executor_, kernel_actions::install(self->kernel_->shared_actions(), words),
+              delivery_to<package_result>(call));
+    };
+    submit(std::make_shared<kernel_order>(kernel_order::kind::start, completion<result<void>>(called_in_place{begin})));
+}
+
 IPYBOX_DECL void session::close() {
     closing_ = true;
     unwant_all({errc::not_running, true});

@@ -134,6 +134,12 @@ IPYBOX_DECL void session_handle::list_tools(std::string server, completion<resul
     begin(call, [call, server = std::move(server)](session& s) { s.list_tools(server, call); });
 }
 
+IPYBOX_DECL void session_handle::install(std::vector<std::string> words, completion<result<package_result>> done) {
+    auto const call = std::make_shared<pending_result<package_result>>(std::move(done));
+    forget_on_signal(call);
+    begin(call, [call, words = std::move(words)](session& s) { s.install(words, call); });
+}
+
 IPYBOX_DECL void session_handle::give(grant what) {
     post([what = std::move(what)](session& s) { s.give(what); });
 }

@@ -5,6 +5,7 @@
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/mcp/server_files.hpp>
+#include <ipybox/packages/add_packages.hpp>
 #include <ipybox/session/session_settings.hpp>
 
 #include <filesystem>
@@ -72,6 +73,7 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
     append(own.read_only, servers.read_only);
     own.hidden = options_.hidden;
     append(own.hidden, servers.secret);
+    add_packages(own, options_.packages);
     return own;
 }
 

@@ -1,0 +1,219 @@
+"""Installs packages into a layer. The host runs this text in a sandbox of its own: ``PYTHON -I -c INSTALLER N``.
+
+The number is that of a socket to the host, which says what is wanted and serves the connections. Its end is the end of
+everything here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import filecmp
+import json
+import os
+import queue
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from importlib import metadata
+
+TYPE_CHECKING = False  # typing is dear
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+#: The first one that reports what it would install.
+OLDEST_PIP = (22, 2)
+
+#: What is looked at of what pip says of a failure.
+TAIL = 1 << 16
+
+MAX_DATAGRAM = 128 * 1024
+STAGING = ".staging"
+LOCK = ".lock"
+
+#: Starts pip with the layer behind everything else that it finds installed.
+RUN_PIP = """
+import runpy, sys
+sys.path.append(sys.argv.pop(1))
+sys.argv[0] = "pip"
+runpy.run_module("pip", run_name="__main__", alter_sys=True)
+"""
+
+
+class Failure(Exception):
+    """Why nothing is installed: a kind that the host knows, and a text of our own."""
+
+    def __init__(self, kind: str, text: str = "") -> None:
+        super().__init__(text)
+        self.kind = kind
+
+
+class Host:
+    """The other end of the socket. A thread listens to it, so that its end is heard while pip runs."""
+
+    def __init__(self, number: int) -> None:
+        self.socket = socket.socket(fileno=number)
+        self.messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.moving = threading.Lock()  # held while files of the layer change
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        while data := self.socket.recv(MAX_DATAGRAM):
+            self.messages.put(json.loads(data))
+        with self.moving:
+            os._exit(1)
+
+    def receive(self) -> dict[str, Any]:
+        return self.messages.get()
+
+    def send(self, message: dict[str, Any], *descriptors: int) -> None:
+        try:
+            socket.send_fds(self.socket, [json.dumps(message).encode()], descriptors)
+        except OSError:
+            os._exit(1)
+
+    def reach_hosts(self) -> None:
+        """Lets the host serve the connections of all programs here, also those to names like localhost."""
+        with socket.create_server(("127.0.0.1", 0), backlog=128) as listener:
+            proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
+            self.send({"op": "listen"}, listener.fileno())
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+            os.environ[name] = proxy
+
+
+class Layer:
+    """The directory, locked as long as this process lives: sessions may share one."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.lock = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
+        self.staging = os.path.join(path, STAGING)
+        self.clear()
+        os.makedirs(self.within("tmp"))
+        os.environ.update(HOME=self.staging, TMPDIR=self.within("tmp"), PIP_CACHE_DIR=self.within("cache"))
+        os.chdir(self.within("tmp"))
+
+    def within(self, name: str) -> str:
+        """A path of what is thrown away afterwards."""
+        return os.path.join(self.staging, name)
+
+    def clear(self) -> None:
+        """Removes what is not installed, also what one that was killed has left behind."""
+        os.chdir(self.path)
+        shutil.rmtree(self.staging, ignore_errors=True)
+
+    def installed(self) -> Iterator[tuple[str, str]]:
+        """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
+        sys.path.append(self.path)
+        seen = set()
+        for distribution in metadata.distributions():
+            name, version = distribution.metadata["Name"], distribution.version
+            key = re.sub(r"[-_.]+", "-", name or "").lower()
+            if key and key not in seen and version and re.fullmatch(r"\d[\w.!+-]*", version):
+                seen.add(key)
+                yield name, version
+
+    def take(self, source: str) -> None:
+        """Moves packages in: all, or none where a file of theirs is there and another one."""
+        moves = list(self.moves(source, self.path))
+        # What makes a package count as installed comes last.
+        moves.sort(key=lambda move: move[0].endswith(".dist-info"))
+        for path, target in moves:
+            os.rename(path, target)
+
+    def moves(self, source: str, target: str) -> Iterator[tuple[str, str]]:
+        """What is to be moved where; directories that are there already get what is new in them."""
+        for entry in os.scandir(source):
+            place = os.path.join(target, entry.name)
+            if not os.path.lexists(place):
+                yield entry.path, place
+            elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
+                yield from self.moves(entry.path, place)
+            elif not filecmp.cmp(entry.path, place, shallow=False):
+                raise Failure("conflict", f"{place} belongs to another package")
+
+
+def check_pip() -> None:
+    """A failure that names the interpreter, where there is no pip that can do this."""
+    try:
+        version = metadata.version("pip")
+    except metadata.PackageNotFoundError:
+        raise Failure("pip_missing", f"{sys.executable} has no pip: {sys.executable} -m ensurepip brings it") from None
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_PIP:
+        cure = f"{sys.executable} -m pip install --upgrade pip"
+        raise Failure("pip_missing", f"pip {version} of {sys.executable} is older than 22.2: {cure}")
+
+
+def pip(layer: Layer, *arguments: str) -> None:
+    """Runs pip; its output is ours."""
+    command = [sys.executable, "-I", "-c", RUN_PIP, layer.path, "install", *arguments]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0) as process:
+        assert process.stderr
+        tail = b""
+        while piece := process.stderr.read(1 << 16):
+            say(piece)
+            tail = (tail + piece)[-TAIL:]
+    if process.returncode:
+        raise Failure("conflict" if b"ResolutionImpossible" in tail else "failed")
+
+
+def say(text: bytes) -> None:
+    """Writes to standard error, where someone may have stopped to read."""
+    try:
+        sys.stderr.buffer.write(text)
+        sys.stderr.buffer.flush()
+    except BrokenPipeError:
+        pass
+
+
+def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, str]]:
+    """Has pip find what is missing, fetch it, and moves it into the layer."""
+    check_pip()
+    with open(layer.within("constraints"), "w", encoding="utf-8") as constraints:
+        constraints.writelines(f"{name}=={version}\n" for name, version in layer.installed())
+    sources = [f"--find-links={directory}" for directory in wanted["wheels"]]
+    if "PIP_INDEX_URL" not in os.environ:
+        sources.append("--no-index")
+    common = ["--only-binary=:all:", "--progress-bar=off", *sources, *wanted["options"]]
+    report = layer.within("report")
+    found = ["--dry-run", f"--report={report}", f"--constraint={constraints.name}"]
+    pip(layer, *common, *found, "--", *wanted["requirements"])
+    with open(report, "rb") as file:
+        missing = [entry["metadata"] for entry in json.load(file)["install"]]
+    if not missing:
+        return []
+    exact = [f"{package['name']}=={package['version']}" for package in missing]
+    fresh = layer.within("packages")
+    pip(layer, *common, "--quiet", "--no-deps", f"--target={fresh}", "--", *exact)
+    with host.moving:
+        layer.take(fresh)
+    return [{"name": package["name"], "version": package["version"]} for package in missing]
+
+
+def main(host: Host) -> int:
+    wanted = host.receive()
+    if wanted["network"]:
+        host.reach_hosts()
+    layer = Layer(wanted["layer"])
+    try:
+        installed = install(host, layer, wanted)
+        outcome = {"op": "ended", "outcome": "installed", "installed": installed}
+        if installed:
+            print("Successfully installed", *(f"{one['name']}-{one['version']}" for one in installed), flush=True)
+    except Failure as failure:
+        outcome = {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+    except OSError as error:
+        outcome = {"op": "ended", "outcome": "failed", "text": str(error)}
+    layer.clear()
+    host.send(outcome)
+    text = host.receive()["say"]
+    if text:
+        say(f"ERROR: {text}\n".encode())
+    return 0 if outcome["outcome"] == "installed" else 1
+
+
+sys.exit(main(Host(int(sys.argv[1]))))
