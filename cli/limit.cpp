@@ -59,13 +59,14 @@ result<void> set_limit(sandbox_limits& limits, std::string_view text) {
     auto const size = "write a number of bytes, as in " + std::string(name) + "=4G, or none";
     auto const count = "write a number of at least 1, as in " + std::string(name) + "=500, or none";
     if (name == "memory") return set(limits.memory, value, bytes) ? result<void>() : wrong(size);
+    if (name == "kernel-memory") return set(limits.kernel_memory, value, bytes) ? result<void>() : wrong(size);
     if (name == "file-size") return set(limits.file_size, value, bytes) ? result<void>() : wrong(size);
     if (name == "processes") return set(limits.processes, value, whole) ? result<void>() : wrong(count);
     if (name == "open-files") return set(limits.open_files, value, whole) ? result<void>() : wrong(count);
     if (name == "cpu-time")
         return set(limits.cpu_time, value, seconds) ? result<void>()
                                                     : wrong("write whole seconds, as in cpu-time=60, or none");
-    return wrong("there are memory, processes, cpu-time, file-size and open-files");
+    return wrong("there are memory, kernel-memory, processes, cpu-time, file-size and open-files");
 }
 
 } // namespace ipybox::cli

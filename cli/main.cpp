@@ -6,7 +6,6 @@
 #include <cli/approver.hpp>
 #include <cli/interrupts.hpp>
 #include <cli/json_output.hpp>
-#include <cli/limit_notice.hpp>
 #include <cli/orphans.hpp>
 #include <cli/run_cells.hpp>
 #include <cli/terminal_output.hpp>
@@ -162,7 +161,6 @@ exit_code run_program(run_options const& options, orphans const& left_behind) {
         err.write_lines("ipybox: " + sandbox.error().text());
         return exit_code::usage;
     }
-    if (auto const notice = notice_about_limits(options); !notice.empty()) err.write_lines("ipybox: " + notice);
     interrupts signals(left_behind);
     terminal_questions terminal(passed);
     // Without a policy the reader of the events is asked: the approver.

@@ -292,15 +292,13 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
         ->allow_extra_args(false)
         ->check(check_access);
     auto const limit = [&options](std::vector<std::string> const& limits) {
-        for (auto const& one : limits) {
-            (void)set_limit(options.limits, one);
-            if (one.starts_with("processes=")) options.limits_processes = true;
-        }
+        for (auto const& one : limits) (void)set_limit(options.limits, one);
     };
     run.add_option_function<std::vector<std::string>>(
            "--limit", limit,
            "What the code may take: memory=4G and cpu-time=60 (seconds) of each process,\n"
-           "processes=500, file-size=1G, open-files=1000, or =none; may be given more than once")
+           "kernel-memory=8G and processes=500 of all that it starts, file-size=1G,\n"
+           "open-files=1000, or =none; may be given more than once")
         ->type_name("NAME=N")
         ->allow_extra_args(false)
         ->check(check_limit);

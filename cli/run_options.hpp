@@ -61,7 +61,6 @@ struct run_options {
     std::filesystem::path audit_log;
     std::vector<system_access> allow; ///< what sandbox and guard leave open
     sandbox_limits limits;
-    bool limits_processes = false; ///< --limit names processes: the limit is not the default
 
     /// The files named here that decide about what is done: the code must not write to them.
     [[nodiscard]] std::vector<std::filesystem::path> deciding_files() const;

@@ -124,6 +124,7 @@
 #include <ipybox/os/impl/remove_tree.ipp>
 #include <ipybox/os/impl/temporary_directory.ipp>
 #include <ipybox/os/impl/unforked.ipp>
+#include <ipybox/os/impl/usable_memory.ipp>
 #include <ipybox/os/impl/write_all.ipp>
 #include <ipybox/packages/impl/package_installation.ipp>
 #include <ipybox/packages/impl/package_layer.ipp>

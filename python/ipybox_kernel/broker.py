@@ -19,6 +19,10 @@ class Broker:
         merged = {**self.environments[kernel], **changes}
         return {name: value for name, value in merged.items() if value is not None}
 
+    def processes_of(self, kernel: int) -> set[int]:
+        """A kernel and what runs for it beside it; not what these have started themselves."""
+        return {kernel, *(pid for pid, owner in self.owners.items() if owner == kernel)}
+
     def forget(self, pid: int) -> int | None:
         """A child has ended; returns the kernel that it ran for, if it ran for one."""
         self.environments.pop(pid, None)

@@ -79,23 +79,33 @@ def default_signals() -> None:
 
 
 def children() -> list[int]:
-    """The pids of this process's children; empty where ``/proc`` cannot tell.
+    """The pids of this process's children; empty where ``/proc`` cannot tell."""
+    return list(numbered_children())
+
+
+def numbered_children() -> dict[int, str]:
+    """The children of this process: their pids, and the numbers by which ``/proc`` knows them.
 
     ``/proc`` may belong to an outer pid namespace, so its numbers are translated into ours.
     """
     try:
         level = len(_namespace_pids("self")) - 1
-        with open("/proc/thread-self/children") as file:
-            numbers = file.read().split()
+        numbers = children_of_task("thread-self")
     except OSError:
-        return []
-    found = []
+        return {}
+    found = {}
     for number in numbers:
         try:
-            found.append(_namespace_pids(number)[level])
+            found[_namespace_pids(number)[level]] = number
         except (OSError, IndexError):
             continue  # gone meanwhile
     return found
+
+
+def children_of_task(task: str) -> list[str]:
+    """The children of a thread, as numbers in ``/proc``."""
+    with open(f"/proc/{task}/children") as file:
+        return file.read().split()
 
 
 def _namespace_pids(process: str) -> list[int]:

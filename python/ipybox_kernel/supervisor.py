@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from ipybox_kernel.kernel import HandlersKernel
+    from ipybox_kernel.watchdog import Excess, Watchdog
 
     Chore = Callable[[], object]
 
@@ -73,7 +74,10 @@ class Supervisor:
         self.pid = os.getpid()
         self.control = control
         self.lifeline = lifeline
+        self.limits = limits
         self.cpu_time = limits.get("cpu_time")  # of each process, but not of this one
+        self.watchdog: Watchdog | None = None  # from the first code on that runs for long
+        self.excesses: dict[int, Excess] = {}  # for which kernels were ended
         self.variables = variables  # of which the sandbox decides
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
@@ -98,8 +102,10 @@ class Supervisor:
         poller.register(self.control, select.POLLIN)
         poller.register(self.wakeup, select.POLLIN)
         while True:
-            ready = dict(poller.poll(IDLE if self.chores else None))
-            if not ready:
+            ready = dict(poller.poll(self.patience()))
+            if self.watchdog and self.watchdog.is_due():
+                self.look(self.watchdog)
+            if not ready and self.chores:
                 self.do_chore()
             if self.wakeup in ready:
                 os.read(self.wakeup, 4096)
@@ -108,6 +114,13 @@ class Supervisor:
                 birth = self.receive()
                 if birth:
                     return birth
+
+    def patience(self) -> int | None:
+        """Milliseconds to wait for something to happen; None: for ever."""
+        look = self.watchdog.patience() if self.watchdog else None
+        if not self.chores:
+            return look
+        return IDLE if look is None else min(IDLE, look)
 
     def do_chore(self) -> None:
         """Does the next piece of work that need not be done at all."""
@@ -160,6 +173,8 @@ class Supervisor:
             return self.run(request, descriptors)
         if operation == "signal":
             return self.signal(request)
+        if operation == "watch":
+            return self.watch(request)
         raise Refused("request", f"unknown operation {operation!r}")
 
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
@@ -268,6 +283,32 @@ class Supervisor:
         sent = group and process.kill(pid, number, group=True)
         return {"sent": sent or process.kill(pid, number)}
 
+    def watch(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Looks from time to time at what a kernel takes while it runs code."""
+        pid, runs = request["pid"], bool(request["runs"])
+        if self.watchdog is None:
+            from ipybox_kernel.watchdog import Watchdog
+
+            self.watchdog = Watchdog(self.limits)
+        if not runs:
+            self.watchdog.rest(pid)
+        elif pid in self.living:
+            self.watchdog.begin(pid)
+        return {}
+
+    def look(self, watchdog: Watchdog) -> None:
+        """Ends the kernels that take more than they may."""
+        numbers = process.numbered_children()
+
+        def roots(kernel: int) -> list[str]:
+            return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
+
+        for kernel, excess in watchdog.look(roots).items():
+            self.excesses[kernel] = excess
+            watchdog.forget(kernel)
+            process.kill(kernel, signal.SIGKILL, group=True)
+            process.kill(kernel, signal.SIGKILL)
+
     def enter(self, directory: str | None) -> None:
         """Goes where a child is to start, so that it fails here and not there."""
         if directory is None:
@@ -292,6 +333,8 @@ class Supervisor:
             elif kernel is not None:
                 self.report(dead, os.waitpid(dead, 0)[1])
             else:
+                if self.watchdog:
+                    self.watchdog.forget(dead)
                 process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
                 self.ended[dead] = os.waitpid(dead, 0)[1]
             self.living.discard(dead)
@@ -316,7 +359,11 @@ class Supervisor:
     def report(self, pid: int, status: int) -> None:
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        self.send({"event": "exit", "pid": pid, "code": code, "signal": number})
+        event: dict[str, Any] = {"event": "exit", "pid": pid, "code": code, "signal": number}
+        excess = self.excesses.pop(pid, None)
+        if excess and number == signal.SIGKILL:
+            event["exceeded"] = excess.described()
+        self.send(event)
 
     def terminated(self, *_: object) -> NoReturn:
         """The keeper has ended, or this process is told to."""

@@ -70,3 +70,77 @@ TEST_CASE("limits: executors of a runtime have its limits", "[kernel]") {
     CHECK(text_of(box.execute("import resource\nresource.getrlimit(resource.RLIMIT_DATA)[0]")) ==
           std::to_string(800 * mib));
 }
+
+namespace {
+
+constexpr char const* fork_bomb = R"(
+import os, time
+try:
+    for _ in range(400):
+        if not os.fork(): time.sleep(1000)
+    time.sleep(1000)
+except BlockingIOError as error: print(type(error).__name__)
+)";
+
+constexpr char const* memory_eater = R"(
+import time
+kept = []
+while len(kept) < 1000: kept.append(b'1' * (1 << 20))
+time.sleep(1000)
+)";
+
+constexpr char const* disk_filler = R"(
+for directory in ('/tmp', '/var/tmp', '/dev/shm'):
+    try:
+        with open(directory + '/fill', 'wb') as file:
+            while True: file.write(bytes(1 << 20))
+    except OSError as error: print(error.strerror)
+)";
+
+} // namespace
+
+TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host and the other kernels working",
+          "[kernel]") {
+    scratch_dir const dir;
+    auto const options = options_in(dir.path());
+    runtime_options shared{.working_dir = dir.path(), .python = python()};
+    shared.limits.processes = 100;
+    shared.limits.kernel_memory = 500 * mib;
+    runtime const both(shared, bubblewrap_sandbox(bubblewrap_options{.tmpfs_size = 20 * mib}));
+    executor attacker(options, any_approval(deny_approval{}), both);
+    executor neighbour(options, any_approval(deny_approval{}), both);
+    REQUIRE(text_of(neighbour.execute("kept = 41")).empty());
+    auto const others_work = [&] {
+        CHECK(text_of(neighbour.execute("kept += 1; kept")) != "");
+        REQUIRE(attacker.reset());
+        CHECK(text_of(attacker.execute("6 * 7")) == "42");
+    };
+
+    execute_options const bounded{.timeout = 60s};
+    auto const bomb = attacker.execute(fork_bomb, bounded);
+    if (bomb) { // the system counts processes: of users that are not root
+        CHECK(bomb->text == "BlockingIOError");
+    } else {
+        CHECK(bomb.error() == errc::kernel_died);
+        REQUIRE(bomb.error().status().exceeded);
+        CHECK(bomb.error().status().exceeded->which == exceeded_limit::kind::processes);
+        CHECK_THAT(bomb.error().text(), Contains("its limit is 100 (sandbox_limits::processes)"));
+    }
+    others_work();
+
+    auto const eaten = attacker.execute(memory_eater, bounded);
+    REQUIRE_FALSE(eaten);
+    CHECK(eaten.error() == errc::kernel_died);
+    CHECK(eaten.error().status().signal == SIGKILL);
+    REQUIRE(eaten.error().status().exceeded);
+    CHECK(eaten.error().status().exceeded->which == exceeded_limit::kind::memory);
+    CHECK(eaten.error().status().exceeded->allowed == 500 * mib);
+    CHECK_THAT(eaten.error().text(), Contains("out of memory: it took"));
+    others_work();
+
+    CHECK(text_of(attacker.execute(disk_filler, bounded)) ==
+          "No space left on device\nNo space left on device\nNo space left on device");
+    CHECK(text_of(attacker.execute("6 * 7")) == "42");
+    others_work();
+    CHECK(text_of(neighbour.execute("kept")) == "44");
+}

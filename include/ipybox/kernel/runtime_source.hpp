@@ -853,6 +853,10 @@ class Broker:
         merged = {**self.environments[kernel], **changes}
         return {name: value for name, value in merged.items() if value is not None}
 
+    def processes_of(self, kernel: int) -> set[int]:
+        """A kernel and what runs for it beside it; not what these have started themselves."""
+        return {kernel, *(pid for pid, owner in self.owners.items() if owner == kernel)}
+
     def forget(self, pid: int) -> int | None:
         """A child has ended; returns the kernel that it ran for, if it ran for one."""
         self.environments.pop(pid, None)
@@ -3560,23 +3564,33 @@ def default_signals() -> None:
 
 
 def children() -> list[int]:
-    """The pids of this process's children; empty where ``/proc`` cannot tell.
+    """The pids of this process's children; empty where ``/proc`` cannot tell."""
+    return list(numbered_children())
+
+
+def numbered_children() -> dict[int, str]:
+    """The children of this process: their pids, and the numbers by which ``/proc`` knows them.
 
     ``/proc`` may belong to an outer pid namespace, so its numbers are translated into ours.
     """
     try:
         level = len(_namespace_pids("self")) - 1
-        with open("/proc/thread-self/children") as file:
-            numbers = file.read().split()
+        numbers = children_of_task("thread-self")
     except OSError:
-        return []
-    found = []
+        return {}
+    found = {}
     for number in numbers:
         try:
-            found.append(_namespace_pids(number)[level])
+            found[_namespace_pids(number)[level]] = number
         except (OSError, IndexError):
             continue  # gone meanwhile
     return found
+
+
+def children_of_task(task: str) -> list[str]:
+    """The children of a thread, as numbers in ``/proc``."""
+    with open(f"/proc/{task}/children") as file:
+        return file.read().split()
 
 
 def _namespace_pids(process: str) -> list[int]:
@@ -4691,6 +4705,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from ipybox_kernel.kernel import HandlersKernel
+    from ipybox_kernel.watchdog import Excess, Watchdog
 
     Chore = Callable[[], object]
 
@@ -4743,7 +4758,10 @@ class Supervisor:
         self.pid = os.getpid()
         self.control = control
         self.lifeline = lifeline
+        self.limits = limits
         self.cpu_time = limits.get("cpu_time")  # of each process, but not of this one
+        self.watchdog: Watchdog | None = None  # from the first code on that runs for long
+        self.excesses: dict[int, Excess] = {}  # for which kernels were ended
         self.variables = variables  # of which the sandbox decides
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
@@ -4768,8 +4786,10 @@ class Supervisor:
         poller.register(self.control, select.POLLIN)
         poller.register(self.wakeup, select.POLLIN)
         while True:
-            ready = dict(poller.poll(IDLE if self.chores else None))
-            if not ready:
+            ready = dict(poller.poll(self.patience()))
+            if self.watchdog and self.watchdog.is_due():
+                self.look(self.watchdog)
+            if not ready and self.chores:
                 self.do_chore()
             if self.wakeup in ready:
                 os.read(self.wakeup, 4096)
@@ -4778,6 +4798,13 @@ class Supervisor:
                 birth = self.receive()
                 if birth:
                     return birth
+
+    def patience(self) -> int | None:
+        """Milliseconds to wait for something to happen; None: for ever."""
+        look = self.watchdog.patience() if self.watchdog else None
+        if not self.chores:
+            return look
+        return IDLE if look is None else min(IDLE, look)
 
     def do_chore(self) -> None:
         """Does the next piece of work that need not be done at all."""
@@ -4830,6 +4857,8 @@ class Supervisor:
             return self.run(request, descriptors)
         if operation == "signal":
             return self.signal(request)
+        if operation == "watch":
+            return self.watch(request)
         raise Refused("request", f"unknown operation {operation!r}")
 
     def fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
@@ -4938,6 +4967,32 @@ class Supervisor:
         sent = group and process.kill(pid, number, group=True)
         return {"sent": sent or process.kill(pid, number)}
 
+    def watch(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Looks from time to time at what a kernel takes while it runs code."""
+        pid, runs = request["pid"], bool(request["runs"])
+        if self.watchdog is None:
+            from ipybox_kernel.watchdog import Watchdog
+
+            self.watchdog = Watchdog(self.limits)
+        if not runs:
+            self.watchdog.rest(pid)
+        elif pid in self.living:
+            self.watchdog.begin(pid)
+        return {}
+
+    def look(self, watchdog: Watchdog) -> None:
+        """Ends the kernels that take more than they may."""
+        numbers = process.numbered_children()
+
+        def roots(kernel: int) -> list[str]:
+            return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
+
+        for kernel, excess in watchdog.look(roots).items():
+            self.excesses[kernel] = excess
+            watchdog.forget(kernel)
+            process.kill(kernel, signal.SIGKILL, group=True)
+            process.kill(kernel, signal.SIGKILL)
+
     def enter(self, directory: str | None) -> None:
         """Goes where a child is to start, so that it fails here and not there."""
         if directory is None:
@@ -4962,6 +5017,8 @@ class Supervisor:
             elif kernel is not None:
                 self.report(dead, os.waitpid(dead, 0)[1])
             else:
+                if self.watchdog:
+                    self.watchdog.forget(dead)
                 process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
                 self.ended[dead] = os.waitpid(dead, 0)[1]
             self.living.discard(dead)
@@ -4980,13 +5037,18 @@ class Supervisor:
         No pid can be another's by now: it is kept until we have waited for the child.
         """
         orphans = self.broker.left(self.living)
-        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
+)py"
+R"py(        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
         return bool(killed)
 
     def report(self, pid: int, status: int) -> None:
         code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
         number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        self.send({"event": "exit", "pid": pid, "code": code, "signal": number})
+        event: dict[str, Any] = {"event": "exit", "pid": pid, "code": code, "signal": number}
+        excess = self.excesses.pop(pid, None)
+        if excess and number == signal.SIGKILL:
+            event["exceeded"] = excess.described()
+        self.send(event)
 
     def terminated(self, *_: object) -> NoReturn:
         """The keeper has ended, or this process is told to."""
@@ -5020,8 +5082,7 @@ class Supervisor:
             data = json.dumps(message, ensure_ascii=False).encode(errors="replace")
             if descriptors:
                 socket.send_fds(self.control, [data], list(descriptors))
-)py"
-R"py(            else:
+            else:
                 self.control.send(data)
         except OSError:
             self.end()
@@ -5659,6 +5720,173 @@ def only_installed() -> Iterator[None]:
         yield
     finally:
         sys.path = users
+)py"},
+{"watchdog", R"py("""Looks at what kernels take of the machine while they run code: each with all that it has started."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ipybox_kernel import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+INTERVAL = 0.1  # seconds between two looks
+LONGEST_INTERVAL = 1.0
+SHARE = 50  # looks take no more than this part of the time, as long as the longest interval allows it
+KIB = 1024
+
+
+class Excess:
+    """A limit that a kernel has exceeded."""
+
+    def __init__(self, limit: str, used: int, allowed: int) -> None:
+        self.limit = limit
+        self.used = used
+        self.allowed = allowed
+
+    def described(self) -> dict[str, object]:
+        return {"limit": self.limit, "used": self.used, "allowed": self.allowed}
+
+
+class Watchdog:
+    """Which kernels are looked at, and when. While none is, nothing happens."""
+
+    def __init__(self, limits: dict[str, int]) -> None:
+        self.memory = limits.get("kernel_memory")
+        self.tasks = limits.get("kernel_processes")
+        self.running: set[int] = set()
+        self.resting: dict[int, int] = {}  # kernel -> the processor time that its processes had at the last look
+        self.next = 0.0
+
+    def begin(self, kernel: int) -> None:
+        """A kernel runs code."""
+        if not self.watched():
+            self.next = time.monotonic()
+        self.resting.pop(kernel, None)
+        self.running.add(kernel)
+
+    def rest(self, kernel: int) -> None:
+        """The code has ended. What it has left at work is looked at until it does nothing any more."""
+        if kernel in self.running:
+            self.running.discard(kernel)
+            self.resting[kernel] = -1
+
+    def forget(self, kernel: int) -> None:
+        self.running.discard(kernel)
+        self.resting.pop(kernel, None)
+
+    def watched(self) -> set[int]:
+        return {*self.running, *self.resting}
+
+    def patience(self) -> int | None:
+        """Milliseconds until the next look; None: there will be none."""
+        if not self.watched():
+            return None
+        return max(0, round(1000 * (self.next - time.monotonic())))
+
+    def is_due(self) -> bool:
+        return bool(self.watched()) and time.monotonic() >= self.next
+
+    def look(self, roots: Callable[[int], list[str]]) -> dict[int, Excess]:
+        """The kernels that exceed a limit. Their processes are below the roots, which are numbers in ``/proc``."""
+        begun = time.monotonic()
+        excesses = {}
+        for kernel in self.watched():
+            numbers = list(descendants(roots(kernel)))
+            excess = self.excess(numbers)
+            if excess:
+                excesses[kernel] = excess
+            elif kernel in self.resting:
+                self.look_at_rest(kernel, numbers)
+        ended = time.monotonic()
+        self.next = ended + min(max(INTERVAL, SHARE * (ended - begun)), LONGEST_INTERVAL)
+        return excesses
+
+    def look_at_rest(self, kernel: int, numbers: list[str]) -> None:
+        used = sum(map(processor_time, numbers))
+        if used == self.resting[kernel]:
+            del self.resting[kernel]
+        else:
+            self.resting[kernel] = used
+
+    def excess(self, numbers: list[str]) -> Excess | None:
+        """The limit that these processes exceed together."""
+        states = [State(number) for number in numbers]
+        tasks = sum(state.tasks for state in states)
+        if self.tasks is not None and tasks > self.tasks:
+            return Excess("processes", tasks, self.tasks)
+        # What processes share is counted in each of them: this is the most that they can take.
+        if self.memory is None or sum(state.memory for state in states) <= self.memory:
+            return None
+        memory = sum(own_memory(state) for state in states)
+        return Excess("memory", memory, self.memory) if memory > self.memory else None
+
+
+class State:
+    """What ``/proc`` says at a glance of a process; nothing where it has ended."""
+
+    def __init__(self, number: str) -> None:
+        self.number = number
+        fields = read_fields(f"/proc/{number}/status")
+        self.tasks = fields.get("Threads", 0)
+        self.memory = KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+
+
+def own_memory(state: State) -> int:
+    """Bytes that a process takes, of those that it shares its part. Files that are mapped do not count."""
+    fields = read_fields(f"/proc/{state.number}/smaps_rollup")
+    if "Pss_Anon" not in fields:
+        return state.memory  # it runs for another user, or the system is older than Linux 5.4
+    return KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+
+
+def read_fields(path: str) -> dict[str, int]:
+    """The numbers of a file of lines like ``VmRSS:    1024 kB``; empty where it cannot be read."""
+    fields = {}
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    for line in lines:
+        name, _, value = line.partition(b":")
+        words = value.split()
+        if words and words[0].isdigit():
+            fields[name.decode()] = int(words[0])
+    return fields
+
+
+def processor_time(number: str) -> int:
+    """Ticks that a process has used, with the children that it has waited for."""
+    try:
+        with open(f"/proc/{number}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15]))
+
+
+def descendants(roots: Iterable[str]) -> Iterator[str]:
+    """Processes and all below them, as numbers in ``/proc``."""
+    waiting = list(roots)
+    while waiting:
+        number = waiting.pop()
+        yield number
+        waiting += children_of(number)
+
+
+def children_of(number: str) -> list[str]:
+    found: list[str] = []
+    try:
+        for task in os.listdir(f"/proc/{number}/task"):
+            found += process.children_of_task(f"{number}/task/{task}")
+    except OSError:
+        pass  # gone meanwhile
+    return found
 )py"},
 {"wire", R"py("""The stream socket: framing, and long values as buffers beside the JSON."""
 

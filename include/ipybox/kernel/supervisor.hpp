@@ -101,6 +101,9 @@ class supervised_process {
     /// Calls `then` on an executor when it has ended. Keeps neither the process nor the executor's context at work.
     void on_exit(asio::any_io_executor const& executor, std::function<void(exit_status)> then) const;
 
+    /// Whether it runs code, during which the supervisor looks at what it takes (`sandbox_limits::kernel_memory`). Only asks for it, and waits for nothing.
+    void watch(bool runs) const;
+
     /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes after it.
     asio::awaitable<result<void>> signal(int number) const;
 

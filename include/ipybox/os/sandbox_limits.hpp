@@ -1,35 +1,28 @@
 #pragma once
 
-#include <unistd.h>
+#include <ipybox/os/usable_memory.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 
 namespace ipybox {
-namespace detail {
-
-/// Bytes of memory that the machine has; none where it does not say.
-[[nodiscard]] inline std::optional<std::uint64_t> physical_memory() noexcept {
-    auto const pages = ::sysconf(_SC_PHYS_PAGES);
-    auto const size = ::sysconf(_SC_PAGESIZE);
-    if (pages <= 0 || size <= 0) return std::nullopt;
-    return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(size);
-}
-
-} // namespace detail
-
 /**
- * \brief What kernels, and the programs that they start, may take of the machine: setrlimit(2).
- * \details The supervisor takes the limits upon itself before there is a kernel, and hands them down; code cannot raise them, except root without a sandbox.
+ * \brief What kernels, and the programs that they start, may take of the machine.
+ * \details The supervisor takes the limits of one process upon itself before there is a kernel, and hands them down (setrlimit(2)); code cannot raise them,
+ * except root without a sandbox. What a kernel takes with all that it has started is looked at by the supervisor while code runs.
  * None: no limit but those of the application itself, which always count as well. Core files are never written.
  */
 struct sandbox_limits {
     /// Bytes that each process can write to in memory, whether it does or not. Beyond it there is no more to be had: `MemoryError` in Python.
     std::optional<std::uint64_t> memory = detail::physical_memory();
 
-    /// Processes and threads of all kernels that share a supervisor, at one time. Beyond it none can be started: `BlockingIOError` in Python. Counts in
-    /// bubblewrap, and for root not at all: the system has no such limit for it.
+    /// Bytes of memory that a kernel takes together with all that it has started: what they share counts once, files that are mapped do not count. A kernel
+    /// that takes more while it runs code is ended (errc::kernel_died, `exit_status::exceeded`), and so is what it has started.
+    std::optional<std::uint64_t> kernel_memory = detail::large_share_of_memory();
+
+    /// Processes and threads at one time. In bubblewrap the system counts those of all kernels that share a supervisor, unless the user is root: beyond the
+    /// limit none can be started, `BlockingIOError` in Python. Elsewhere, a kernel that has more while it runs code is ended, as with `kernel_memory`.
     std::optional<std::uint64_t> processes = 2048;
 
     /// Processor time of each process. What has used it up is ended by SIGXCPU; a kernel is dead then.

@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+using ipybox::exceeded_limit;
 using ipybox::exit_status;
 using ipybox::to_string;
 
@@ -23,4 +24,12 @@ TEST_CASE("exit_status: signals without a name") {
 
 TEST_CASE("exit_status: a signal says more than a code") {
     CHECK(to_string(exit_status{0, SIGTERM}) == "signal 15 (SIGTERM)");
+}
+
+TEST_CASE("exit_status: the limit that a kernel exceeded") {
+    CHECK(to_string(exceeded_limit{exceeded_limit::kind::memory, 3u << 20, 2u << 20}) ==
+          "out of memory: it took 3 MiB with all that it had started, its limit is 2 MiB "
+          "(sandbox_limits::kernel_memory)");
+    CHECK(to_string(exceeded_limit{exceeded_limit::kind::processes, 70, 60}) ==
+          "it had 70 processes and threads with all that it had started, its limit is 60 (sandbox_limits::processes)");
 }

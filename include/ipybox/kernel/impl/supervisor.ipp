@@ -70,6 +70,8 @@ supervised_process::exited(std::chrono::milliseconds bound) const {
     co_return shared->status;
 }
 
+IPYBOX_DECL void supervised_process::watch(bool runs) const { state_->core->watch(state_->pid, runs); }
+
 IPYBOX_DECL asio::awaitable<result<void>> supervised_process::signal(int number) const {
     auto const state = state_;
     auto const send = [state, number](detail::completion<result<void>> done) {

@@ -65,6 +65,9 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     void signal(int pid, int number, completion<result<void>> done);
     void wait_for(std::shared_ptr<supervised_state::watch> ending, completion<exit_status> done);
 
+    /// Has the supervisor look at what a process takes while it runs code, and until what that left behind has come to rest.
+    void watch(int pid, bool runs);
+
     /// Kills a process that nobody holds any more.
     void discard(int pid);
 

@@ -8,6 +8,7 @@
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/impl/supervisor_core.hpp>
+#include <ipybox/kernel/impl/supervisor_limits.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
 #include <ipybox/os/remove_tree.hpp>
@@ -47,21 +48,6 @@ inline constexpr std::size_t deepest_answer = 64;
 inline constexpr std::size_t diagnostics_size = 16 * 1024;
 
 IPYBOX_DECL supervised_state::~supervised_state() { core->discard(pid); }
-
-/// Processes are counted by user, and those in a namespace of its own by themselves: elsewhere the limit would count what the user runs besides.
-inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
-    json named = json::object();
-    auto const add = [&named](char const* name, std::optional<std::uint64_t> const& value) {
-        if (value) named[name] = std::min<std::uint64_t>(*value, INT64_MAX); // rlim_t of Python
-    };
-    add("memory", limits.memory);
-    if (launch.first_in_namespace) add("processes", limits.processes);
-    if (limits.cpu_time)
-        add("cpu_time", static_cast<std::uint64_t>(std::max(limits.cpu_time->count(), std::chrono::seconds::rep{1})));
-    add("file_size", limits.file_size);
-    add("open_files", limits.open_files);
-    return named;
-}
 
 inline std::string greeting(supervisor_options const& options, launch_spec const& launch) {
     json const hello = {{"op", "hello"},
@@ -215,6 +201,16 @@ IPYBOX_DECL void supervisor_core::discard(int pid) {
         auto const self = weak.lock();
         if (!self || self->failure_ || !self->processes_.contains(pid)) return;
         json message = {{"op", "signal"}, {"pid", pid}, {"signal", SIGKILL}, {"group", true}};
+        self->request(std::move(message), {}, [](result<json> const&) {});
+    });
+}
+
+IPYBOX_DECL void supervisor_core::watch(int pid, bool runs) {
+    if (!options_.limits.kernel_memory && !options_.limits.processes) return;
+    asio::dispatch(executor_, [weak = weak_from_this(), pid, runs] {
+        auto const self = weak.lock();
+        if (!self || self->failure_ || !self->processes_.contains(pid)) return;
+        json message = {{"op", "watch"}, {"pid", pid}, {"runs", runs}};
         self->request(std::move(message), {}, [](result<json> const&) {});
     });
 }
@@ -527,7 +523,7 @@ IPYBOX_DECL void supervisor_core::on_event(json const& event) {
             return found != event.end() && found->is_number_integer() ? std::optional<int>(found->get<int>())
                                                                       : std::nullopt;
         };
-        if (auto const pid = number("pid")) on_exit(*pid, {number("code"), number("signal")});
+        if (auto const pid = number("pid")) on_exit(*pid, {number("code"), number("signal"), exceeded_in(event)});
     }
 }
 

@@ -12,6 +12,7 @@
 #include <ipybox/session/session.hpp>
 #include <ipybox/session/session_settings.hpp>
 #include <ipybox/session/stop_ladder.hpp>
+#include <ipybox/session/watched_run.hpp>
 
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
@@ -39,7 +40,7 @@ class session::running {
           machine_(request_id_, owner.kernel_->link()->completes_with()),
           ladder_(time_budget(budget_of(e.options), started_, countable(owner.settings_->options().longest_pause)),
                   countable(owner.settings_->options().interrupt_grace)),
-          freshness_(freshness) {}
+          freshness_(freshness), watched_(owner.executor_, owner.kernel_->link()->kernel()) {}
 
     ~running() { session_.kernel_->actions().end_cell(); }
     running(running const&) = delete;
@@ -485,6 +486,7 @@ class session::running {
     execute_machine machine_;
     stop_ladder ladder_;
     kernel_freshness freshness_;
+    watched_run watched_;
     std::optional<execution_over> over_;
     clock::time_point leave_by_ = clock::time_point::max();
     std::optional<error> death_;

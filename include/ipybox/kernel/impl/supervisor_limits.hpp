@@ -1,0 +1,49 @@
+#pragma once
+
+#include <ipybox/core/exit_status.hpp>
+#include <ipybox/jupyter/message.hpp>
+#include <ipybox/os/launch_spec.hpp>
+#include <ipybox/os/sandbox_limits.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+/** \file
+ * Limits as they cross the control socket, docs/kernel-protocol.md sections 1 and 2.
+ */
+
+namespace ipybox::detail {
+
+/// What the greeting says of limits. Processes are counted by user, and those in a namespace of its own by themselves: elsewhere the limit would count what the user runs besides.
+inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
+    json named = json::object();
+    auto const add = [&named](char const* name, std::optional<std::uint64_t> const& value) {
+        if (value) named[name] = std::min<std::uint64_t>(*value, INT64_MAX); // rlim_t of Python
+    };
+    add("memory", limits.memory);
+    add("kernel_memory", limits.kernel_memory);
+    add("kernel_processes", limits.processes);
+    if (launch.first_in_namespace) add("processes", limits.processes);
+    if (limits.cpu_time)
+        add("cpu_time", static_cast<std::uint64_t>(std::max(limits.cpu_time->count(), std::chrono::seconds::rep{1})));
+    add("file_size", limits.file_size);
+    add("open_files", limits.open_files);
+    return named;
+}
+
+/// The limit for which a kernel was ended, as the event of its end says; none where it ended otherwise.
+inline std::optional<exceeded_limit> exceeded_in(json const& event) {
+    auto const found = event.find("exceeded");
+    if (found == event.end() || !found->is_object()) return std::nullopt;
+    auto const amount = [&found](char const* name) {
+        auto const value = found->find(name);
+        return value != found->end() && value->is_number_unsigned() ? value->get<std::uint64_t>() : std::uint64_t{0};
+    };
+    auto const which =
+        jupyter::field(*found, "limit") == "processes" ? exceeded_limit::kind::processes : exceeded_limit::kind::memory;
+    return exceeded_limit{which, amount("used"), amount("allowed")};
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <ipybox/kernel/supervisor.hpp>
+
+#include <asio/any_io_executor.hpp>
+#include <asio/error_code.hpp>
+#include <asio/steady_timer.hpp>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace ipybox::detail {
+
+/**
+ * \brief While there is one, a kernel runs code: after a moment, what it takes is looked at.
+ * \details Most code ends within that moment. It costs neither a message nor a look.
+ * \par Thread safety Unsafe: belongs to its executor.
+ */
+class watched_run {
+  public:
+    static constexpr std::chrono::milliseconds unwatched{100};
+
+    watched_run(asio::any_io_executor const& executor, supervised_process kernel)
+        : timer_(executor), shared_(std::make_shared<shared>(std::move(kernel))) {
+        if (!shared_->kernel) return;
+        timer_.expires_after(unwatched);
+        timer_.async_wait([run = shared_](asio::error_code cancelled) {
+            if (!cancelled) run->watch();
+        });
+    }
+    watched_run(watched_run const&) = delete;
+    watched_run& operator=(watched_run const&) = delete;
+    ~watched_run() { shared_->end(); }
+
+  private:
+    /// What the timer may still come to after the end of the run.
+    struct shared {
+        explicit shared(supervised_process process) : kernel(std::move(process)) {}
+
+        void watch() {
+            if (!kernel) return;
+            kernel.watch(true);
+            watched = true;
+        }
+
+        void end() {
+            if (watched) kernel.watch(false);
+            kernel = supervised_process();
+        }
+
+        supervised_process kernel;
+        bool watched = false;
+    };
+
+    asio::steady_timer timer_;
+    std::shared_ptr<shared> const shared_;
+};
+
+} // namespace ipybox::detail

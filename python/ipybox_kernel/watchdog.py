@@ -1,0 +1,166 @@
+"""Looks at what kernels take of the machine while they run code: each with all that it has started."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from ipybox_kernel import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+INTERVAL = 0.1  # seconds between two looks
+LONGEST_INTERVAL = 1.0
+SHARE = 50  # looks take no more than this part of the time, as long as the longest interval allows it
+KIB = 1024
+
+
+class Excess:
+    """A limit that a kernel has exceeded."""
+
+    def __init__(self, limit: str, used: int, allowed: int) -> None:
+        self.limit = limit
+        self.used = used
+        self.allowed = allowed
+
+    def described(self) -> dict[str, object]:
+        return {"limit": self.limit, "used": self.used, "allowed": self.allowed}
+
+
+class Watchdog:
+    """Which kernels are looked at, and when. While none is, nothing happens."""
+
+    def __init__(self, limits: dict[str, int]) -> None:
+        self.memory = limits.get("kernel_memory")
+        self.tasks = limits.get("kernel_processes")
+        self.running: set[int] = set()
+        self.resting: dict[int, int] = {}  # kernel -> the processor time that its processes had at the last look
+        self.next = 0.0
+
+    def begin(self, kernel: int) -> None:
+        """A kernel runs code."""
+        if not self.watched():
+            self.next = time.monotonic()
+        self.resting.pop(kernel, None)
+        self.running.add(kernel)
+
+    def rest(self, kernel: int) -> None:
+        """The code has ended. What it has left at work is looked at until it does nothing any more."""
+        if kernel in self.running:
+            self.running.discard(kernel)
+            self.resting[kernel] = -1
+
+    def forget(self, kernel: int) -> None:
+        self.running.discard(kernel)
+        self.resting.pop(kernel, None)
+
+    def watched(self) -> set[int]:
+        return {*self.running, *self.resting}
+
+    def patience(self) -> int | None:
+        """Milliseconds until the next look; None: there will be none."""
+        if not self.watched():
+            return None
+        return max(0, round(1000 * (self.next - time.monotonic())))
+
+    def is_due(self) -> bool:
+        return bool(self.watched()) and time.monotonic() >= self.next
+
+    def look(self, roots: Callable[[int], list[str]]) -> dict[int, Excess]:
+        """The kernels that exceed a limit. Their processes are below the roots, which are numbers in ``/proc``."""
+        begun = time.monotonic()
+        excesses = {}
+        for kernel in self.watched():
+            numbers = list(descendants(roots(kernel)))
+            excess = self.excess(numbers)
+            if excess:
+                excesses[kernel] = excess
+            elif kernel in self.resting:
+                self.look_at_rest(kernel, numbers)
+        ended = time.monotonic()
+        self.next = ended + min(max(INTERVAL, SHARE * (ended - begun)), LONGEST_INTERVAL)
+        return excesses
+
+    def look_at_rest(self, kernel: int, numbers: list[str]) -> None:
+        used = sum(map(processor_time, numbers))
+        if used == self.resting[kernel]:
+            del self.resting[kernel]
+        else:
+            self.resting[kernel] = used
+
+    def excess(self, numbers: list[str]) -> Excess | None:
+        """The limit that these processes exceed together."""
+        states = [State(number) for number in numbers]
+        tasks = sum(state.tasks for state in states)
+        if self.tasks is not None and tasks > self.tasks:
+            return Excess("processes", tasks, self.tasks)
+        # What processes share is counted in each of them: this is the most that they can take.
+        if self.memory is None or sum(state.memory for state in states) <= self.memory:
+            return None
+        memory = sum(own_memory(state) for state in states)
+        return Excess("memory", memory, self.memory) if memory > self.memory else None
+
+
+class State:
+    """What ``/proc`` says at a glance of a process; nothing where it has ended."""
+
+    def __init__(self, number: str) -> None:
+        self.number = number
+        fields = read_fields(f"/proc/{number}/status")
+        self.tasks = fields.get("Threads", 0)
+        self.memory = KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+
+
+def own_memory(state: State) -> int:
+    """Bytes that a process takes, of those that it shares its part. Files that are mapped do not count."""
+    fields = read_fields(f"/proc/{state.number}/smaps_rollup")
+    if "Pss_Anon" not in fields:
+        return state.memory  # it runs for another user, or the system is older than Linux 5.4
+    return KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+
+
+def read_fields(path: str) -> dict[str, int]:
+    """The numbers of a file of lines like ``VmRSS:    1024 kB``; empty where it cannot be read."""
+    fields = {}
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    for line in lines:
+        name, _, value = line.partition(b":")
+        words = value.split()
+        if words and words[0].isdigit():
+            fields[name.decode()] = int(words[0])
+    return fields
+
+
+def processor_time(number: str) -> int:
+    """Ticks that a process has used, with the children that it has waited for."""
+    try:
+        with open(f"/proc/{number}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15]))
+
+
+def descendants(roots: Iterable[str]) -> Iterator[str]:
+    """Processes and all below them, as numbers in ``/proc``."""
+    waiting = list(roots)
+    while waiting:
+        number = waiting.pop()
+        yield number
+        waiting += children_of(number)
+
+
+def children_of(number: str) -> list[str]:
+    found: list[str] = []
+    try:
+        for task in os.listdir(f"/proc/{number}/task"):
+            found += process.children_of_task(f"{number}/task/{task}")
+    except OSError:
+        pass  # gone meanwhile
+    return found
