@@ -1,6 +1,7 @@
 #include <ipybox/approval/approval_rules.hpp>
 #include <ipybox/approval/audit_log.hpp>
 #include <ipybox/ipybox.hpp>
+#include <ipybox/packages/package_layer.hpp>
 
 #include <cli/apigen.hpp>
 #include <cli/approver.hpp>
@@ -87,6 +88,16 @@ std::vector<std::string> argv_of(run_options const& options) {
     return argv;
 }
 
+/// The layer of packages that was asked for; none where there is no directory for it.
+result<std::shared_ptr<package_layer const>> packages_of(package_choice const& chosen) {
+    if (chosen.directory.empty()) return nullptr;
+    package_options options;
+    options.directory = chosen.directory;
+    options.wheels = chosen.wheels;
+    if (chosen.index) options.index = *chosen.index == "none" ? "" : *chosen.index;
+    return package_layer::make(std::move(options));
+}
+
 /// What is asked for, with rules and log read and opened.
 result<executor_options> executor_options_of(run_options const& options) {
     executor_options result;
@@ -102,6 +113,9 @@ result<executor_options> executor_options_of(run_options const& options) {
         if (!opened) return failure(opened);
         result.audit = std::move(*opened);
     }
+    auto packages = packages_of(options.packages);
+    if (!packages) return failure(packages);
+    result.packages = *std::move(packages);
     result.approve_shell_cmds = options.approve_shell_cmds;
     result.require_shell_escape = options.require_shell_escape;
     result.working_dir = options.working_dir;

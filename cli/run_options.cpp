@@ -121,6 +121,25 @@ struct approval_words {
     bool deny = false;
 };
 
+void add_package_options(CLI::App& run, package_choice& packages) {
+    run.add_option("--packages", packages.directory,
+                   "Install packages (%pip install) into this directory, from which the code imports and to which\n"
+                   "it cannot write; pip runs outside of its sandbox")
+        ->type_name("DIR")
+        ->check(check_given);
+    run.add_option("--package-index", packages.index,
+                   "URL of the index that pip asks (default: PyPI), or none; needs --packages")
+        ->type_name("URL")
+        ->check(check_given)
+        ->needs("--packages");
+    run.add_option("--package-wheels", packages.wheels,
+                   "A directory with wheels for pip; may be given more than once; needs --packages")
+        ->type_name("DIR")
+        ->allow_extra_args(false)
+        ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
+        ->needs("--packages");
+}
+
 void add_action_options(CLI::App& run, run_options& options, approval_words& approval) {
     run.add_option("--mcp-config", options.mcp_config,
                    "Servers whose tools the code may call: their Python APIs are generated into mcptools/")
@@ -209,7 +228,7 @@ void choose_approval(run_options& options, approval_words const& approval) {
 void check_kernel(CLI::App const& run) {
     if (run.count("--kernel") == 0) return;
     for (auto const* option : {"ARG", "--mcp-config", "--tool-timeout", "--require-servers", "--approve-shell-cmds",
-                               "--require-shell-escape", "--approve", "--yes", "--deny", "--audit-log"})
+                               "--require-shell-escape", "--approve", "--yes", "--deny", "--audit-log", "--packages"})
         if (run.count(option) > 0)
             throw CLI::ExcludesError(
                 std::string(option) +
@@ -344,6 +363,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
                  "Let every escape sequence of the code's output through to a terminal, not only colours");
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
     add_action_options(run, options, approval);
+    add_package_options(run, options.packages);
     run.footer(run_footer);
     run.callback([&run, file, code, &options, &approval] {
         if (file->empty() && code->empty()) throw CLI::RequiredError("FILE, `-` or -c CODE");

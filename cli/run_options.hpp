@@ -31,6 +31,13 @@ enum class approval_choice {
     no_terminal, ///< a person would be asked, but there is no terminal: rejected
 };
 
+/// Where the code gets packages from that it has installed.
+struct package_choice {
+    std::filesystem::path directory;  ///< that they are installed into; empty: none are
+    std::optional<std::string> index; ///< URL, or "none"
+    std::vector<std::filesystem::path> wheels;
+};
+
 /// The options of `ipybox run`; see `ipybox run --help`.
 struct run_options {
     text_source source;
@@ -54,6 +61,7 @@ struct run_options {
     std::optional<std::chrono::milliseconds>
         tool_timeout;             ///< of a call and of a list of tools, in the place of what the file says
     bool require_servers = false; ///< a server that does not start ends the run
+    package_choice packages;
     bool approve_shell_cmds = false;
     bool require_shell_escape = false;
     approval_choice approval = approval_choice::no_terminal;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,26 @@ def test_shell_commands_are_asked_for_on_demand_only(any_sandbox: Program) -> No
     assert "ApprovalRejectedError" in ended.err
     ended = any_sandbox.run("--approve-shell-cmds", "--yes", "-c", "!echo hello")
     assert ended.out.splitlines() == ["hello"]
+
+
+def test_packages_are_installed_into_a_directory_that_later_runs_import_from(program: Program, tmp_path: Path) -> None:
+    wheels = tmp_path / "wheels"
+    script = Path(__file__).parents[1] / "support" / "write_wheels.py"
+    subprocess.run([PYTHON, script, wheels], check=True)
+    program.sandbox = "bubblewrap"
+    where = ["--packages", str(tmp_path / "layer"), "--package-index", "none", "--package-wheels", str(wheels)]
+    installs = "%pip install ipybox_tiny\nimport ipybox_tiny; print(ipybox_tiny.version)"
+    ended = program.run(*where, "--yes", "-c", installs)
+    if ended.code == 3:
+        pytest.skip(ended.err)
+    assert "Successfully installed ipybox_tiny-2.0\n2.0\n" in ended.out, ended.err
+    later = "import ipybox_tiny; print(ipybox_tiny.version)\nopen(ipybox_tiny.__file__, 'a')"
+    ended = program.run(*where[:2], "-c", later)
+    assert ended.out == "2.0\n"
+    assert "Read-only file system" in ended.err
+    assert "choose another directory" in program.run("--packages", str(program.directory), "-c", "1").err
+    assert "--packages" in program.run("--package-index", "none", "-c", "1").err
+    assert "must be a URL" in program.run(*where[:2], "--package-index", "pypi", "-c", "1").err
 
 
 def test_installations_are_always_asked_for(program: Program) -> None:

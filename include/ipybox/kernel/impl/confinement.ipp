@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/kernel/confinement.hpp>
+#include <ipybox/os/lies_in.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -37,6 +38,18 @@ IPYBOX_DECL launch_spec confinement_of(supervisor_options const& options) {
     spec.hidden = options.hidden;
     spec.allow = options.allow;
     return spec;
+}
+
+IPYBOX_DECL result<void> check_directories(supervisor_options const& options) {
+    if (!options.working_dir.is_absolute()) // a relative one was completed when the options were given
+        return failure(errc::invalid_argument,
+                       "the current directory does not exist any more; set `working_dir` to one that does");
+    std::error_code ignored;
+    if (os::lies_in(std::filesystem::weakly_canonical(options.working_dir, ignored), options.package_dir))
+        return failure(errc::invalid_argument,
+                       "the working directory lies in that of the packages, " + options.package_dir.string() +
+                           ", where code must not write; choose another directory for one of the two");
+    return {};
 }
 
 IPYBOX_DECL void add_protection(supervisor_options& options, supervisor_options const& more) {

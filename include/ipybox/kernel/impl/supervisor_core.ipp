@@ -315,9 +315,7 @@ IPYBOX_DECL result<supervisor_core::launched> supervisor_core::try_launch() {
 }
 
 IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
-    if (!options_.working_dir.is_absolute()) // a relative one was completed when the options were given
-        return failure(errc::invalid_argument,
-                       "the current directory does not exist any more; set `working_dir` to one that does");
+    if (auto usable = check_directories(options_); !usable) return failure(usable);
     auto control = os::make_seqpacket_pair();
     if (!control) return failure(control);
     int pipe_ends[2];
