@@ -52,7 +52,7 @@ std::vector<bench::measurement> all_measurements() {
     std::vector<bench::measurement> all;
     for (auto const part : {bench::life_cycle_measurements, bench::memory_measurements, bench::cell_measurements,
                             bench::output_measurements, bench::interruption_measurements, bench::tool_measurements,
-                            bench::generation_measurements}) {
+                            bench::generation_measurements, bench::request_measurements}) {
         std::ranges::move(part(), std::back_inserter(all));
     }
     return all;

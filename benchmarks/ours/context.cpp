@@ -56,6 +56,11 @@ std::vector<double> samples_of(ipybox::executor& box, std::string const& cell) {
     return nlohmann::json::parse(std::ifstream("samples"));
 }
 
+double median(std::vector<double> samples) {
+    std::ranges::sort(samples);
+    return samples[samples.size() / 2];
+}
+
 std::string outcome(ipybox::result<ipybox::execution_result> const& done) {
     return done ? "ok" : first_line(done.error().text());
 }

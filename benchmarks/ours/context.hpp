@@ -81,6 +81,7 @@ std::vector<measurement> output_measurements();
 std::vector<measurement> interruption_measurements();
 std::vector<measurement> tool_measurements();
 std::vector<measurement> generation_measurements();
+std::vector<measurement> request_measurements();
 
 inline double milliseconds_since(clock::time_point begin) {
     return std::chrono::duration<double, std::milli>(clock::now() - begin).count();
@@ -104,6 +105,9 @@ T require(ipybox::result<T> done) {
 
 /// Runs a cell that leaves its samples in a file.
 std::vector<double> samples_of(ipybox::executor& box, std::string const& cell);
+
+/// Of at least one sample.
+double median(std::vector<double> samples);
 
 /// Accepts what it is asked for, at once.
 inline constexpr auto accept = [](ipybox::approval_request const& request) { request.accept(); };

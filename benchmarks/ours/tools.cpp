@@ -28,11 +28,6 @@ std::string calls(int size, int count) {
     return "keep([call(" + std::to_string(size) + ") for _ in range(" + std::to_string(count) + ")])";
 }
 
-double median(std::vector<double> samples) {
-    std::ranges::sort(samples);
-    return samples[samples.size() / 2];
-}
-
 template <bool Plain, bool Asks>
 void tool_calls(context& context) {
     auto const suffix = std::string(Plain ? "_plain" : "") + (Asks ? "_approval" : "");
