@@ -2,9 +2,9 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/has_bubblewrap.hpp>
 #include <support/kernel_box.hpp>
 #include <support/loopback_server.hpp>
-#include <support/skip.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -24,6 +24,7 @@ using namespace ipybox;
 using namespace std::chrono_literals;
 using test::answer_with_head;
 using test::contains;
+using test::has_bubblewrap;
 using test::loopback_server;
 using test::text_of;
 
@@ -35,16 +36,6 @@ sandbox_config configured(std::string_view network) {
         return std::vector<asio::ip::address>{asio::ip::make_address("127.0.0.1")};
     };
     return config;
-}
-
-/// Where bubblewrap cannot be had, a case is skipped.
-bool works_here() {
-    launch_spec spec;
-    spec.argv = {"/bin/true"};
-    spec.working_dir = "/usr";
-    auto const works = bubblewrap_sandbox().wrap(std::move(spec));
-    if (!works) test::skip(works.error().text());
-    return works.has_value();
 }
 
 /// A web server outside, and an executor in bubblewrap that may reach it by name.
@@ -105,7 +96,7 @@ struct asked_policy {
 } // namespace
 
 TEST_CASE("network: code reaches the hosts that are allowed, and no other", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     world w(R"({"allowedDomains": ["allowed.test", "*.wide.test"], "deniedDomains": ["bad.wide.test"],
                 "strictAllowlist": true})");
     CHECK(w.get("allowed.test") == "200");
@@ -120,7 +111,7 @@ TEST_CASE("network: code reaches the hosts that are allowed, and no other", "[ke
 }
 
 TEST_CASE("network: curl, requests, pip and SOCKS5 in commands and kernel", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     world w(R"({"allowedDomains": ["allowed.test"], "strictAllowlist": true})", auto_approval{});
     auto const in_shell = [&](std::string const& options, std::string const& host) {
         return w.run("!curl -sS --max-time 60 -o /dev/null -w '%{http_code}' " + options + " " + w.url(host));
@@ -143,7 +134,7 @@ TEST_CASE("network: curl, requests, pip and SOCKS5 in commands and kernel", "[ke
 }
 
 TEST_CASE("network: variables name the proxy, and what is inside is reached directly", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     world w(R"({"allowedDomains": ["allowed.test"]})");
     CHECK(w.run("print(len({os.environ[n] for n in ('HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'http_proxy', "
                 "'https_proxy', 'all_proxy')}), os.environ['NO_PROXY'] == os.environ['no_proxy'])") == "1 True");
@@ -155,7 +146,7 @@ TEST_CASE("network: variables name the proxy, and what is inside is reached dire
 }
 
 TEST_CASE("network: no name is looked up inside, and nothing but the proxy is there", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     world w(R"({"allowedDomains": ["allowed.test"]})");
     CHECK(contains(w.run("try: socket.getaddrinfo('allowed.test', 80)\nexcept OSError as e: print('no name')"),
                    "no name"));
@@ -168,13 +159,13 @@ TEST_CASE("network: no name is looked up inside, and nothing but the proxy is th
 }
 
 TEST_CASE("network: without allowed hosts there is no proxy", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     world w(R"({"allowedDomains": []})");
     CHECK(w.run("print([n for n in os.environ if 'proxy' in n.lower()])") == "[]");
 }
 
 TEST_CASE("network: a name that leads to this machine is refused where no address is opened", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     loopback_server const web(answer_with_head);
     auto config = configured(R"({"allowedDomains": ["allowed.test", "localhost"]})");
@@ -194,7 +185,7 @@ TEST_CASE("network: a name that leads to this machine is refused where no addres
 
 TEST_CASE("network: a host of no list is asked for, with the cell that asks, and a grant is for the session",
           "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     asked_policy asked;
     asked.shared->answer = [](approval_request request) {
         CHECK(contains(request.subject()->code, "get("));
@@ -216,7 +207,7 @@ TEST_CASE("network: a host of no list is asked for, with the cell that asks, and
 }
 
 TEST_CASE("network: a question holds its connection, not the kernel, and ends with the cell", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     asked_policy asked;
     std::promise<approval_request> waiting;
     asked.shared->answer = [&](approval_request request) { waiting.set_value(std::move(request)); };
@@ -238,7 +229,7 @@ TEST_CASE("network: a question holds its connection, not the kernel, and ends wi
 }
 
 TEST_CASE("network: rules decide about hosts, also about those that the configuration allows", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     auto const with_rules = [](executor_options& o) {
         o.rules = std::make_shared<approval_rules const>(
             approval_rules::parse(R"({"allow": [{"kind": "network", "host": "*.by-rule.test"}],
@@ -252,7 +243,7 @@ TEST_CASE("network: rules decide about hosts, also about those that the configur
 }
 
 TEST_CASE("network: the audit log has each connection, who decided, and its bytes", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const logs;
     auto const file = logs.path() / "audit.jsonl";
     {
@@ -271,7 +262,7 @@ TEST_CASE("network: the audit log has each connection, who decided, and its byte
 }
 
 TEST_CASE("network: each kernel of a runtime has a proxy of its own, and a reset brings a new one", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     loopback_server const web(answer_with_head);
     auto options = test::options_in(dir.path());
@@ -292,7 +283,7 @@ TEST_CASE("network: each kernel of a runtime has a proxy of its own, and a reset
 }
 
 TEST_CASE("network: a foreign kernel is refused, with what to do", "[kernel]") {
-    if (!works_here()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     auto const sandbox = bubblewrap_sandbox(configured(R"({"allowedDomains": ["allowed.test"]})"));
     basic_executor<zmq_transport, bubblewrap_sandbox, deny_approval> box(test::options_in(dir.path()), {}, sandbox);

@@ -4,9 +4,9 @@
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
+#include <support/has_bubblewrap.hpp>
 #include <support/kernel_box.hpp>
 #include <support/loopback_server.hpp>
-#include <support/skip.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
@@ -33,18 +33,9 @@ namespace {
 using namespace ipybox;
 using namespace std::chrono_literals;
 using test::contains;
+using test::has_bubblewrap;
 using test::loopback_server;
 using test::text_of;
-
-/// Where bubblewrap cannot be had, a case is skipped.
-bool pip_has_its_sandbox() {
-    launch_spec spec;
-    spec.argv = {"/bin/true"};
-    spec.working_dir = "/usr";
-    auto const works = bubblewrap_sandbox().wrap(std::move(spec));
-    if (!works) test::skip(works.error().text());
-    return works.has_value();
-}
 
 /// A directory with the wheels of tests/support/write_wheels.py.
 std::filesystem::path wheels_in(std::filesystem::path const& dir) {
@@ -158,7 +149,7 @@ result<std::vector<installed_package>> outcome_of(std::filesystem::path const& p
 
 TEST_CASE("packages: what is installed can be imported in the running session, and nothing there is replaced",
           "[kernel]") {
-    if (!pip_has_its_sandbox()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     auto options = offline(wheels_in(dir.path()));
     options.directory = dir.path() / "layer";
@@ -207,7 +198,7 @@ TEST_CASE("packages: what is installed can be imported in the running session, a
 }
 
 TEST_CASE("packages: rules decide what may be installed", "[kernel]") {
-    if (!pip_has_its_sandbox()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     auto options = options_with(dir, layer_of(offline(wheels_in(dir.path()))));
     auto rules =
@@ -223,7 +214,7 @@ TEST_CASE("packages: rules decide what may be installed", "[kernel]") {
 }
 
 TEST_CASE("packages: pip reaches the index by name, and nothing else", "[kernel]") {
-    if (!pip_has_its_sandbox()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     auto const wheels = wheels_in(dir.path());
     loopback_server web([wheels](asio::ip::tcp::socket& socket) { serve_index(socket, wheels); });
@@ -247,7 +238,7 @@ TEST_CASE("packages: pip reaches the index by name, and nothing else", "[kernel]
 }
 
 TEST_CASE("packages: an installation ends with its cell, and with its kernel", "[kernel]") {
-    if (!pip_has_its_sandbox()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     silent_server const web;
     {
@@ -274,7 +265,7 @@ TEST_CASE("packages: an installation ends with its cell, and with its kernel", "
 
 TEST_CASE("packages: an interpreter without pip, an index that does not answer, and a kernel without a layer",
           "[kernel]") {
-    if (!pip_has_its_sandbox()) return;
+    if (!has_bubblewrap()) return;
     test::scratch_dir const dir;
     launch_spec spec;
     spec.argv = {test::python().string(), "-m", "venv", "--without-pip", (dir.path() / "bare").string()};
