@@ -123,8 +123,8 @@ struct approval_words {
 
 void add_package_options(CLI::App& run, package_choice& packages) {
     run.add_option("--packages", packages.directory,
-                   "Install packages (%pip install) into this directory, from which the code imports and to which\n"
-                   "it cannot write; pip runs outside of its sandbox")
+                   "Install packages (%pip install) into this directory, from which the code\n"
+                   "imports and to which it cannot write; pip runs outside of its sandbox")
         ->type_name("DIR")
         ->check(check_given);
     run.add_option("--package-index", packages.index,

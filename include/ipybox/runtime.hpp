@@ -13,6 +13,7 @@
 namespace ipybox {
 
 class kernel_host;
+class package_layer;
 
 /// How a runtime works. Members are given in this order.
 struct runtime_options {

@@ -101,8 +101,12 @@ def hidden(path: Path) -> bool:
     return any(path.is_relative_to(private) for private in ("/tmp", "/var/tmp", "/run", "/dev/shm"))
 
 
+#: Seconds within which a kernel that exceeds its limits is ended, and more.
+TIME_TO_BE_ENDED = 20
+
+
 @contextmanager
-def place(user: int, python: str, script: str, with_env: bool) -> Iterator[Place]:
+def place(user: int, python: str, script: str, with_env: bool, with_limits: bool) -> Iterator[Place]:
     """Where other users can enter, and nothing is hidden by itself."""
     base = REPOSITORY / "build"
     if hidden(base):
@@ -115,6 +119,7 @@ def place(user: int, python: str, script: str, with_env: bool) -> Iterator[Place
         write_project(made)
         write_home(made)
         write_outside(made)
+        made.facts["time_to_be_ended"] = TIME_TO_BE_ENDED if with_limits else 0
         made.facts |= {"home": str(made.home), "work": str(made.work), "outside": str(made.outside)}
         made.facts |= {**facts_of_system(made), **facts_of_processes(made, until_end), **program_of_another_user(made)}
         made.facts |= until_end.enter_context(services.of_network(TEXT))
