@@ -52,15 +52,12 @@ function(ipybox_add_test_program name)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${environment})
 endfunction()
 
-# The cases of a program tagged [compat], once more with the first and the last interpreter of IPYBOX_COMPAT_PYTHONS: the oldest and
-# the newest. All of them run the Python side's own tests.
+# The cases of a program tagged [compat], once more with the oldest and the newest interpreter.
 function(ipybox_add_compat_runs name)
-  if(NOT TARGET ${name} OR NOT IPYBOX_COMPAT_PYTHONS)
+  if(NOT TARGET ${name})
     return()
   endif()
-  list(GET IPYBOX_COMPAT_PYTHONS 0 -1 pythons)
-  list(REMOVE_DUPLICATES pythons)
-  foreach(python IN LISTS pythons)
+  foreach(python IN LISTS ipybox_edge_pythons)
     ipybox_interpreter_name(${python} interpreter)
     add_test(NAME ${name}.${interpreter} COMMAND ${name} "[compat]")
     set_tests_properties(${name}.${interpreter} PROPERTIES
