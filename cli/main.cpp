@@ -88,7 +88,7 @@ std::vector<std::string> argv_of(run_options const& options) {
     return argv;
 }
 
-/// The layer of packages that was asked for; none where there is no directory for it.
+/// Makes the layer that --packages names; a null pointer where the option is missing.
 result<std::shared_ptr<package_layer const>> packages_of(package_choice const& chosen) {
     if (chosen.directory.empty()) return nullptr;
     package_options options;

@@ -75,7 +75,7 @@ inline constexpr std::string_view runtime_boot = ${text_of_boot};
 /// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
 inline constexpr std::string_view runtime_keeper = ${keeper};
 
-/// What installs packages, in a sandbox of its own.
+/// The program that installs packages, in a sandbox of its own.
 inline constexpr std::string_view runtime_installer = ${text_of_installer};
 
 inline constexpr runtime_module runtime_modules[] = {

@@ -1,4 +1,4 @@
-// What code asks of a web server, directly and through the proxy of the sandbox.
+// HTTPS requests of code: direct ones, and ones through the sandbox's proxy.
 
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>

@@ -120,7 +120,7 @@ class Layer:
     def take(self, source: str) -> None:
         """Moves packages in: all, or none where a file of theirs is there and another one."""
         moves = list(self.moves(source, self.path))
-        # What makes a package count as installed comes last.
+        # Metadata come last: with them a package counts as installed.
         moves.sort(key=lambda move: move[0].endswith(".dist-info"))
         for path, target in moves:
             os.rename(path, target)
@@ -138,7 +138,7 @@ class Layer:
 
 
 def check_pip() -> None:
-    """A failure that names the interpreter, where there is no pip that can do this."""
+    """Raises a failure that names the interpreter, unless it has a pip that can do this."""
     try:
         version = metadata.version("pip")
     except metadata.PackageNotFoundError:

@@ -57,9 +57,8 @@ class Scripts:
         the cells: then ``VAR`` is a pipe, and ``--proc VAR`` stores the program.
         """
         from IPython.core.magics.script import ScriptMagics
-        from IPython.utils.process import arg_split
 
-        options, argv = ScriptMagics.shebang.parser.parse_known_args(arg_split(line, posix=True))
+        options, argv = ScriptMagics.shebang.parser.parse_known_args(line_words(line))
         if not argv:
             from IPython.core.error import UsageError
 

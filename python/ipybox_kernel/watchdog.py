@@ -96,7 +96,7 @@ class Watchdog:
         tasks = sum(state.tasks for state in states)
         if self.tasks is not None and tasks > self.tasks:
             return Excess("processes", tasks, self.tasks)
-        # What processes share is counted in each of them: this is the most that they can take.
+        # This counts shared memory once for each process: they take no more than that.
         if self.memory is None or sum(state.memory for state in states) <= self.memory:
             return None
         memory = sum(own_memory(state) for state in states)

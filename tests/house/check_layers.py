@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "action": GROUND | {"mcp", "approval"},
     "codegen": GROUND | {"mcp"},
     "network": GROUND | {"approval", "sandbox"},
-    "packages": GROUND | {"sandbox", "network", "approval", "kernel"},
+    "packages": GROUND | {"sandbox", "network", "approval", "jupyter", "kernel"},
     # what the front door stands on: it brings the rooms of floor 1 together
     "session": GROUND | FLOOR_1,
     # floor 2 and 3

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/has_bubblewrap.hpp"
 #include "support/kernel_box.hpp"
-#include "support/skip.hpp"
+#include "support/scratch_dir.hpp"
 
 /** \file
  * Files that MCP servers are started from: what code can change of them, and who is told.
@@ -18,16 +19,6 @@ namespace {
 using namespace ipybox;
 using namespace ipybox::test;
 namespace fs = std::filesystem;
-
-/// Why there can be no sandbox here, or nothing.
-std::string missing() {
-    scratch_dir const dir;
-    launch_spec spec;
-    spec.argv = {"/bin/true"};
-    spec.working_dir = dir.path();
-    auto const wrapped = bubblewrap_sandbox().wrap(std::move(spec));
-    return wrapped ? std::string() : wrapped.error().text();
-}
 
 /// A server whose script lies in a directory that code may write to.
 mcp::server_params server_of(fs::path const& script) {
@@ -57,7 +48,7 @@ std::vector<unprotected_file> about(executor_base const& box, fs::path const& pa
 
 TEST_CASE("a server that is registered while the kernel runs is told of, and protected in the next kernel",
           "[kernel]") {
-    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    if (!has_bubblewrap()) return;
     scratch_dir const dir;
     executor box(options_in(dir.path()), deny_approval{});
     auto const script = dir.path() / "work/servers/pay.py";
@@ -85,7 +76,7 @@ TEST_CASE("a server that is registered while the kernel runs is told of, and pro
 }
 
 TEST_CASE("a kernel that has all protected keeps its supervisor", "[kernel]") {
-    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    if (!has_bubblewrap()) return;
     scratch_dir const dir;
     executor box(options_in(dir.path()), deny_approval{});
     REQUIRE(box.register_mcp_server("pay", server_of(dir.path() / "work/servers/pay.py")));
@@ -97,7 +88,7 @@ TEST_CASE("a kernel that has all protected keeps its supervisor", "[kernel]") {
 }
 
 TEST_CASE("what no sandbox can protect is told before the kernel starts", "[kernel]") {
-    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    if (!has_bubblewrap()) return;
     scratch_dir const dir;
     auto options = options_in(dir.path());
     options.read_only = {dir.path() / "work"};
@@ -115,7 +106,7 @@ TEST_CASE("what no sandbox can protect is told before the kernel starts", "[kern
 }
 
 TEST_CASE("in a runtime, the executor that starts it has its servers protected, others are told", "[kernel]") {
-    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    if (!has_bubblewrap()) return;
     scratch_dir const dir;
     auto const options = options_in(dir.path());
     runtime const shared({.working_dir = options.working_dir, .python = python()});

@@ -200,7 +200,7 @@ done
 exit "$status"
 )py";
 
-/// What installs packages, in a sandbox of its own.
+/// The program that installs packages, in a sandbox of its own.
 inline constexpr std::string_view runtime_installer = R"py("""Installs packages into a layer. The host runs this text in a sandbox of its own: ``PYTHON -I -c INSTALLER N``.
 
 The number is that of a socket to the host, which says what is wanted and serves the connections. Its end is the end of
@@ -323,7 +323,7 @@ class Layer:
     def take(self, source: str) -> None:
         """Moves packages in: all, or none where a file of theirs is there and another one."""
         moves = list(self.moves(source, self.path))
-        # What makes a package count as installed comes last.
+        # Metadata come last: with them a package counts as installed.
         moves.sort(key=lambda move: move[0].endswith(".dist-info"))
         for path, target in moves:
             os.rename(path, target)
@@ -341,7 +341,7 @@ class Layer:
 
 
 def check_pip() -> None:
-    """A failure that names the interpreter, where there is no pip that can do this."""
+    """Raises a failure that names the interpreter, unless it has a pip that can do this."""
     try:
         version = metadata.version("pip")
     except metadata.PackageNotFoundError:
@@ -2795,9 +2795,8 @@ class Scripts:
         the cells: then ``VAR`` is a pipe, and ``--proc VAR`` stores the program.
         """
         from IPython.core.magics.script import ScriptMagics
-        from IPython.utils.process import arg_split
 
-        options, argv = ScriptMagics.shebang.parser.parse_known_args(arg_split(line, posix=True))
+        options, argv = ScriptMagics.shebang.parser.parse_known_args(line_words(line))
         if not argv:
             from IPython.core.error import UsageError
 
@@ -5819,7 +5818,7 @@ class Watchdog:
         tasks = sum(state.tasks for state in states)
         if self.tasks is not None and tasks > self.tasks:
             return Excess("processes", tasks, self.tasks)
-        # What processes share is counted in each of them: this is the most that they can take.
+        # This counts shared memory once for each process: they take no more than that.
         if self.memory is None or sum(state.memory for state in states) <= self.memory:
             return None
         memory = sum(own_memory(state) for state in states)

@@ -16,7 +16,7 @@ namespace ipybox::mcp {
  */
 [[nodiscard]] result<launch_spec> launch_of(stdio_server const& server);
 
-/// What stands in front of a sandbox reads from here, and ends all of it at the end of the file.
+/// The lifeline of a sandbox, as the shell in front of it has it: at the end of the file the shell kills all of it.
 inline constexpr int lifeline_fd = 3;
 
 /**

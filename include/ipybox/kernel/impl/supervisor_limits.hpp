@@ -16,7 +16,7 @@
 
 namespace ipybox::detail {
 
-/// What the greeting says of limits. Processes are counted by user, and those in a namespace of its own by themselves: elsewhere the limit would count what the user runs besides.
+/// The limits as the greeting has them. `processes` goes along for a namespace of its own only: elsewhere the system would count all processes of the user.
 inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
     json named = json::object();
     auto const add = [&named](char const* name, std::optional<std::uint64_t> const& value) {

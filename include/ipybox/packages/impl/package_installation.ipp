@@ -4,6 +4,7 @@
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/time_budget.hpp>
+#include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
@@ -29,10 +30,10 @@
 
 namespace ipybox::detail {
 
-/// What the installer says at one time.
+/// The size of the installer's largest message.
 inline constexpr std::size_t largest_installer_datagram = 128 * 1024;
 
-/// What a sandbox may take to end after its socket was closed.
+/// How long the sandbox may take to end after its socket was closed.
 inline constexpr std::chrono::seconds time_to_end{5};
 
 /// The sandbox around pip: nothing but the layer can be written to, and the hosts of the index reached.
@@ -80,11 +81,6 @@ inline std::string wanted_of(package_layer const& layer, package_order const& or
                                    {"wheels", std::move(wheels)},
                                    {"network", has_network}};
     return json_text(wanted);
-}
-
-inline std::string text_in(nlohmann::json const& object, char const* name) {
-    auto const found = object.find(name);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 IPYBOX_DECL result<std::shared_ptr<package_installation>>
@@ -176,7 +172,7 @@ IPYBOX_DECL bool package_installation::read_control() {
 IPYBOX_DECL void package_installation::hear(std::string const& datagram, std::vector<os::unique_fd> descriptors) {
     auto const said = nlohmann::json::parse(datagram, nullptr, false);
     if (!said.is_object()) return;
-    auto const operation = text_in(said, "op");
+    auto const operation = jupyter::field(said, "op");
     if (operation == "listen" && !descriptors.empty() && !proxy_) serve_hosts(std::move(descriptors.front()));
     if (operation == "ended") keep_outcome(said);
 }
@@ -189,16 +185,16 @@ IPYBOX_DECL void package_installation::serve_hosts(os::unique_fd listener) {
 
 /// Keeps how it ended, and has people told what they can do about it.
 IPYBOX_DECL void package_installation::keep_outcome(nlohmann::json const& said) {
-    auto const kind = text_in(said, "outcome");
+    auto const kind = jupyter::field(said, "outcome");
     std::vector<installed_package> installed;
     auto const packages = said.find("installed");
     if (packages != said.end() && packages->is_array())
         for (auto const& package : *packages)
-            installed.push_back({text_in(package, "name"), text_in(package, "version")});
+            installed.push_back({jupyter::field(package, "name"), jupyter::field(package, "version")});
     if (kind == "installed")
         outcome_ = std::move(installed);
     else
-        outcome_ = failure(failure_of(kind, text_in(said, "text")));
+        outcome_ = failure(failure_of(kind, jupyter::field(said, "text")));
     nlohmann::json const answer = {{"say", outcome_ ? std::string() : outcome_.error().text()}};
     (void)os::send_datagram(control_.native_handle(), json_text(answer), {});
 }

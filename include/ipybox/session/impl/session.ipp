@@ -73,8 +73,7 @@ IPYBOX_DECL void session::install(std::vector<std::string> words,
     auto const begin = [weak = weak_from_this(), words = std::move(words), call](result<void> started) {
         auto const self = weak.lock();
         if (!self || !started) return call->fail(self ? started.error() : error(errc::not_running, ""));
-        spawn(self->executor_, kernel_actions::install(self->kernel_->shared_actions(), words),
-              delivery_to<package_result>(call));
+        spawn(self->executor_, kernel_actions::install(self->kernel_->shared_actions(), words), delivery_to(call));
     };
     submit(std::make_shared<kernel_order>(kernel_order::kind::start, completion<result<void>>(called_in_place{begin})));
 }
