@@ -9,6 +9,8 @@ if(NOT TARGET ipybox_compiled)
     string(REPLACE "/" "" room "${CMAKE_MATCH_1}")
     if(room STREQUAL "")
       set(room front_door)
+    elseif(line MATCHES "/zmq_|/tcp_ports")
+      set(room zmq) # by itself: a linker with --as-needed leaves ZeroMQ out of a program that uses nothing of it
     endif()
     list(APPEND ipybox_rooms ${room})
     string(APPEND ipybox_room_${room} "${line}\n")

@@ -290,3 +290,18 @@ TEST_CASE("packages: an interpreter without pip, an index that does not answer, 
     CHECK(nowhere.error() == errc::invalid_argument);
     CHECK(contains(nowhere.error().text(), "executor_options::packages"));
 }
+
+TEST_CASE("packages: no kernel is started for an installation where one was stopped", "[kernel]") {
+    test::scratch_dir const dir;
+    executor box(options_with(dir, layer_of(offline(dir.path()))), auto_approval{}, test::unsandboxed);
+    REQUIRE(box.execute("x = 1"));
+
+    std::promise<result<package_result>> installed;
+    box.async_stop([](result<void> const&) {});
+    box.async_install_package({"ipybox_tiny"}, [&](result<package_result> r) { installed.set_value(std::move(r)); });
+    auto const refused = installed.get_future().get();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::not_running);
+    CHECK(contains(refused.error().text(), "start() brings a fresh kernel"));
+    CHECK(box.state() == kernel_state::stopped);
+}

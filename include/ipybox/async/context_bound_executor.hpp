@@ -49,6 +49,19 @@ class context_bound_executor {
         return with([&work](auto const& executor) { asio::post(executor, std::move(work)); });
     }
 
+    /// The same, at once where it is `current`, the executor that the caller runs on.
+    template <class Work>
+    bool dispatch(asio::any_io_executor const& current, Work work) const {
+        bool here = false;
+        auto const run = [&](asio::any_io_executor const& executor) {
+            here = executor == current;
+            if (!here) asio::post(executor, std::move(work));
+        };
+        if (!with(run)) return false;
+        if (here) work();
+        return true;
+    }
+
     /// The executor, for what runs on it; empty when its context has gone.
     [[nodiscard]] asio::any_io_executor get() const {
         std::scoped_lock const lock(state_->mutex);

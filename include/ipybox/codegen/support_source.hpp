@@ -232,11 +232,11 @@ def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
 
 def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[str, Any]) -> Model:
     __tracebackhide__ = True
-    named = "params" not in params.model_fields and isinstance(fields.get("params"), (Model, dict))
-    if not args and named and len(fields) == 1:
-        args, fields = (fields["params"],), {}
     if not args:
-        return params(**fields)
+        given = fields.get("params")
+        if len(fields) != 1 or not isinstance(given, (Model, dict)) or "params" in params.model_fields:
+            return params(**fields)
+        args, fields = (given,), {}
     given = args[0]
     if len(args) == 1 and not fields:
         if isinstance(given, params):

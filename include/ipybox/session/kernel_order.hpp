@@ -8,7 +8,8 @@ namespace ipybox::detail {
 
 /// A call that starts or ends the kernel.
 struct kernel_order final : pending_result<void> {
-    enum class kind { start, reset, stop };
+    /// `ensure` is what an execution does first: it starts no kernel where one was stopped.
+    enum class kind { start, ensure, reset, stop };
 
     kernel_order(kind w, completion<result<void>> done) : pending_result<void>(std::move(done)), what(w) {}
 

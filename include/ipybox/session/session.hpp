@@ -4,6 +4,7 @@
 #include <ipybox/packages/package_result.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/late_output.hpp>
+#include <ipybox/session/occurrence.hpp>
 #include <ipybox/session/request_queue.hpp>
 #include <ipybox/session/session_parts.hpp>
 
@@ -11,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <variant>
 #include <vector>
 
 namespace ipybox::mcp {
@@ -71,27 +71,6 @@ class session final : public kernel_manager::observer, public std::enable_shared
     [[nodiscard]] kernel_state state() const noexcept { return kernel_->life().seen_from_outside(); }
 
   private:
-    // What can happen to a running execution.
-    struct kernel_ended {
-        error why;
-    };
-    struct input_answered {
-        unsigned question;                 ///< which one, as counted by the session
-        std::unique_ptr<std::string> line; ///< none: refused
-        jupyter::json request_header;
-    };
-    struct link_called {
-        unsigned serial; ///< of the execution that called
-        result<void> outcome;
-        bool answered = false; ///< it was an answer to `input()`
-    };
-    struct approvals_waiting {
-        std::size_t count; ///< requests that wait for a decision
-    };
-    struct nudge {}; ///< look at the execution's `unwanted`
-    using occurrence =
-        std::variant<jupyter::message, kernel_ended, input_answered, link_called, approvals_waiting, nudge>;
-
     class running;
 
     void overtake();
@@ -119,10 +98,10 @@ class session final : public kernel_manager::observer, public std::enable_shared
     bool serving_ = false;
     bool closing_ = false;
 
-    mailbox<occurrence> inbox_; ///< of the current execution
-    late_output late_;          ///< what came between two executions: begins the next one's output
-    unsigned serial_ = 0;       ///< counts executions
-    unsigned questions_ = 0;    ///< counts what executions asked for
+    mailbox<occurrence::any> inbox_; ///< of the current execution
+    late_output late_;               ///< what came between two executions: begins the next one's output
+    unsigned serial_ = 0;            ///< counts executions
+    unsigned questions_ = 0;         ///< counts what executions asked for
 };
 
 } // namespace ipybox::detail

@@ -21,8 +21,9 @@ asio::awaitable<result<typename Machine::value_type>> run(core_ptr core, result<
                                                           call_options options) {
     using outcome = result<typename Machine::value_type>;
     if (!machine) co_return failure(machine);
+    auto const current = co_await asio::this_coro::executor;
     auto const begin = [&](ipybox::detail::completion<outcome> done) {
-        std::exchange(core, nullptr)->run(std::move(*machine), std::move(options), std::move(done));
+        std::exchange(core, nullptr)->run(current, std::move(*machine), std::move(options), std::move(done));
     };
     co_return co_await ipybox::detail::suspend<outcome>(begin);
 }
@@ -55,8 +56,9 @@ inline asio::awaitable<result<call_result>> call_listed(core_ptr core, std::stri
 }
 
 inline asio::awaitable<void> stop(core_ptr core) {
+    auto const current = co_await asio::this_coro::executor;
     auto const begin = [&](ipybox::detail::completion<bool> done) {
-        std::exchange(core, nullptr)->stop(std::move(done));
+        std::exchange(core, nullptr)->stop(current, std::move(done));
     };
     (void)co_await ipybox::detail::suspend<bool>(begin);
 }

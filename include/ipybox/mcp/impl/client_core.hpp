@@ -128,8 +128,10 @@ class client_core : public std::enable_shared_from_this<client_core> {
     client_core(asio::any_io_executor executor, std::string name, server_params params,
                 client_environment surroundings);
 
+    // `current` is the executor that the caller runs on.
+
     template <class Machine>
-    void run(Machine machine, call_options options,
+    void run(asio::any_io_executor const& current, Machine machine, call_options options,
              ipybox::detail::completion<result<typename Machine::value_type>> done) {
         if (!options.timeout) options.timeout = params_.call_timeout;
         auto e = std::make_shared<exchange_of<Machine>>(name_, std::move(options), std::move(machine), std::move(done));
@@ -141,10 +143,11 @@ class client_core : public std::enable_shared_from_this<client_core> {
                 if (self && unwanted) self->executor_.post([self, unwanted] { self->cancel(unwanted); });
             });
         // Where the context has gone, the exchange is dropped here and fails.
-        executor_.post([self = shared_from_this(), e = std::move(e)]() mutable { self->submit(std::move(e)); });
+        auto const begin = [self = shared_from_this(), e = std::move(e)] { self->submit(e); };
+        executor_.dispatch(current, begin);
     }
 
-    void stop(ipybox::detail::completion<bool> done);
+    void stop(asio::any_io_executor const& current, ipybox::detail::completion<bool> done);
     void retire();
     [[nodiscard]] bool retired() const noexcept { return retired_; }
     void describe(ipybox::detail::completion<std::optional<session>> done);

@@ -282,7 +282,7 @@ IPYBOX_DECL void client_core::end_all() {
     if (connection_) connection_->finish(stopped);
 }
 
-IPYBOX_DECL void client_core::stop(ipybox::detail::completion<bool> done) {
+IPYBOX_DECL void client_core::stop(asio::any_io_executor const& current, ipybox::detail::completion<bool> done) {
     // Shared, so that it is still there where the context has gone.
     auto const waiter = std::make_shared<ipybox::detail::completion<bool>>(std::move(done));
     auto const end = [self = shared_from_this(), waiter] {
@@ -290,7 +290,7 @@ IPYBOX_DECL void client_core::stop(ipybox::detail::completion<bool> done) {
         if (!self->serving_) return (*waiter)(true);
         self->stop_waiters_.push_back(std::move(*waiter));
     };
-    if (!executor_.post(end)) (*waiter)(true);
+    if (!executor_.dispatch(current, end)) (*waiter)(true);
 }
 
 IPYBOX_DECL void client_core::retire() {

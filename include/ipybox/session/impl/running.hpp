@@ -104,18 +104,18 @@ class session::running {
     [[nodiscard]] clock::time_point deadline() const noexcept { return over_ ? leave_by_ : ladder_.deadline(); }
 
     /// What has happened: first what waited for a display to be saved.
-    asio::awaitable<std::optional<occurrence>> next_item() {
+    asio::awaitable<std::optional<occurrence::any>> next_item() {
         if (!saving_ && !behind_.empty()) {
-            std::optional<occurrence> first(std::move(behind_.front()));
+            std::optional<occurrence::any> first(std::move(behind_.front()));
             behind_.pop_front();
             co_return first;
         }
         co_return co_await session_.inbox_.pop(deadline());
     }
 
-    void take(occurrence& item) {
+    void take(occurrence::any& item) {
         bool const of_kernel =
-            std::holds_alternative<jupyter::message>(item) || std::holds_alternative<kernel_ended>(item);
+            std::holds_alternative<jupyter::message>(item) || std::holds_alternative<occurrence::kernel_ended>(item);
         if (saving_ && of_kernel) return behind_.push_back(std::move(item));
         std::visit([this](auto& what) { on(what); }, item);
     }
@@ -136,7 +136,9 @@ class session::running {
     void begin() {
         for (auto& late : session_.late_.take()) std::visit([this](auto& step) { follow(std::move(step)); }, late);
         if (execution_.finishes) return ask_to_end();
-        auto const waiting = [&inbox = session_.inbox_](std::size_t count) { inbox.push(approvals_waiting{count}); };
+        auto const waiting = [&inbox = session_.inbox_](std::size_t count) {
+            inbox.push(occurrence::approvals_waiting{count});
+        };
         session_.kernel_->actions().begin_cell({request_id_, execution_.code, execution_.events, waiting});
         jupyter::message request(jupyter::channel::shell, "execute_request",
                                  {{"code", std::move(execution_.code)},
@@ -182,18 +184,19 @@ class session::running {
     void call_link(Call call, called_for what = called_for::anything_else) {
         ++calls_;
         // In one coroutine, so that a call that completes at once is heard of before what it brings about.
-        auto const work = [](std::shared_ptr<session> self, Call asked, link_called event) -> asio::awaitable<void> {
+        auto const work = [](std::shared_ptr<session> self, Call asked,
+                             occurrence::link_called event) -> asio::awaitable<void> {
             try {
                 event.outcome = co_await asked(self->kernel_->link());
             } catch (...) { event.outcome = failure(error_of(std::current_exception())); }
             self->inbox_.push(std::move(event));
         };
-        link_called event{serial_, result<void>(), what == called_for::answer};
+        occurrence::link_called event{serial_, result<void>(), what == called_for::answer};
         spawn(session_.executor_, work(session_.shared_from_this(), std::move(call),
                                        std::move(event))); // nothing in it throws that is not heard of
     }
 
-    void on(link_called& c) {
+    void on(occurrence::link_called& c) {
         if (c.serial != serial_) return; // of an execution that did not wait for it
         --calls_;
         if (c.answered) answered();
@@ -208,12 +211,12 @@ class session::running {
         }
     }
 
-    void on(kernel_ended& k) { death_ = std::move(k.why); }
+    void on(occurrence::kernel_ended& k) { death_ = std::move(k.why); }
 
-    void on(nudge const&) {}
+    void on(occurrence::nudge const&) {}
 
     /// Time does not count while somebody decides.
-    void on(approvals_waiting const& a) {
+    void on(occurrence::approvals_waiting const& a) {
         if ((a.count > 0) == deciding_) return;
         deciding_ = !deciding_;
         if (deciding_)
@@ -222,7 +225,7 @@ class session::running {
             ladder_.budget().resume(clock::now());
     }
 
-    void on(input_answered& a) {
+    void on(occurrence::input_answered& a) {
         if (a.question != asked_) return; // the code waits for it no longer
         // Jupyter has no way to refuse but the end-of-transmission character, which kernels take for the end of input.
         bool const refused = !a.line || a.line->size() > input_request::longest_line;
@@ -324,7 +327,7 @@ class session::running {
             if (auto const* const thrown = std::get_if<1>(&came)) saving->thrown = *thrown;
             saving->is_done = true;
             saving->wake.cancel();
-            self->inbox_.push(nudge());
+            self->inbox_.push(occurrence::nudge());
         };
         begin_aside(aside_, record, completion<recorded>(saved, session_.executor_));
     }
@@ -374,7 +377,8 @@ class session::running {
         asked_ = ++session_.questions_;
         auto const answer = [weak = session_.outside_, question = asked_,
                              header = std::move(wanted.request_header)](std::unique_ptr<std::string> line) {
-            auto event = std::make_shared<input_answered>(input_answered{question, std::move(line), header});
+            auto event = std::make_shared<occurrence::input_answered>(
+                occurrence::input_answered{question, std::move(line), header});
             post_to(weak, [event](session& s) { s.inbox_.push(std::move(*event)); });
         };
         input_request const request(std::move(wanted.prompt), wanted.password, answer);
@@ -499,7 +503,7 @@ class session::running {
     bool deciding_ = false;                  ///< an approval is waited for
     std::optional<large_output> unshown_;    ///< output that is not written as a whole yet
     std::shared_ptr<saving_display> saving_; ///< of `unshown_`
-    std::deque<occurrence> behind_;          ///< what came from the kernel meanwhile
+    std::deque<occurrence::any> behind_;     ///< what came from the kernel meanwhile
     std::size_t in_turn_ = 0;                ///< bytes of messages since other handlers ran
     side_threads aside_;                     ///< the last member: its threads use the others
 };

@@ -68,14 +68,13 @@ IPYBOX_DECL void session::give(grant what) { kernel_->actions().give(std::move(w
 
 IPYBOX_DECL void session::install(std::vector<std::string> words,
                                   std::shared_ptr<pending_result<package_result>> call) {
-    if (kernel_->life().is_stopped_on_request())
-        return call->fail(error(errc::not_running, "the executor was stopped; start() brings a fresh kernel"));
     auto const begin = [weak = weak_from_this(), words = std::move(words), call](result<void> started) {
         auto const self = weak.lock();
         if (!self || !started) return call->fail(self ? started.error() : error(errc::not_running, ""));
         spawn(self->executor_, kernel_actions::install(self->kernel_->shared_actions(), words), delivery_to(call));
     };
-    submit(std::make_shared<kernel_order>(kernel_order::kind::start, completion<result<void>>(called_in_place{begin})));
+    submit(
+        std::make_shared<kernel_order>(kernel_order::kind::ensure, completion<result<void>>(called_in_place{begin})));
 }
 
 IPYBOX_DECL void session::close() {
@@ -97,7 +96,7 @@ IPYBOX_DECL void session::unwant(execution const* which, execution::ending how) 
     if (!e->unwanted && !e->begun) kernel_->abandon_start();
     if (!e->unwanted || how.at_once) e->unwanted = how;
     resume_listening();
-    inbox_.push(nudge());
+    inbox_.push(occurrence::nudge());
 }
 
 /// What waits is taken out of the queue; a start under way is abandoned, and the kernel stays stopped.
@@ -148,8 +147,8 @@ IPYBOX_DECL asio::awaitable<void> session::obey(std::shared_ptr<kernel_order> or
 
 IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(kernel_order const& order) {
     using kind = kernel_order::kind;
-    if (order.what == kind::start) {
-        kernel_->life().allow_start();
+    if (order.what == kind::start) kernel_->life().allow_start();
+    if (order.what == kind::start || order.what == kind::ensure) {
         auto ready = co_await kernel_->ensure();
         if (!ready) co_return failure(ready);
         co_return result<void>();
@@ -218,7 +217,7 @@ IPYBOX_DECL void session::keep_for_later(jupyter::message m) {
 }
 
 IPYBOX_DECL void session::on_death(error const& why) {
-    if (requests_.running()) inbox_.push(kernel_ended{why});
+    if (requests_.running()) inbox_.push(occurrence::kernel_ended{why});
 }
 
 IPYBOX_DECL void session::on_gone() {
