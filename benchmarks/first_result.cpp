@@ -1,6 +1,6 @@
 // Starts kernels, runs 1+1 in each, prints one line, and keeps the kernels until its input ends.
 //
-// first_result none|bubblewrap [KERNELS]
+// first_result none|bubblewrap|srt [KERNELS [walls]]
 
 #include <ipybox/executor.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
@@ -24,7 +24,9 @@ ipybox::any_sandbox sandbox_named(std::string_view name) {
 
 int main(int argc, char** argv) {
     int const kernels = argc > 2 ? std::stoi(argv[2]) : 1;
-    ipybox::runtime const shared({}, sandbox_named(argc > 1 ? argv[1] : "bubblewrap"));
+    ipybox::runtime_options options;
+    options.walls = argc > 3;
+    ipybox::runtime const shared(options, sandbox_named(argc > 1 ? argv[1] : "bubblewrap"));
     std::vector<ipybox::executor> boxes;
     for (int i = 0; i < kernels; ++i) {
         auto const result =

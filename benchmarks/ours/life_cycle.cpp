@@ -3,6 +3,10 @@
 #include <ours/child_program.hpp>
 #include <ours/context.hpp>
 
+#include <ipybox/runtime.hpp>
+
+#include <optional>
+
 namespace bench {
 namespace {
 
@@ -41,12 +45,43 @@ void resets(context& context) {
     context.record("reset_first_result", "ms", first, "reset + first 1+1");
 }
 
+/// From an executor's construction to its first output, where its runtime has forked kernels before.
+class forks {
+  public:
+    explicit forks(bool walls) : shared_({.walls = walls}, ipybox::bubblewrap_sandbox{}) {
+        for (int i = 0; i < 3; ++i) (void)milliseconds_to_output();
+    }
+    double milliseconds_to_output() const {
+        std::optional<ipybox::executor> box; // its end does not count
+        return milliseconds([&] {
+            box.emplace(ipybox::executor_options{}, ipybox::any_approval{}, shared_);
+            require(box->execute("print(1)"));
+        });
+    }
+
+  private:
+    ipybox::runtime shared_;
+};
+
+void walled_forks(context& context) {
+    forks const open(false), walled(true);
+    std::vector<double> without, with, ratio;
+    for (int i = 0; i < 10 * context.repeat; ++i) {
+        without.push_back(open.milliseconds_to_output());
+        with.push_back(walled.milliseconds_to_output());
+    }
+    context.record("fork_first_output", "ms", without, "bubblewrap: a further executor of a runtime, to its first output");
+    context.record("walled_fork_first_output", "ms", with, "the same with walls");
+    context.record("walled_fork_ratio", "", {median(with) / median(without)});
+}
+
 } // namespace
 
 std::vector<measurement> life_cycle_measurements() {
     return {{{"process_first_result"}, host_process},
             {{"start", "start_first_result", "stop"}, start_and_stop},
-            {{"reset", "reset_first_result"}, resets}};
+            {{"reset", "reset_first_result"}, resets},
+            {{"fork_first_output", "walled_fork_first_output", "walled_fork_ratio"}, walled_forks}};
 }
 
 } // namespace bench

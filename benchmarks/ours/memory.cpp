@@ -36,10 +36,14 @@ sizes sizes_of(child_program const& program) {
     return sum;
 }
 
-sizes sizes_with(context const& context, int kernels) {
-    child_program program(context.where.programs / "first_result", {context.sandbox_name, std::to_string(kernels)});
+sizes sizes_of_kernels(context const& context, std::vector<std::string> arguments) {
+    child_program program(context.where.programs / "first_result", std::move(arguments));
     (void)program.line();
     return sizes_of(program);
+}
+
+sizes sizes_with(context const& context, int kernels) {
+    return sizes_of_kernels(context, {context.sandbox_name, std::to_string(kernels)});
 }
 
 void one_kernel(context& context) {
@@ -62,6 +66,13 @@ void many_kernels(context& context) {
         auto const name = "pss_per_kernel_" + std::to_string(kernels);
         context.record(name, "MB", {sizes_with(context, kernels).tree() / kernels}, "the tree, divided by its kernels");
     }
+}
+
+void walled_kernels(context& context) {
+    auto const open = sizes_of_kernels(context, {"bubblewrap", "10"}).tree() / 10;
+    auto const walled = sizes_of_kernels(context, {"bubblewrap", "10", "walls"}).tree() / 10;
+    context.record("pss_per_walled_kernel_10", "MB", {walled}, "the same in bubblewrap, with walls between the kernels");
+    context.record("pss_per_walled_kernel_10_ratio", "", {walled / open}, "over the same without walls");
 }
 
 void one_tool_call(context& context) {
@@ -91,6 +102,7 @@ void one_tool_call(context& context) {
 std::vector<measurement> memory_measurements() {
     return {{{"pss_host", "pss_supervisor", "pss_kernel", "pss_tree"}, one_kernel},
             {{"pss_per_kernel_1", "pss_per_kernel_10", "pss_per_kernel_50"}, many_kernels},
+            {{"pss_per_walled_kernel_10", "pss_per_walled_kernel_10_ratio"}, walled_kernels},
             {{"process_first_tool_call", "pss_tool_host", "pss_tool_supervisor", "pss_tool_kernel", "pss_tool_tree"},
              one_tool_call}};
 }

@@ -27,6 +27,7 @@ struct runtime_options {
     std::vector<std::filesystem::path> read_only = {};       ///< as in executor_options
     std::vector<std::filesystem::path> hidden = {};          ///< as in executor_options
     std::shared_ptr<package_layer const> packages = nullptr; ///< as in executor_options, for all its kernels
+    bool walls = true; ///< keeps its kernels apart, within a sandbox: docs/sandbox.md, section 11
 };
 
 /**

@@ -85,6 +85,7 @@
 #include <ipybox/kernel/impl/kernel_host.ipp>
 #include <ipybox/kernel/impl/supervisor.ipp>
 #include <ipybox/kernel/impl/supervisor_core.ipp>
+#include <ipybox/kernel/impl/supervisor_launch.ipp>
 #include <ipybox/mcp/impl/call_result.ipp>
 #include <ipybox/mcp/impl/client.ipp>
 #include <ipybox/mcp/impl/client_core.ipp>

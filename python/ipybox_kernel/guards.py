@@ -7,24 +7,13 @@ start programs say so in a sentence, for people.
 from __future__ import annotations
 
 import _posixsubprocess
-import ctypes
 import os
-import platform
 import pty
-import struct
 import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from ipybox_kernel import filters, landlock
-from ipybox_kernel.landlock import Missing, libc, missing
-
-PR_CAPBSET_READ, PR_CAPBSET_DROP = 23, 24
-PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
-CAPABILITY_VERSION_3 = 0x20080522
-
-SECCOMP_SET_MODE_FILTER = 1
-SECCOMP_FILTER_FLAG_TSYNC = 1
+from ipybox_kernel import filters, landlock, privileges
 
 SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
 
@@ -34,14 +23,12 @@ def confine(allow: list[str]) -> None:
 
     ``allow`` names what the base filter leaves open.
     """
-    machine = filters.MACHINES.get(platform.machine())
-    if machine is None:
-        raise Missing(f"there is no filter for {platform.machine()}, only for {' and '.join(filters.MACHINES)}")
-    drop_capabilities()
+    machine = privileges.machine()
+    privileges.drop_capabilities()
     landlock.give_up_new_privileges()
     landlock.isolate(landlock.version())
     for program in (filters.base(machine, allow), filters.no_exec(machine)):
-        install(program, machine)
+        privileges.filter_calls(program, machine)
     explain()
 
 
@@ -62,32 +49,6 @@ def unavailable() -> str:
         text = pipe.read().decode()
     os.waitpid(pid, 0)
     return "" if text == "ok" else text or "a process that was put under it died"
-
-
-# Capabilities
-
-
-def drop_capabilities() -> None:
-    """Gives up all capabilities, in every set."""
-    libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-    capability = 0
-    while libc.prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0:
-        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails for ordinary users, who have none to be given
-        capability += 1
-    if libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
-        raise missing("the capabilities cannot be dropped")
-
-
-# seccomp
-
-
-def install(program: bytes, machine: filters.Machine) -> None:
-    """Filters the system calls of all threads of this process from now on."""
-    memory = ctypes.create_string_buffer(program, len(program))
-    description = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(memory))
-    number = machine.calls["seccomp"]
-    if libc.syscall(number, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, description):
-        raise missing("this Linux takes no seccomp filter")
 
 
 # Python

@@ -30,9 +30,13 @@ def set_dumpable(dumpable: bool) -> None:
 
 
 def detach(supervisor: int) -> None:
-    """Gives a child of the supervisor its own session and group, and makes it die with the supervisor."""
+    """Gives a child of the supervisor its own session and group, and makes it die with the supervisor.
+
+    Within walls there is none (0), and the system ends all of them with it.
+    """
     os.setsid()
-    die_with_parent(supervisor, signal.SIGKILL)
+    if supervisor:
+        die_with_parent(supervisor, signal.SIGKILL)
     adopt_orphans()
 
 
@@ -142,6 +146,19 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
                 setsigmask=[],
                 setsigdef=DEFAULT_SIGNALS,
             )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as denied:
+            error = denied  # said if nothing better is found
+    raise error
+
+
+def execute(argv: list[str], env: dict[str, str]) -> None:
+    """Runs a program in place of this process; raises OSError."""
+    error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for path in candidates(argv[0], env):
+        try:
+            os.execve(path, argv, env)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError as denied:

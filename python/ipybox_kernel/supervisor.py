@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from ipybox_kernel.kernel import HandlersKernel
+    from ipybox_kernel.walls import Room, Walls
     from ipybox_kernel.watchdog import Excess, Watchdog
 
     Chore = Callable[[], object]
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
 MAX_DESCRIPTORS = 8
+SHARE = "if they may see each other's files and processes, set runtime_options::walls to false"
+SHORTLY = 5  # milliseconds without a request, before namespaces for the next kernel are made: half of a start
 IDLE = 100  # milliseconds without a request, before a chore begins: the longest take a third of that
 
 
@@ -69,7 +72,12 @@ class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
     def __init__(
-        self, control: socket.socket, lifeline: list[int], limits: dict[str, int], variables: list[str]
+        self,
+        control: socket.socket,
+        lifeline: list[int],
+        limits: dict[str, int],
+        variables: list[str],
+        walls: Walls | None,
     ) -> None:
         self.pid = os.getpid()
         self.control = control
@@ -79,6 +87,7 @@ class Supervisor:
         self.watchdog: Watchdog | None = None  # from the first code on that runs for long
         self.excesses: dict[int, Excess] = {}  # for which kernels were ended
         self.variables = variables  # of which the sandbox decides
+        self.walls = walls  # between kernels, or none
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -105,7 +114,9 @@ class Supervisor:
             ready = dict(poller.poll(self.patience()))
             if self.watchdog and self.watchdog.is_due():
                 self.look(self.watchdog)
-            if not ready and self.chores:
+            if not ready and self.walls and self.walls.wants_room():
+                self.walls.prepare(self.living)
+            elif not ready and self.chores:
                 self.do_chore()
             if self.wakeup in ready:
                 os.read(self.wakeup, 4096)
@@ -118,9 +129,11 @@ class Supervisor:
     def patience(self) -> int | None:
         """Milliseconds to wait for something to happen; None: for ever."""
         look = self.watchdog.patience() if self.watchdog else None
-        if not self.chores:
+        wants_room = self.walls is not None and self.walls.wants_room()
+        if not self.chores and not wants_room:
             return look
-        return IDLE if look is None else min(IDLE, look)
+        idle = SHORTLY if wants_room else IDLE
+        return idle if look is None else min(idle, look)
 
     def do_chore(self) -> None:
         """Does the next piece of work that need not be done at all."""
@@ -189,30 +202,55 @@ class Supervisor:
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
         env = child.environment(env)
-        listener = None
+        network = bool(request.get("network"))
         try:
-            if request.get("network"):
-                listener = hosts.listen()
-                env.update(hosts.environment(listener))
-            pid = os.fork()
+            pid, room, listener = self.fork_now(network)
         except OSError as error:
             self.leave()
             raise Refused("fork", str(error)) from None
+        except landlock.Missing as lack:
+            self.leave()
+            text = f"the kernels of a runtime cannot be kept apart here: {lack}; {SHARE}"
+            raise Refused("walls", text) from None
+        if listener:
+            env.update(hosts.environment(listener))
         if pid == 0:
             self.close()
+            if self.walls:
+                child.matplotlib_place(env)  # it lay in a directory that is another one now
             if listener:
                 listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
-            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time, self.forks == 0)
+            return Birth(
+                0 if self.walls else self.pid,
+                sockets[0],
+                actions,
+                env,
+                restore_cwd,
+                guard,
+                allow,
+                self.cpu_time,
+                self.forks == 0,
+            )
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
+        if self.walls and room:
+            self.walls.add(pid, room)
+            self.broker.owners[room.init] = pid  # and what the programs of the kernel leave behind is below that
         self.forks += 1
         if self.forks == 2:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
         return {"pid": pid, "listener": listener} if listener else {"pid": pid}
+
+    def fork_now(self, network: bool) -> tuple[int, Room | None, socket.socket | None]:
+        """Forks, into walls around the current directory if there are any; the pid, the room and the listening socket."""
+        if self.walls:
+            return self.walls.fork(os.getcwd(), network, self.living)
+        listener = hosts.listen() if network else None
+        return os.fork(), None, listener
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
@@ -245,6 +283,8 @@ class Supervisor:
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
+        if self.walls:
+            raise Refused("walls", f"kernels of other programs cannot be kept apart; {SHARE}")
         argv, env = checked_argv(request["argv"]), self.sandboxed(checked_env(request["env"]))
         return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
@@ -258,7 +298,11 @@ class Supervisor:
         env = checked_env(self.broker.environment(kernel, request["env"]))
         if self.cpu_time is not None:
             argv = process.with_cpu_time(argv, self.cpu_time)
-        started = self.start(argv, request.get("cwd"), lambda: process.start(argv, env, descriptors))
+        cwd = request.get("cwd")
+        if walls := self.walls:  # the directory is one of the kernel's, and need not exist here
+            started = self.start(argv, None, lambda: walls.start(kernel, argv, env, cwd, descriptors))
+        else:
+            started = self.start(argv, cwd, lambda: process.start(argv, env, descriptors))
         self.broker.owners[started["pid"]] = kernel
         return started
 
@@ -335,6 +379,8 @@ class Supervisor:
             else:
                 if self.watchdog:
                     self.watchdog.forget(dead)
+                if self.walls:
+                    self.walls.forget(dead)
                 process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
                 self.ended[dead] = os.waitpid(dead, 0)[1]
             self.living.discard(dead)
@@ -414,6 +460,15 @@ class Supervisor:
             os.close(descriptor)
 
 
+def walls_of(plan: dict[str, Any] | None) -> Walls | None:
+    """Walls between kernels, if there are to be any."""
+    if plan is None:
+        return None
+    from ipybox_kernel.walls import Walls
+
+    return Walls(plan)
+
+
 def peek() -> int | None:
     """The pid of a dead child that still has to be waited for."""
     try:
@@ -464,12 +519,15 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
     if lifeline:
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
-    allowed = hello.get("limits", {})
+    allowed, between = hello.get("limits", {}), hello.get("walls")
+    if between:
+        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
+        between["processes"] = allowed.pop("processes", None)
     if hello.get("domain"):
         landlock.is_within_files()
     check_room = taken(allowed, control)
     try:
-        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
+        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []), walls_of(between))
         if hello.get("protocol") != PROTOCOL:
             supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None

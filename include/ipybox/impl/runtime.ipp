@@ -12,6 +12,7 @@ namespace ipybox {
 
 IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) {
     supervisor_options s;
+    s.walls = options.walls && sandbox.confines();
     s.wrap = [sandbox = std::move(sandbox)](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
     s.python = std::move(options.python);
     s.env = kernel_environment(options.kernel_env);

@@ -1501,24 +1501,13 @@ start programs say so in a sentence, for people.
 from __future__ import annotations
 
 import _posixsubprocess
-import ctypes
 import os
-import platform
 import pty
-import struct
 import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from ipybox_kernel import filters, landlock
-from ipybox_kernel.landlock import Missing, libc, missing
-
-PR_CAPBSET_READ, PR_CAPBSET_DROP = 23, 24
-PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
-CAPABILITY_VERSION_3 = 0x20080522
-
-SECCOMP_SET_MODE_FILTER = 1
-SECCOMP_FILTER_FLAG_TSYNC = 1
+from ipybox_kernel import filters, landlock, privileges
 
 SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
 
@@ -1528,14 +1517,12 @@ def confine(allow: list[str]) -> None:
 
     ``allow`` names what the base filter leaves open.
     """
-    machine = filters.MACHINES.get(platform.machine())
-    if machine is None:
-        raise Missing(f"there is no filter for {platform.machine()}, only for {' and '.join(filters.MACHINES)}")
-    drop_capabilities()
+    machine = privileges.machine()
+    privileges.drop_capabilities()
     landlock.give_up_new_privileges()
     landlock.isolate(landlock.version())
     for program in (filters.base(machine, allow), filters.no_exec(machine)):
-        install(program, machine)
+        privileges.filter_calls(program, machine)
     explain()
 
 
@@ -1556,32 +1543,6 @@ def unavailable() -> str:
         text = pipe.read().decode()
     os.waitpid(pid, 0)
     return "" if text == "ok" else text or "a process that was put under it died"
-
-
-# Capabilities
-
-
-def drop_capabilities() -> None:
-    """Gives up all capabilities, in every set."""
-    libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
-    capability = 0
-    while libc.prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0:
-        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails for ordinary users, who have none to be given
-        capability += 1
-    if libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
-        raise missing("the capabilities cannot be dropped")
-
-
-# seccomp
-
-
-def install(program: bytes, machine: filters.Machine) -> None:
-    """Filters the system calls of all threads of this process from now on."""
-    memory = ctypes.create_string_buffer(program, len(program))
-    description = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(memory))
-    number = machine.calls["seccomp"]
-    if libc.syscall(number, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, description):
-        raise missing("this Linux takes no seccomp filter")
 
 
 # Python
@@ -3482,6 +3443,52 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
         shell.events.register("pre_run_cell", begin_cell)
         shell.events.register("post_run_cell", restore)
 )py"},
+{"privileges", R"py("""Gives up, for ever, what a process may do: capabilities, and system calls by a filter."""
+
+from __future__ import annotations
+
+import ctypes
+import platform
+import struct
+
+from ipybox_kernel import filters
+from ipybox_kernel.landlock import Missing, libc, missing
+
+PR_CAPBSET_READ, PR_CAPBSET_DROP = 23, 24
+PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+CAPABILITY_VERSION_3 = 0x20080522
+
+SECCOMP_SET_MODE_FILTER = 1
+SECCOMP_FILTER_FLAG_TSYNC = 1
+
+
+def drop_capabilities() -> None:
+    """Gives up all capabilities, in every set."""
+    libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    capability = 0
+    while libc.prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0:
+        libc.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0)  # fails for ordinary users, who have none to be given
+        capability += 1
+    if libc.capset(struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24)):
+        raise missing("the capabilities cannot be dropped")
+
+
+def machine() -> filters.Machine:
+    """The processor of this computer; raises Missing if there is no filter for it."""
+    name = platform.machine()
+    if name not in filters.MACHINES:
+        raise Missing(f"there is no filter for {name}, only for {' and '.join(filters.MACHINES)}")
+    return filters.MACHINES[name]
+
+
+def filter_calls(program: bytes, machine: filters.Machine) -> None:
+    """Filters the system calls of all threads of this process from now on."""
+    memory = ctypes.create_string_buffer(program, len(program))
+    description = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(memory))
+    number = machine.calls["seccomp"]
+    if libc.syscall(number, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, description):
+        raise missing("this Linux takes no seccomp filter")
+)py"},
 {"process", R"py("""What the supervisor and its children ask of the operating system."""
 
 from __future__ import annotations
@@ -3514,9 +3521,13 @@ def set_dumpable(dumpable: bool) -> None:
 
 
 def detach(supervisor: int) -> None:
-    """Gives a child of the supervisor its own session and group, and makes it die with the supervisor."""
+    """Gives a child of the supervisor its own session and group, and makes it die with the supervisor.
+
+    Within walls there is none (0), and the system ends all of them with it.
+    """
     os.setsid()
-    die_with_parent(supervisor, signal.SIGKILL)
+    if supervisor:
+        die_with_parent(supervisor, signal.SIGKILL)
     adopt_orphans()
 
 
@@ -3626,6 +3637,19 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
                 setsigmask=[],
                 setsigdef=DEFAULT_SIGNALS,
             )
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except PermissionError as denied:
+            error = denied  # said if nothing better is found
+    raise error
+
+
+def execute(argv: list[str], env: dict[str, str]) -> None:
+    """Runs a program in place of this process; raises OSError."""
+    error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+    for path in candidates(argv[0], env):
+        try:
+            os.execve(path, argv, env)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError as denied:
@@ -4704,6 +4728,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from ipybox_kernel.kernel import HandlersKernel
+    from ipybox_kernel.walls import Room, Walls
     from ipybox_kernel.watchdog import Excess, Watchdog
 
     Chore = Callable[[], object]
@@ -4711,6 +4736,8 @@ if TYPE_CHECKING:
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
 MAX_DESCRIPTORS = 8
+SHARE = "if they may see each other's files and processes, set runtime_options::walls to false"
+SHORTLY = 5  # milliseconds without a request, before namespaces for the next kernel are made: half of a start
 IDLE = 100  # milliseconds without a request, before a chore begins: the longest take a third of that
 
 
@@ -4752,7 +4779,12 @@ class Supervisor:
     """One control socket, the children started through it, and whatever these leave behind."""
 
     def __init__(
-        self, control: socket.socket, lifeline: list[int], limits: dict[str, int], variables: list[str]
+        self,
+        control: socket.socket,
+        lifeline: list[int],
+        limits: dict[str, int],
+        variables: list[str],
+        walls: Walls | None,
     ) -> None:
         self.pid = os.getpid()
         self.control = control
@@ -4762,6 +4794,7 @@ class Supervisor:
         self.watchdog: Watchdog | None = None  # from the first code on that runs for long
         self.excesses: dict[int, Excess] = {}  # for which kernels were ended
         self.variables = variables  # of which the sandbox decides
+        self.walls = walls  # between kernels, or none
         self.living: set[int] = set()
         self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
         self.broker = Broker()
@@ -4788,7 +4821,9 @@ class Supervisor:
             ready = dict(poller.poll(self.patience()))
             if self.watchdog and self.watchdog.is_due():
                 self.look(self.watchdog)
-            if not ready and self.chores:
+            if not ready and self.walls and self.walls.wants_room():
+                self.walls.prepare(self.living)
+            elif not ready and self.chores:
                 self.do_chore()
             if self.wakeup in ready:
                 os.read(self.wakeup, 4096)
@@ -4801,9 +4836,11 @@ class Supervisor:
     def patience(self) -> int | None:
         """Milliseconds to wait for something to happen; None: for ever."""
         look = self.watchdog.patience() if self.watchdog else None
-        if not self.chores:
+        wants_room = self.walls is not None and self.walls.wants_room()
+        if not self.chores and not wants_room:
             return look
-        return IDLE if look is None else min(IDLE, look)
+        idle = SHORTLY if wants_room else IDLE
+        return idle if look is None else min(idle, look)
 
     def do_chore(self) -> None:
         """Does the next piece of work that need not be done at all."""
@@ -4872,30 +4909,55 @@ class Supervisor:
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
         env = child.environment(env)
-        listener = None
+        network = bool(request.get("network"))
         try:
-            if request.get("network"):
-                listener = hosts.listen()
-                env.update(hosts.environment(listener))
-            pid = os.fork()
+            pid, room, listener = self.fork_now(network)
         except OSError as error:
             self.leave()
             raise Refused("fork", str(error)) from None
+        except landlock.Missing as lack:
+            self.leave()
+            text = f"the kernels of a runtime cannot be kept apart here: {lack}; {SHARE}"
+            raise Refused("walls", text) from None
+        if listener:
+            env.update(hosts.environment(listener))
         if pid == 0:
             self.close()
+            if self.walls:
+                child.matplotlib_place(env)  # it lay in a directory that is another one now
             if listener:
                 listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
             actions = sockets[1] if len(sockets) == 2 else None
-            return Birth(self.pid, sockets[0], actions, env, restore_cwd, guard, allow, self.cpu_time, self.forks == 0)
+            return Birth(
+                0 if self.walls else self.pid,
+                sockets[0],
+                actions,
+                env,
+                restore_cwd,
+                guard,
+                allow,
+                self.cpu_time,
+                self.forks == 0,
+            )
         self.leave()
         self.living.add(pid)
         self.broker.environments[pid] = env
+        if self.walls and room:
+            self.walls.add(pid, room)
+            self.broker.owners[room.init] = pid  # and what the programs of the kernel leave behind is below that
         self.forks += 1
         if self.forks == 2:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
         return {"pid": pid, "listener": listener} if listener else {"pid": pid}
+
+    def fork_now(self, network: bool) -> tuple[int, Room | None, socket.socket | None]:
+        """Forks, into walls around the current directory if there are any; the pid, the room and the listening socket."""
+        if self.walls:
+            return self.walls.fork(os.getcwd(), network, self.living)
+        listener = hosts.listen() if network else None
+        return os.fork(), None, listener
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
@@ -4928,6 +4990,8 @@ class Supervisor:
 
     def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
         """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
+        if self.walls:
+            raise Refused("walls", f"kernels of other programs cannot be kept apart; {SHARE}")
         argv, env = checked_argv(request["argv"]), self.sandboxed(checked_env(request["env"]))
         return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
@@ -4941,7 +5005,11 @@ class Supervisor:
         env = checked_env(self.broker.environment(kernel, request["env"]))
         if self.cpu_time is not None:
             argv = process.with_cpu_time(argv, self.cpu_time)
-        started = self.start(argv, request.get("cwd"), lambda: process.start(argv, env, descriptors))
+        cwd = request.get("cwd")
+        if walls := self.walls:  # the directory is one of the kernel's, and need not exist here
+            started = self.start(argv, None, lambda: walls.start(kernel, argv, env, cwd, descriptors))
+        else:
+            started = self.start(argv, cwd, lambda: process.start(argv, env, descriptors))
         self.broker.owners[started["pid"]] = kernel
         return started
 
@@ -4988,7 +5056,8 @@ class Supervisor:
 
         for kernel, excess in watchdog.look(roots).items():
             self.excesses[kernel] = excess
-            watchdog.forget(kernel)
+)py"
+R"py(            watchdog.forget(kernel)
             process.kill(kernel, signal.SIGKILL, group=True)
             process.kill(kernel, signal.SIGKILL)
 
@@ -5018,6 +5087,8 @@ class Supervisor:
             else:
                 if self.watchdog:
                     self.watchdog.forget(dead)
+                if self.walls:
+                    self.walls.forget(dead)
                 process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
                 self.ended[dead] = os.waitpid(dead, 0)[1]
             self.living.discard(dead)
@@ -5036,8 +5107,7 @@ class Supervisor:
         No pid can be another's by now: it is kept until we have waited for the child.
         """
         orphans = self.broker.left(self.living)
-)py"
-R"py(        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
+        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
         return bool(killed)
 
     def report(self, pid: int, status: int) -> None:
@@ -5098,6 +5168,15 @@ R"py(        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKIL
             os.close(descriptor)
 
 
+def walls_of(plan: dict[str, Any] | None) -> Walls | None:
+    """Walls between kernels, if there are to be any."""
+    if plan is None:
+        return None
+    from ipybox_kernel.walls import Walls
+
+    return Walls(plan)
+
+
 def peek() -> int | None:
     """The pid of a dead child that still has to be waited for."""
     try:
@@ -5148,12 +5227,15 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
     if lifeline:
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
-    allowed = hello.get("limits", {})
+    allowed, between = hello.get("limits", {}), hello.get("walls")
+    if between:
+        # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
+        between["processes"] = allowed.pop("processes", None)
     if hello.get("domain"):
         landlock.is_within_files()
     check_room = taken(allowed, control)
     try:
-        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []))
+        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []), walls_of(between))
         if hello.get("protocol") != PROTOCOL:
             supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
@@ -5631,6 +5713,382 @@ def remember(error: BaseException) -> None:
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error
+)py"},
+{"walls", R"py("""Walls between the kernels of one supervisor: each lives in namespaces of its own, and so do its programs.
+
+Within walls there is a file system in which the directories of the other kernels do not exist, and there are private
+temporary directories, a loopback, terminals, shared memory and processes of its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import os
+import signal
+import socket
+import stat
+import struct
+
+from ipybox_kernel import filters, hosts, landlock, limits, privileges, process
+from ipybox_kernel.landlock import Missing, libc, missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, NoReturn
+
+NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+CLONE_NEWPID = 0x20000000
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
+OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
+MOVE_MOUNT_F_EMPTY_PATH = 4
+AT_FDCWD = -100
+
+LONGEST_WORDS = 4096
+
+PR_SET_SECUREBITS, SECBIT_NOROOT = 28, 1
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+
+class Plan:
+    """What the rooms of all kernels have in common."""
+
+    def __init__(self, hello: dict[str, Any]) -> None:
+        self.workspace: str = hello["workspace"]  # the directories of kernels lie in it
+        self.private: list[str] = hello["private"]  # directories of which each kernel has an empty one
+        self.kept: list[str] = hello["kept"]  # what lies in these, or in the workspace, and is for all kernels
+        self.size: int = hello["size"]  # bytes of each private directory; 0: what the system allows
+        self.processes: int | None = hello.get("processes")
+        self.machine = privileges.machine()
+        self.filter = filters.base(self.machine, hello["allow"])
+
+
+class Walls:
+    """The rooms of the kernels that live, and one for the next: making it is most of what a walled start takes."""
+
+    def __init__(self, hello: dict[str, Any]) -> None:
+        self.hello = hello
+        self.plan: Plan | None = None  # from the first kernel on
+        self.rooms: dict[int, Room] = {}
+        self.next: Room | None = None
+
+    def wants_room(self) -> bool:
+        return self.plan is not None and self.next is None
+
+    def prepare(self, living: set[int]) -> None:
+        """Makes the room for the next kernel."""
+        try:
+            self.next = prepare()
+            living.add(self.next.init)
+        except (OSError, Missing):
+            self.plan = None  # the next kernel tries it again, and its start says why it fails
+
+    def fork(self, directory: str, network: bool, living: set[int]) -> tuple[int, Room | None, socket.socket | None]:
+        """Forks a kernel; the pid is 0 in the child. Raises Missing and OSError."""
+        self.plan = self.plan or Plan(self.hello)
+        room, self.next = self.next or prepare(), None
+        living.discard(room.init)
+        try:
+            pid, listener = fork_kernel(self.plan, room, directory, network)
+        except BaseException:
+            process.kill(room.init, signal.SIGKILL)
+            room.close()
+            raise
+        return pid, room, listener
+
+    def add(self, kernel: int, room: Room) -> None:
+        self.rooms[kernel] = room
+
+    def start(self, kernel: int, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]) -> int:
+        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError."""
+        plan = self.plan or Plan(self.hello)
+        return start(Program(plan, self.rooms[kernel], argv, env, cwd, descriptors))
+
+    def forget(self, pid: int) -> None:
+        """A kernel has ended, or the first process of the next one's room."""
+        if room := self.rooms.pop(pid, None):
+            room.close()
+        if self.next and self.next.init == pid:
+            self.next.close()
+            self.next = None
+
+
+class Program:
+    """A program that a kernel has asked for."""
+
+    def __init__(
+        self, plan: Plan, room: Room, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]
+    ) -> None:
+        self.plan = plan
+        self.room = room
+        self.argv = argv
+        self.env = env
+        self.cwd = cwd
+        self.descriptors = descriptors
+
+
+class Room:
+    """Namespaces for a kernel and its programs, with nothing in them yet but their first process."""
+
+    def __init__(self, init: int) -> None:
+        self.init = init  # with it the system ends everything else there
+        self.descriptor = os.pidfd_open(init)
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+
+def prepare() -> Room:
+    """Makes namespaces. Raises Missing if there can be none."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    between = os.fork()  # enters the namespaces, but for that of pids, in which its child is the first process
+    if not between:
+        ours.close()
+        build(theirs)
+    theirs.close()
+    with ours:
+        words, _ = collect(ours)
+    os.waitpid(between, 0)
+    if "failure" in words or "init" not in words:
+        raise Missing(words.get("failure", "a process that was to make namespaces died"))
+    return Room(int(words["init"]))
+
+
+def build(report: socket.socket) -> NoReturn:
+    try:
+        enter_new_namespaces()
+        raise_loopback()
+        report.send(f"init {start_init()}".encode())
+    except BaseException as error:
+        report.send(f"failure {error}".encode()[:LONGEST_WORDS])
+    finally:
+        os._exit(0)
+
+
+def enter_new_namespaces() -> None:
+    user, group = os.geteuid(), os.getegid()
+    process.set_dumpable(True)  # or it could not say who it is in its namespace
+    if libc.unshare(NAMESPACES):
+        raise missing("namespaces for a kernel cannot be made")
+    for name, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def start_init() -> int:
+    """Starts the first process of a namespace, which does nothing: the system reaps what it adopts.
+
+    It is a program: a fork of this process would take more time and memory. It has no capabilities, whoever runs it.
+    """
+    if libc.prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0):
+        raise missing("programs within walls would have capabilities")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    silent, other = socket.socketpair()  # it waits for what is never written
+    actions = [(os.POSIX_SPAWN_DUP2, silent.fileno(), 0), (os.POSIX_SPAWN_DUP2, other.fileno(), 3)]
+    with silent, other:
+        return os.posix_spawn("/bin/sh", ["sh", "-c", "read nothing"], {}, file_actions=actions, setsid=True)
+
+
+def fork(room: Room) -> int:
+    """Forks into the pid namespace of a room; the other ones are entered by the child. Raises Missing."""
+    supervisor = os.getpid()
+    back = os.pidfd_open(supervisor)
+    try:
+        enter(room.descriptor, CLONE_NEWPID)
+        return os.fork()
+    finally:
+        if os.getpid() == supervisor and libc.setns(back, CLONE_NEWPID):
+            os._exit(1)  # what is forked next would be in the room of another kernel
+        os.close(back)
+
+
+def enter(descriptor: int, namespaces: int) -> None:
+    """Enters namespaces of the process behind a pidfd."""
+    if libc.setns(descriptor, namespaces):
+        raise missing("the namespaces for a kernel cannot be entered")
+
+
+def fork_kernel(plan: Plan, room: Room, directory: str, network: bool) -> tuple[int, socket.socket | None]:
+    """Forks a kernel into a room, with a listening socket there if it has a network; the pid is 0 in the child."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        pid = fork(room)
+        if not pid:
+            return 0, settle(plan, room, directory, network, theirs)
+        theirs.close()
+        words, descriptors = collect(ours)
+    listener = socket.socket(fileno=descriptors[0]) if descriptors else None
+    if "failure" not in words:
+        return pid, listener
+    if listener:
+        listener.close()
+    os.waitpid(pid, 0)
+    raise Missing(words["failure"])
+
+
+def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket.socket) -> socket.socket | None:
+    """What a kernel does first; its listening socket."""
+    try:
+        enter(room.descriptor, NAMESPACES & ~CLONE_NEWPID)
+        rearrange_files(plan, os.path.realpath(directory))
+        mount_processes()
+        give_up_rights(plan)
+        listener = hosts.listen() if network else None
+        if listener:
+            socket.send_fds(report, [b"listener"], [listener.fileno()])
+    except BaseException as error:
+        report.send(f"failure {error}".encode()[:LONGEST_WORDS])
+        os._exit(1)
+    return listener
+
+
+def start(program: Program) -> int:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        pid = fork(program.room)
+        if not pid:
+            become(program, theirs)
+        theirs.close()
+        words, _ = collect(ours)
+    if "failure" not in words:
+        return pid
+    os.waitpid(pid, 0)
+    code, _, file = words["failure"].partition(" ")
+    why = os.strerror(int(code))
+    raise OSError(int(code), f"{why}: {file}" if file == program.cwd else why)
+
+
+def become(program: Program, report: socket.socket) -> NoReturn:
+    """Runs a program in place of this process."""
+    try:
+        os.setsid()
+        enter(program.room.descriptor, NAMESPACES & ~CLONE_NEWPID)
+        if program.cwd is not None:
+            os.chdir(program.cwd)
+        give_up_rights(program.plan)
+        process.default_signals()
+        for number, descriptor in enumerate(program.descriptors):
+            os.dup2(descriptor, number)
+        process.execute(program.argv, program.env)
+    except BaseException as error:
+        code, file = (error.errno, error.filename) if isinstance(error, OSError) else (errno.EPERM, error)
+        report.send(f"failure {code or errno.EPERM} {file or ''}".encode()[:LONGEST_WORDS])
+    finally:
+        os._exit(127)
+
+
+def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
+    """What the processes tell that make walls, until the last one has closed its end."""
+    words: dict[str, str] = {}
+    descriptors: list[int] = []
+    while True:
+        data, received, _, _ = socket.recv_fds(report, LONGEST_WORDS, 1)
+        descriptors += received
+        if not data:
+            return words, descriptors
+        name, _, text = data.decode(errors="replace").partition(" ")
+        words.setdefault(name, text)
+
+
+# Files
+
+
+def rearrange_files(plan: Plan, directory: str) -> None:
+    """Gives this process a file system without the directories of other kernels."""
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+    shared = directory == plan.workspace or not lies_in(directory, [plan.workspace])
+    hidden = [] if shared else [plan.workspace]
+    own = copy_of(directory)
+    outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
+    kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
+    for place in plan.private:
+        cover(place, plan.size)
+    for path, tree in kept:
+        if not lies_in(path, hidden):
+            put_back(path, tree)
+    for place in hidden:
+        os.makedirs(place, exist_ok=True)
+        cover(place, plan.size)
+    for path, tree in kept:
+        if lies_in(path, hidden):
+            put_back(path, tree)
+    if lies_in(directory, [*plan.private, *hidden]):
+        put_back(directory, own)
+    for place in hidden:
+        mount(None, place, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    for descriptor in (own, *(tree for _, tree in kept)):
+        if descriptor is not None:
+            os.close(descriptor)
+    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def mount_processes() -> None:
+    """Its own ``/proc``. Root's files there are writable for user 0 without any capability, unless it is read-only."""
+    read_only = MS_RDONLY if os.geteuid() == 0 else 0
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | read_only)
+
+
+def lies_in(path: str, places: Iterable[str]) -> bool:
+    """Whether a path is one of these places, or lies in one."""
+    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
+
+
+def copy_of(path: str) -> int | None:
+    """What is mounted at a path and below it, detached; None where there is nothing."""
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
+    descriptor = libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
+    if descriptor < 0 and ctypes.get_errno() not in (errno.ENOENT, errno.ENOTDIR):
+        raise missing(f"{path} cannot be opened to the kernel alone")
+    return None if descriptor < 0 else int(descriptor)
+
+
+def put_back(path: str, tree: int | None) -> None:
+    """Mounts a copy where it was, also if something else has been mounted there."""
+    if tree is None:
+        return
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        os.makedirs(path, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if not os.path.lexists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH):
+        raise missing(f"{path} cannot be mounted for the kernel alone")
+
+
+def cover(place: str, size: int) -> None:
+    """Mounts an empty directory of its own over a directory."""
+    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}" if size else "mode=755")
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
+    if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
+        raise missing(f"{target} cannot be mounted for the kernel alone")
+
+
+# Everything else
+
+
+def raise_loopback() -> None:
+    """The loopback of a new namespace is down."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def give_up_rights(plan: Plan) -> None:
+    """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
+    if plan.processes is not None:
+        limits.take({"processes": plan.processes})
+    privileges.drop_capabilities()
+    landlock.give_up_new_privileges()
+    privileges.filter_calls(plan.filter, plan.machine)
 )py"},
 {"warming", R"py("""What makes the first error of a kernel as fast as the next ones, done in small pieces while nothing runs."""
 

@@ -45,6 +45,7 @@ struct supervisor_options {
     std::vector<std::string> preload = {}; ///< modules that all kernels share, imported before the first fork
     std::string level = "auto";            ///< docs/kernel-protocol.md section 4
     bool has_tenants = false;              ///< others use it too: one that missed a bound is not killed for that
+    bool walls = false;                    ///< the kernels that it forks are kept apart
 
     std::vector<std::filesystem::path> read_only = {}; ///< as in launch_spec
     std::vector<std::filesystem::path> hidden = {};    ///< as in launch_spec
@@ -143,11 +144,11 @@ class supervisor {
     ~supervisor(); ///< As `end()`.
 
     /// Starts the process, if that has not happened, and waits until it is ready.
-    /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable, kernel_start_failed,
+    /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable (walls, too), kernel_start_failed,
     /// kernel_unresponsive — not within the bound; not_running — it was to stop waiting
     asio::awaitable<result<supervisor_info>> ready(std::chrono::milliseconds bound, std::stop_token stop = {});
 
-    /// Forks a kernel that talks over `stream`. Within `launch.start_bound`. \par Errors errc::guard_unavailable — the system does not have what its guard needs
+    /// Forks a kernel that talks over `stream`. Within `launch.start_bound`. \par Errors errc::guard_unavailable — the system does not have what its guard needs; errc::sandbox_unavailable — nor what walls need
     asio::awaitable<result<supervised_process>> fork(kernel_launch launch, os::unique_fd stream);
 
     /// Starts a program in the sandbox, in a process group of its own. Within `launch.start_bound`.

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/os/kernel_walls.hpp>
 #include <ipybox/os/system_access.hpp>
 
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +48,10 @@ struct launch_spec {
 
     /// Whether the program is to end with the thread that starts it, in any way that one ends: for starters that have one thread.
     bool ends_with_starter = false;
+
+    /// Whether the program keeps the kernels that it forks apart, by namespaces within the sandbox. A policy that has room for that fills `walls`; the start fails where none does.
+    bool keeps_kernels_apart = false;
+    std::optional<kernel_walls> walls = {};
 
     /// Variables that the sandbox sets inside or takes away: kernels and commands have them as the program has them, or not at all.
     std::vector<std::string> sandbox_variables = {};

@@ -33,10 +33,14 @@ class any_sandbox {
     /// The policy's `wrap`.
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const { return policy_->wrap(std::move(spec)); }
 
+    /// Whether the policy confines programs at all: `sandbox_traits::confines`.
+    [[nodiscard]] bool confines() const noexcept { return policy_->confines(); }
+
   private:
     struct base {
         virtual ~base() = default;
         virtual result<launch_spec> wrap(launch_spec spec) const = 0;
+        [[nodiscard]] virtual bool confines() const noexcept = 0;
     };
 
     template <class P>
@@ -47,6 +51,7 @@ class any_sandbox {
         result<launch_spec> wrap(launch_spec spec) const override {
             return sandbox_traits<P>::wrap(policy_, std::move(spec));
         }
+        [[nodiscard]] bool confines() const noexcept override { return detail::confines<sandbox_traits<P>>(); }
 
         P policy_;
     };

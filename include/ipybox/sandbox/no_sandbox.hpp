@@ -8,6 +8,8 @@ namespace ipybox {
 
 /// No sandbox: the kernel may do what the user may do. Never a default; it has to be named.
 struct no_sandbox {
+    static constexpr bool confines = false;
+
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const { return result<launch_spec>(std::move(spec)); }
 };
 

@@ -14,6 +14,14 @@ concept has_wrap = requires(P const& policy, launch_spec spec) {
     { policy.wrap(std::move(spec)) } -> std::same_as<result<launch_spec>>;
 };
 
+template <class T>
+consteval bool confines() {
+    if constexpr (requires { T::confines; })
+        return T::confines;
+    else
+        return true;
+}
+
 } // namespace detail
 
 /**
@@ -24,9 +32,12 @@ concept has_wrap = requires(P const& policy, launch_spec spec) {
  *     static result<launch_spec> wrap(their::jail const& jail, launch_spec spec);
  * };
  * \endcode
+ * `confines` tells whether it confines the program at all; true where neither the specialisation nor the policy says otherwise.
  */
 template <class P>
 struct sandbox_traits {
+    static constexpr bool confines = detail::confines<P>();
+
     static result<launch_spec> wrap(P const& policy, launch_spec spec)
         requires detail::has_wrap<P>
     {

@@ -3,6 +3,7 @@
 #include <ipybox/async/bounded_completion.hpp>
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/io_thread.hpp>
+#include <ipybox/kernel/impl/supervisor_launch.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/process.hpp>
@@ -89,16 +90,6 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
         std::vector<os::unique_fd> descriptors;
     };
 
-    struct launched {
-        os::process process;
-        os::unique_fd control;
-        os::unique_fd standard_error;
-        os::unique_fd lifeline;
-        std::string program; ///< the interpreter, or what the sandbox has put in front of it
-        std::shared_ptr<void const> kept;
-        std::shared_ptr<network_config const> network;
-    };
-
     template <class T>
     std::shared_ptr<bounded_completion<T>> bounded(std::chrono::milliseconds bound, completion<result<T>> done,
                                                    std::stop_token stop = {});
@@ -108,9 +99,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     void ensure_started();
     [[nodiscard]] result<void> add_network(json& message) const;
     [[nodiscard]] result<supervised_process> started(json const& answer);
-    [[nodiscard]] result<launched> try_launch();
-    result<launched> launch();
-    void adopt(launched started);
+    void adopt(launched_supervisor started);
     void request(json message, std::vector<os::unique_fd> descriptors, answer_function answer);
     void flush();
     void kill();

@@ -4,12 +4,9 @@
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_of_bytes.hpp>
-#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/message.hpp>
-#include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/impl/supervisor_limits.hpp>
-#include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
 #include <ipybox/os/remove_tree.hpp>
 #include <ipybox/os/small_stack.hpp>
@@ -36,7 +33,6 @@ namespace ipybox::detail {
 
 /// docs/kernel-protocol.md section 2.
 inline constexpr std::size_t largest_datagram = 128 * 1024;
-inline constexpr int protocol_version = 1;
 
 /// So many datagrams are taken at once: one that floods us must not keep the executor.
 inline constexpr int most_datagrams = 64;
@@ -48,51 +44,6 @@ inline constexpr std::size_t deepest_answer = 64;
 inline constexpr std::size_t diagnostics_size = 16 * 1024;
 
 IPYBOX_DECL supervised_state::~supervised_state() { core->discard(pid); }
-
-inline std::string greeting(supervisor_options const& options, launch_spec const& launch) {
-    json const hello = {{"op", "hello"},
-                        {"protocol", protocol_version},
-                        {"preload", options.duty == supervisor_options::role::forks_kernels},
-                        {"level", options.level},
-                        {"modules", options.preload},
-                        {"limits", limits_in(options.limits, launch)},
-                        {"variables", launch.sandbox_variables},
-                        {"domain", launch.confinement != nullptr},
-                        {"packages", options.package_dir.string()}};
-    return json_text(hello);
-}
-
-/// The modules one after the other, each behind a line with its name and size. They are not copied: the heap would keep the room for as long as the host runs.
-inline result<os::unique_fd> runtime_sources() {
-    std::vector<std::string> heads;
-    for (auto const& module : runtime_modules)
-        heads.push_back(std::string(module.name) + ' ' + std::to_string(module.text.size()) + '\n');
-    std::vector<std::string_view> pieces;
-    for (std::size_t i = 0; i < heads.size(); ++i) {
-        pieces.emplace_back(heads[i]);
-        pieces.push_back(runtime_modules[i].text);
-    }
-    return os::make_memory_file("ipybox_kernel", pieces);
-}
-
-inline constexpr char const* system_shell = "/bin/sh";
-
-inline bool can_run(char const* program) { return ::access(program, X_OK) == 0; }
-
-/// Whether a supervisor that is started so gets a keeper. What cannot be run is left to `start_process`, which says why.
-inline bool gets_keeper(launch_spec const& spec) {
-    return !spec.first_in_namespace && can_run(system_shell) && !spec.argv.empty() &&
-           can_run(spec.argv.front().c_str());
-}
-
-/// Puts the keeper in front: the sandbox is around the supervisor, and the keeper around both.
-inline launch_spec with_keeper(launch_spec spec) {
-    std::vector<std::string> argv{system_shell, "-c", std::string(runtime_keeper), "keeper",
-                                  std::to_string(spec.control_fd)};
-    std::move(spec.argv.begin(), spec.argv.end(), std::back_inserter(argv));
-    spec.argv = std::move(argv);
-    return spec;
-}
 
 IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor,
                                              supervisor_options options)
@@ -298,72 +249,12 @@ std::shared_ptr<bounded_completion<T>> supervisor_core::bounded(std::chrono::mil
 IPYBOX_DECL void supervisor_core::ensure_started() {
     if (started_ || failure_) return;
     started_ = true;
-    auto started = try_launch();
-    if (!started) return fail(std::move(started).error());
-    adopt(std::move(*started));
+    auto launched = launch_supervisor(options_, private_dir_);
+    if (!launched) return fail(std::move(launched).error());
+    adopt(std::move(*launched));
 }
 
-/// A sandbox policy is the application's, and may throw whatever its concept says.
-IPYBOX_DECL result<supervisor_core::launched> supervisor_core::try_launch() {
-    try {
-        return launch();
-    } catch (...) {
-        auto const why = error_of(std::current_exception());
-        return failure(error(errc::kernel_start_failed, "the supervisor cannot be started: " + why.text())
-                           .with_cause(why.cause()));
-    }
-}
-
-IPYBOX_DECL result<supervisor_core::launched> supervisor_core::launch() {
-    if (auto usable = check_directories(options_); !usable) return failure(usable);
-    auto control = os::make_seqpacket_pair();
-    if (!control) return failure(control);
-    int pipe_ends[2];
-    if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
-    os::unique_fd standard_error(pipe_ends[0]);
-    os::unique_fd const their_standard_error(pipe_ends[1]);
-
-    auto spec = confinement_of(options_);
-    spec.argv = {options_.python.string(), "-E", "-s", "-c", std::string(version_check), std::string(runtime_boot), ""};
-    spec.env = options_.env;
-    if (!private_dir_.empty()) {
-        spec.writable.push_back(private_dir_);
-        spec.allow.push_back(system_access::unix_sockets); // a foreign kernel makes them there
-    }
-    spec.argv.back() = std::to_string(spec.control_fd);
-    auto wrapped = options_.wrap ? options_.wrap(std::move(spec)) : result<launch_spec>(std::move(spec));
-    if (!wrapped) return failure(wrapped);
-
-    auto const program = wrapped->argv.empty() ? std::string() : wrapped->argv.front();
-
-    auto sources = runtime_sources();
-    if (!sources) return failure(sources);
-    // The greeting waits in the socket until the supervisor is there to read it.
-    std::vector<os::unique_fd> attached;
-    attached.push_back(std::move(*sources));
-    bool const kept = gets_keeper(*wrapped);
-    os::unique_fd lifeline;
-    if (kept) {
-        auto pair = os::make_stream_pair(0);
-        if (!pair) return failure(pair);
-        lifeline = std::move(pair->ours);
-        attached.push_back(std::move(pair->theirs));
-        wrapped = with_keeper(std::move(*wrapped));
-    }
-    if (os::send_datagram(control->ours.get(), greeting(options_, *wrapped), attached) != os::transfer::done)
-        return failure(system_failure("greeting the supervisor", errno));
-
-    auto process =
-        os::start_process(*wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}},
-                          kept ? os::orphans::adopted : os::orphans::left);
-    if (!process)
-        return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
-    return launched{
-        std::move(*process),       std::move(control->ours),   std::move(standard_error), std::move(lifeline), program,
-        std::move(wrapped->keeps), std::move(wrapped->network)};
-}
-
-IPYBOX_DECL void supervisor_core::adopt(launched started) {
+IPYBOX_DECL void supervisor_core::adopt(launched_supervisor started) {
     {
         std::scoped_lock const lock(mutex_);
         if (ended_) return fail(error(errc::not_running, "the supervisor was ended before it started"));
@@ -498,6 +389,7 @@ IPYBOX_DECL void supervisor_core::dispatch(std::string_view datagram) {
     if (refused == message.end()) return answer(message);
     auto const kind = jupyter::field(*refused, "kind");
     auto const code = kind == "cwd"     ? errc::invalid_argument
+                      : kind == "walls" ? errc::sandbox_unavailable
                       : kind == "guard" ? errc::guard_unavailable
                                         : errc::kernel_start_failed;
     error why(code, jupyter::field(*refused, "text"));

@@ -25,11 +25,14 @@
 namespace ipybox {
 namespace detail {
 
+/// Whether the program may make namespaces, which is what walls between kernels are made of.
+enum class room_for_walls { no, yes };
+
 /// Everything but the binds: what can be had on this machine does not depend on the paths.
 IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
                                                       std::vector<system_access> const& allow,
                                                       std::vector<std::filesystem::path> const& private_dirs,
-                                                      device_files const& devices) {
+                                                      device_files const& devices, room_for_walls room) {
     std::vector<std::string> flags{"--unshare-user", "--unshare-pid", "--unshare-ipc",
                                    "--unshare-uts",  "--unshare-net", "--unshare-cgroup"};
     auto const add = [&flags](std::initializer_list<char const*> more) {
@@ -41,8 +44,12 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
         add({"--tmpfs", path.c_str()});
     };
 
-    if (std::ranges::find(allow, system_access::user_namespaces) == allow.end()) add({"--disable-userns"});
+    bool const has_room = room == room_for_walls::yes;
+    if (!has_room && std::ranges::find(allow, system_access::user_namespaces) == allow.end()) add({"--disable-userns"});
     add({"--cap-drop", "ALL", "--new-session"});
+    // For the program alone: to fork into a namespace, and for root to be root there. Kernels have no capability.
+    if (has_room) add({"--cap-add", "CAP_SYS_ADMIN"});
+    if (has_room && ::geteuid() == 0) add({"--cap-add", "CAP_SETFCAP"});
     // The program is the first process: with it all others end, and no signal from inside reaches it.
     add({"--as-pid-1"});
     add({"--ro-bind", "/", "/"});
@@ -50,9 +57,13 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
     for (auto const& node : devices.nodes) add({"--dev-bind", node.c_str(), node.c_str()});
     add_tmpfs("/dev/shm");
     add({"--remount-ro", "/dev"}); // itself a tmpfs without a bound
-    add({"--proc", "/proc"});
+    // Of root's, bwrap covers parts, and where any is covered the system mounts no further one. Kernels have their own within walls.
+    if (has_room && ::geteuid() == 0)
+        add({"--bind", "/proc", "/proc"});
+    else
+        add({"--proc", "/proc"});
     // Root's files there, core_pattern among them, are writable for uid 0 without any capability; bwrap does not see that.
-    if (::geteuid() == 0) {
+    if (!has_room && ::geteuid() == 0) {
         add({"--ro-bind", "/proc/sys", "/proc/sys"});
         // So is what makes the first process the first one to be killed where memory runs out.
         for (auto const* file : {"/proc/1/oom_score_adj", "/proc/1/oom_adj"}) add({"--ro-bind", "/dev/null", file});
@@ -135,6 +146,22 @@ inline result<std::vector<std::string>> bubblewrap_command(std::filesystem::path
     return usable;
 }
 
+inline kernel_walls walls_of(bubblewrap_options const& options, file_rules const& rules, launch_spec const& spec,
+                             std::filesystem::path const& working_dir,
+                             std::vector<std::filesystem::path> const& private_dirs) {
+    kernel_walls walls{working_dir, private_dirs, {}, options.tmpfs_size};
+    walls.private_directories.emplace_back("/dev/shm");
+    for (auto const* paths : {&rules.writable, &rules.readable, &spec.writable, &spec.readable})
+        for (auto const& path : *paths) {
+            std::error_code ignored;
+            auto const real = std::filesystem::weakly_canonical(path, ignored);
+            if (real == working_dir) continue;
+            walls.kept.push_back(real);
+            if (auto const given = path.lexically_normal(); given != real) walls.kept.push_back(given);
+        }
+    return walls;
+}
+
 } // namespace detail
 
 IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const {
@@ -152,13 +179,19 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (auto opened = detail::open_paths(mounts, *rules, spec, *working_dir); !opened) return failure(opened);
 
     spec.allow = detail::access_of(config_, std::move(spec.allow));
-    auto filter = detail::system_call_filter(spec.allow);
+    auto const room = spec.keeps_kernels_apart ? detail::room_for_walls::yes : detail::room_for_walls::no;
+    auto for_program = spec.allow;
+    if (spec.keeps_kernels_apart) {
+        spec.walls = detail::walls_of(options_, *rules, spec, *working_dir, private_dirs);
+        for_program.push_back(system_access::user_namespaces);
+    }
+    auto filter = detail::system_call_filter(for_program);
     if (!filter) return failure(filter);
     auto const devices = detail::device_files_of(config_.devices);
     if (!devices) return failure(devices.error());
-    auto argv =
-        detail::bubblewrap_command(options_.program.empty() ? config_.bwrap : options_.program,
-                                   detail::bubblewrap_flags(options_, spec.allow, private_dirs, *devices), *filter);
+    auto argv = detail::bubblewrap_command(
+        options_.program.empty() ? config_.bwrap : options_.program,
+        detail::bubblewrap_flags(options_, spec.allow, private_dirs, *devices, room), *filter);
     if (!argv) return failure(argv);
 
     auto placeholders = journal->hold(rules->guarded);
