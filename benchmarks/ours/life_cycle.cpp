@@ -1,9 +1,9 @@
 // From nothing to the first result, and back.
 
+#include <ipybox/runtime.hpp>
+
 #include <ours/child_program.hpp>
 #include <ours/context.hpp>
-
-#include <ipybox/runtime.hpp>
 
 #include <optional>
 
@@ -70,7 +70,8 @@ void walled_forks(context& context) {
         without.push_back(open.milliseconds_to_output());
         with.push_back(walled.milliseconds_to_output());
     }
-    context.record("fork_first_output", "ms", without, "bubblewrap: a further executor of a runtime, to its first output");
+    context.record("fork_first_output", "ms", without,
+                   "bubblewrap: a further executor of a runtime, to its first output");
     context.record("walled_fork_first_output", "ms", with, "the same with walls");
     context.record("walled_fork_ratio", "", {median(with) / median(without)});
 }

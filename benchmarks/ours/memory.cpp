@@ -71,7 +71,8 @@ void many_kernels(context& context) {
 void walled_kernels(context& context) {
     auto const open = sizes_of_kernels(context, {"bubblewrap", "10"}).tree() / 10;
     auto const walled = sizes_of_kernels(context, {"bubblewrap", "10", "walls"}).tree() / 10;
-    context.record("pss_per_walled_kernel_10", "MB", {walled}, "the same in bubblewrap, with walls between the kernels");
+    context.record("pss_per_walled_kernel_10", "MB", {walled},
+                   "the same in bubblewrap, with walls between the kernels");
     context.record("pss_per_walled_kernel_10_ratio", "", {walled / open}, "over the same without walls");
 }
 

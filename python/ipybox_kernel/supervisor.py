@@ -201,7 +201,8 @@ class Supervisor:
         guard = self.checked_guard(request.get("guard"))
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
-        env = child.environment(env)
+        user = self.walls.user if self.walls else os.getuid()
+        env = child.environment(env, user)
         network = bool(request.get("network"))
         try:
             pid, room, listener = self.fork_now(network)
@@ -217,7 +218,7 @@ class Supervisor:
         if pid == 0:
             self.close()
             if self.walls:
-                child.matplotlib_place(env)  # it lay in a directory that is another one now
+                child.matplotlib_place(env, user)  # it lay in a directory that is another one now
             if listener:
                 listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
@@ -246,7 +247,7 @@ class Supervisor:
         return {"pid": pid, "listener": listener} if listener else {"pid": pid}
 
     def fork_now(self, network: bool) -> tuple[int, Room | None, socket.socket | None]:
-        """Forks, into walls around the current directory if there are any; the pid, the room and the listening socket."""
+        """Forks, into walls around the current directory if there are any; the pid, the room, the listening socket."""
         if self.walls:
             return self.walls.fork(os.getcwd(), network, self.living)
         listener = hosts.listen() if network else None

@@ -48,6 +48,8 @@ class Plan:
         self.kept: list[str] = hello["kept"]  # what lies in these, or in the workspace, and is for all kernels
         self.size: int = hello["size"]  # bytes of each private directory; 0: what the system allows
         self.processes: int | None = hello.get("processes")
+        self.user: int = hello["user"]  # who is root for the supervisor, and has this number within walls as outside
+        self.group: int = hello["group"]
         self.machine = privileges.machine()
         self.filter = filters.base(self.machine, hello["allow"])
 
@@ -57,6 +59,7 @@ class Walls:
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.hello = hello
+        self.user: int = hello["user"]
         self.plan: Plan | None = None  # from the first kernel on
         self.rooms: dict[int, Room] = {}
         self.next: Room | None = None
@@ -65,9 +68,11 @@ class Walls:
         return self.plan is not None and self.next is None
 
     def prepare(self, living: set[int]) -> None:
-        """Makes the room for the next kernel."""
+        """Makes the room for the next kernel, after the first one."""
+        if self.plan is None:
+            return
         try:
-            self.next = prepare()
+            self.next = prepare(self.plan)
             living.add(self.next.init)
         except (OSError, Missing):
             self.plan = None  # the next kernel tries it again, and its start says why it fails
@@ -75,7 +80,7 @@ class Walls:
     def fork(self, directory: str, network: bool, living: set[int]) -> tuple[int, Room | None, socket.socket | None]:
         """Forks a kernel; the pid is 0 in the child. Raises Missing and OSError."""
         self.plan = self.plan or Plan(self.hello)
-        room, self.next = self.next or prepare(), None
+        room, self.next = self.next or prepare(self.plan), None
         living.discard(room.init)
         try:
             pid, listener = fork_kernel(self.plan, room, directory, network)
@@ -127,13 +132,13 @@ class Room:
         os.close(self.descriptor)
 
 
-def prepare() -> Room:
+def prepare(plan: Plan) -> Room:
     """Makes namespaces. Raises Missing if there can be none."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     between = os.fork()  # enters the namespaces, but for that of pids, in which its child is the first process
     if not between:
         ours.close()
-        build(theirs)
+        build(plan, theirs)
     theirs.close()
     with ours:
         words, _ = collect(ours)
@@ -143,9 +148,9 @@ def prepare() -> Room:
     return Room(int(words["init"]))
 
 
-def build(report: socket.socket) -> NoReturn:
+def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
-        enter_new_namespaces()
+        enter_new_namespaces(plan)
         raise_loopback()
         report.send(f"init {start_init()}".encode())
     except BaseException as error:
@@ -154,12 +159,12 @@ def build(report: socket.socket) -> NoReturn:
         os._exit(0)
 
 
-def enter_new_namespaces() -> None:
-    user, group = os.geteuid(), os.getegid()
+def enter_new_namespaces(plan: Plan) -> None:
+    user, group = f"{plan.user} {os.geteuid()} 1", f"{plan.group} {os.getegid()} 1"
     process.set_dumpable(True)  # or it could not say who it is in its namespace
     if libc.unshare(NAMESPACES):
         raise missing("namespaces for a kernel cannot be made")
-    for name, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
+    for name, text in ("setgroups", "deny"), ("uid_map", user), ("gid_map", group):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
 

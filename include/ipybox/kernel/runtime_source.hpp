@@ -1105,9 +1105,9 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     kernel.run(Link(birth.stream), birth.restore_cwd, birth.first)
 
 
-def environment(env: dict[str, str]) -> dict[str, str]:
+def environment(env: dict[str, str], user: int) -> dict[str, str]:
     """What the host gave, what keeps programs from colouring their output, and where programs are found."""
-    return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
+    return {**DEFAULTS, **matplotlib_place(env, user), **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
 def program_path(path: str) -> str:
@@ -1116,7 +1116,7 @@ def program_path(path: str) -> str:
     return os.pathsep.join(dict.fromkeys(folders))
 
 
-def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
+def matplotlib_place(env: dict[str, str], user: int) -> dict[str, str]:
     """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
     home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
     while not os.path.lexists(home):
@@ -1124,7 +1124,7 @@ def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
     if os.access(home, os.W_OK):
         return {}
     try:
-        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
+        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{user}")
         if not os.path.lexists(place):
             os.makedirs(place, 0o700, exist_ok=True)
             for known in glob.glob(os.path.join(home, "fontlist-*.json")):
@@ -4908,7 +4908,8 @@ class Supervisor:
         guard = self.checked_guard(request.get("guard"))
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
-        env = child.environment(env)
+        user = self.walls.user if self.walls else os.getuid()
+        env = child.environment(env, user)
         network = bool(request.get("network"))
         try:
             pid, room, listener = self.fork_now(network)
@@ -4924,7 +4925,7 @@ class Supervisor:
         if pid == 0:
             self.close()
             if self.walls:
-                child.matplotlib_place(env)  # it lay in a directory that is another one now
+                child.matplotlib_place(env, user)  # it lay in a directory that is another one now
             if listener:
                 listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
@@ -4953,7 +4954,7 @@ class Supervisor:
         return {"pid": pid, "listener": listener} if listener else {"pid": pid}
 
     def fork_now(self, network: bool) -> tuple[int, Room | None, socket.socket | None]:
-        """Forks, into walls around the current directory if there are any; the pid, the room and the listening socket."""
+        """Forks, into walls around the current directory if there are any; the pid, the room, the listening socket."""
         if self.walls:
             return self.walls.fork(os.getcwd(), network, self.living)
         listener = hosts.listen() if network else None
@@ -5054,10 +5055,10 @@ class Supervisor:
         def roots(kernel: int) -> list[str]:
             return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
 
-        for kernel, excess in watchdog.look(roots).items():
-            self.excesses[kernel] = excess
 )py"
-R"py(            watchdog.forget(kernel)
+R"py(        for kernel, excess in watchdog.look(roots).items():
+            self.excesses[kernel] = excess
+            watchdog.forget(kernel)
             process.kill(kernel, signal.SIGKILL, group=True)
             process.kill(kernel, signal.SIGKILL)
 
@@ -5764,6 +5765,8 @@ class Plan:
         self.kept: list[str] = hello["kept"]  # what lies in these, or in the workspace, and is for all kernels
         self.size: int = hello["size"]  # bytes of each private directory; 0: what the system allows
         self.processes: int | None = hello.get("processes")
+        self.user: int = hello["user"]  # who is root for the supervisor, and has this number within walls as outside
+        self.group: int = hello["group"]
         self.machine = privileges.machine()
         self.filter = filters.base(self.machine, hello["allow"])
 
@@ -5773,6 +5776,7 @@ class Walls:
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.hello = hello
+        self.user: int = hello["user"]
         self.plan: Plan | None = None  # from the first kernel on
         self.rooms: dict[int, Room] = {}
         self.next: Room | None = None
@@ -5781,9 +5785,11 @@ class Walls:
         return self.plan is not None and self.next is None
 
     def prepare(self, living: set[int]) -> None:
-        """Makes the room for the next kernel."""
+        """Makes the room for the next kernel, after the first one."""
+        if self.plan is None:
+            return
         try:
-            self.next = prepare()
+            self.next = prepare(self.plan)
             living.add(self.next.init)
         except (OSError, Missing):
             self.plan = None  # the next kernel tries it again, and its start says why it fails
@@ -5791,7 +5797,7 @@ class Walls:
     def fork(self, directory: str, network: bool, living: set[int]) -> tuple[int, Room | None, socket.socket | None]:
         """Forks a kernel; the pid is 0 in the child. Raises Missing and OSError."""
         self.plan = self.plan or Plan(self.hello)
-        room, self.next = self.next or prepare(), None
+        room, self.next = self.next or prepare(self.plan), None
         living.discard(room.init)
         try:
             pid, listener = fork_kernel(self.plan, room, directory, network)
@@ -5843,13 +5849,13 @@ class Room:
         os.close(self.descriptor)
 
 
-def prepare() -> Room:
+def prepare(plan: Plan) -> Room:
     """Makes namespaces. Raises Missing if there can be none."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     between = os.fork()  # enters the namespaces, but for that of pids, in which its child is the first process
     if not between:
         ours.close()
-        build(theirs)
+        build(plan, theirs)
     theirs.close()
     with ours:
         words, _ = collect(ours)
@@ -5859,9 +5865,9 @@ def prepare() -> Room:
     return Room(int(words["init"]))
 
 
-def build(report: socket.socket) -> NoReturn:
+def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
-        enter_new_namespaces()
+        enter_new_namespaces(plan)
         raise_loopback()
         report.send(f"init {start_init()}".encode())
     except BaseException as error:
@@ -5870,12 +5876,12 @@ def build(report: socket.socket) -> NoReturn:
         os._exit(0)
 
 
-def enter_new_namespaces() -> None:
-    user, group = os.geteuid(), os.getegid()
+def enter_new_namespaces(plan: Plan) -> None:
+    user, group = f"{plan.user} {os.geteuid()} 1", f"{plan.group} {os.getegid()} 1"
     process.set_dumpable(True)  # or it could not say who it is in its namespace
     if libc.unshare(NAMESPACES):
         raise missing("namespaces for a kernel cannot be made")
-    for name, text in ("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1"):
+    for name, text in ("setgroups", "deny"), ("uid_map", user), ("gid_map", group):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(text)
 
@@ -6082,7 +6088,8 @@ def raise_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
-def give_up_rights(plan: Plan) -> None:
+)py"
+R"py(def give_up_rights(plan: Plan) -> None:
     """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
     if plan.processes is not None:
         limits.take({"processes": plan.processes})

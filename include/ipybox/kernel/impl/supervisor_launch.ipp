@@ -36,19 +36,21 @@ inline json described(kernel_walls const& walls, std::vector<system_access> cons
             {"private", texts(walls.private_directories)},
             {"kept", texts(walls.kept)},
             {"size", walls.private_size},
+            {"user", ::geteuid()},
+            {"group", ::getegid()},
             {"allow", std::move(names)}};
 }
 
 inline std::string greeting(supervisor_options const& options, launch_spec const& launch) {
     json hello = {{"op", "hello"},
-                        {"protocol", protocol_version},
-                        {"preload", options.duty == supervisor_options::role::forks_kernels},
-                        {"level", options.level},
-                        {"modules", options.preload},
-                        {"limits", limits_in(options.limits, launch)},
-                        {"variables", launch.sandbox_variables},
-                        {"domain", launch.confinement != nullptr},
-                        {"packages", options.package_dir.string()}};
+                  {"protocol", protocol_version},
+                  {"preload", options.duty == supervisor_options::role::forks_kernels},
+                  {"level", options.level},
+                  {"modules", options.preload},
+                  {"limits", limits_in(options.limits, launch)},
+                  {"variables", launch.sandbox_variables},
+                  {"domain", launch.confinement != nullptr},
+                  {"packages", options.package_dir.string()}};
     if (launch.walls) hello["walls"] = described(*launch.walls, launch.allow);
     return json_text(hello);
 }

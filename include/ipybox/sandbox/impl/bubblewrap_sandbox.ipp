@@ -47,9 +47,8 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
     bool const has_room = room == room_for_walls::yes;
     if (!has_room && std::ranges::find(allow, system_access::user_namespaces) == allow.end()) add({"--disable-userns"});
     add({"--cap-drop", "ALL", "--new-session"});
-    // For the program alone: to fork into a namespace, and for root to be root there. Kernels have no capability.
-    if (has_room) add({"--cap-add", "CAP_SYS_ADMIN"});
-    if (has_room && ::geteuid() == 0) add({"--cap-add", "CAP_SETFCAP"});
+    // It is root in its namespace, which can fork into others. Kernels are the user there, and have no capabilities.
+    if (has_room) add({"--uid", "0", "--gid", "0", "--cap-add", "CAP_SYS_ADMIN", "--cap-add", "CAP_SETFCAP"});
     // The program is the first process: with it all others end, and no signal from inside reaches it.
     add({"--as-pid-1"});
     add({"--ro-bind", "/", "/"});
@@ -189,9 +188,9 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (!filter) return failure(filter);
     auto const devices = detail::device_files_of(config_.devices);
     if (!devices) return failure(devices.error());
-    auto argv = detail::bubblewrap_command(
-        options_.program.empty() ? config_.bwrap : options_.program,
-        detail::bubblewrap_flags(options_, spec.allow, private_dirs, *devices, room), *filter);
+    auto argv = detail::bubblewrap_command(options_.program.empty() ? config_.bwrap : options_.program,
+                                           detail::bubblewrap_flags(options_, spec.allow, private_dirs, *devices, room),
+                                           *filter);
     if (!argv) return failure(argv);
 
     auto placeholders = journal->hold(rules->guarded);
