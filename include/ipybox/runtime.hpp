@@ -27,12 +27,13 @@ struct runtime_options {
     std::vector<std::filesystem::path> read_only = {};       ///< as in executor_options
     std::vector<std::filesystem::path> hidden = {};          ///< as in executor_options
     std::shared_ptr<package_layer const> packages = nullptr; ///< as in executor_options, for all its kernels
-    bool walls = true; ///< keeps its kernels apart, within a sandbox: docs/sandbox.md, section 11
+    bool walls = true; ///< keeps its kernels apart, within a sandbox: docs/sandbox.md, section 12
 };
 
 /**
- * \brief One sandbox with one supervisor in it, shared by executors: their kernels start in the time of a fork and share memory.
- * \details A cheap handle. The first kernel starts the supervisor, and is told where that fails; it ends with the last copy and the last executor. What an executor's options say of the
+ * \brief One sandbox with one supervisor in it, shared by executors: their kernels start in the time of a fork, and share memory until they write to it.
+ * \details With walls, each kernel sees of the working directory only that of its executor, and nothing of the other kernels. Without a sandbox there are no walls.
+ * A cheap handle. The first kernel starts the supervisor, and is told where that fails; it ends with the last copy and the last executor. What an executor's options say of the
  * interpreter and preloading does not count then.
  * \par Thread safety Safe.
  */

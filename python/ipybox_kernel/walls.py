@@ -152,9 +152,9 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
-        report.send(f"init {start_init()}".encode())
+        tell(report, f"init {start_init()}")
     except BaseException as error:
-        report.send(f"failure {error}".encode()[:LONGEST_WORDS])
+        tell(report, f"failure {error}")
     finally:
         os._exit(0)
 
@@ -231,7 +231,7 @@ def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket
         if listener:
             socket.send_fds(report, [b"listener"], [listener.fileno()])
     except BaseException as error:
-        report.send(f"failure {error}".encode()[:LONGEST_WORDS])
+        tell(report, f"failure {error}")
         os._exit(1)
     return listener
 
@@ -266,9 +266,13 @@ def become(program: Program, report: socket.socket) -> NoReturn:
         process.execute(program.argv, program.env)
     except BaseException as error:
         code, file = (error.errno, error.filename) if isinstance(error, OSError) else (errno.EPERM, error)
-        report.send(f"failure {code or errno.EPERM} {file or ''}".encode()[:LONGEST_WORDS])
+        tell(report, f"failure {code or errno.EPERM} {file or ''}")
     finally:
         os._exit(127)
+
+
+def tell(report: socket.socket, words: str) -> None:
+    report.send(words.encode(errors="replace")[:LONGEST_WORDS])
 
 
 def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
@@ -290,8 +294,7 @@ def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
 def rearrange_files(plan: Plan, directory: str) -> None:
     """Gives this process a file system without the directories of other kernels."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
-    shared = directory == plan.workspace or not lies_in(directory, [plan.workspace])
-    hidden = [] if shared else [plan.workspace]
+    hidden = [] if lies_in(plan.workspace, [directory]) else [plan.workspace]
     own = copy_of(directory)
     outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
     kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]

@@ -30,7 +30,7 @@ class sessions {
         auto& box = boxes_[name];
         if (!box) {
             auto options = options_;
-            options.working_dir = dir_.path() / name;
+            if (options.working_dir.empty()) options.working_dir = dir_.path() / name;
             std::filesystem::create_directories(options.working_dir);
             options.images_dir = dir_.path() / "images";
             box = std::make_unique<executor>(options, auto_approval{}, shared_);
@@ -146,6 +146,18 @@ TEST_CASE("walls: executors with the directory of the runtime share it, and noth
     executor a(options, deny_approval{}, shared), b(options, deny_approval{}, shared);
     CHECK(text_of(a.execute("open('x', 'w').write('1') + open('/tmp/x', 'w').write('1')")) == "2");
     CHECK(text_of(b.execute("import os; os.path.exists('x'), os.path.exists('/tmp/x')")) == "(True, False)");
+}
+
+TEST_CASE("walls: an executor that works outside of the runtime's directory sees nothing of it", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    scratch_dir outside;
+    auto config = sandbox_config::parse(R"({"filesystem": {"allowWrite": [".", ")" + outside.path().string() + R"("]}})");
+    REQUIRE(config);
+    sessions with({}, bubblewrap_sandbox(*config));
+    CHECK(with.run("a", "open('mine.txt', 'w').write('of a')") == "4");
+    with.options().working_dir = outside.path();
+    CHECK(with.run("b", "import os; os.getcwd(), os.listdir('" + with.dir().path().string() + "')") ==
+          "('" + outside.path().string() + "', [])");
 }
 
 TEST_CASE("walls: what the configuration opens is open to all kernels", "[kernel]") {
