@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from plan import GROUPS, Group
-from pool import AMOUNTS, BUBBLEWRAP, OURS, RATES, Series
+from pool import AMOUNTS, BUBBLEWRAP, OURS, RATES, SANDBOXES, SRT, Series
 from run import MINE, Measurer, say
 
 WORSE = 1.05  # times the earlier revision's value: more is pointed out
@@ -31,7 +31,7 @@ class Side:
 
 
 def sides(before: Path, sandbox: str) -> tuple[Side, Side]:
-    inside = ["--sandbox", "bubblewrap"] if sandbox == BUBBLEWRAP else []
+    inside = ["--sandbox", sandbox] if sandbox in SANDBOXES else []
     now = Measurer("now", [*MINE, *inside])
     then = Measurer("before", [str(before), *MINE[1:], *inside])
     return Side(now), Side(then)
@@ -75,6 +75,8 @@ def compare(before: Path, groups: list[Group], rounds: int, sandbox: str, findin
     now, then = sides(before, sandbox)
     for turn in range(rounds):
         for group in groups:
+            if sandbox == SRT and not group.srt:
+                continue
             say(f"{sandbox}, round {turn + 1} of {rounds}, {group.metrics[0]} …")
             for side in (now, then, then, now) if turn % 2 else (then, now, now, then):
                 side.measure(group.metrics)
@@ -95,7 +97,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="*", metavar="NAME,…", help="metrics to measure; wildcards allowed")
     parser.add_argument("--rounds", type=int, default=2, help="of four runs each")
     parser.add_argument(
-        "--sandbox", choices=[OURS, BUBBLEWRAP], action="append", help="ours: without one; default: both"
+        "--sandbox",
+        choices=[OURS, *SANDBOXES],
+        action="append",
+        help="ours: without one; default: ours and bubblewrap",
     )
     return parser.parse_args()
 

@@ -21,6 +21,7 @@ class Group:
 
     metrics: tuple[str, ...]
     peers: tuple[str, ...] = PEERS  #: who measures them besides ours
+    srt: bool = False  #: ours under srt measures them too
     quick: int = 0  #: in how many rounds of `--quick`
     once: bool = False  #: otherwise in the first round only: too slow, or the same each time
 
@@ -34,14 +35,15 @@ class Group:
         return replace(self, metrics=metrics)
 
 
+# Under srt: starts and cells. Tools, generated packages and requests have nothing to do with it.
 # Nagle's algorithm slows the original's cells; without it, its start, interrupts, memory and tools are the same.
 GROUPS = [
-    Group(("process_first_result",), ("original",), quick=2),
-    Group(("start", "start_first_result", "stop", "reset", "reset_first_result"), AS_INSTALLED, quick=2),
-    Group(("pss_host", "pss_supervisor", "pss_gateway", "pss_kernel", "pss_tree"), AS_INSTALLED, quick=1),
-    Group((*CELLS, "first_chunk"), quick=2),
-    Group(("cancel_sleep", "timeout_excess"), AS_INSTALLED, quick=2),
-    Group(("print_10mb", "print_10mb_received"), AS_INSTALLED, quick=1),
+    Group(("process_first_result",), ("original",), quick=2, srt=True),
+    Group(("start", "start_first_result", "stop", "reset", "reset_first_result"), AS_INSTALLED, quick=2, srt=True),
+    Group(("pss_host", "pss_supervisor", "pss_gateway", "pss_kernel", "pss_tree"), AS_INSTALLED, quick=1, srt=True),
+    Group((*CELLS, "first_chunk"), quick=2, srt=True),
+    Group(("cancel_sleep", "timeout_excess"), AS_INSTALLED, quick=2, srt=True),
+    Group(("print_10mb", "print_10mb_received"), AS_INSTALLED, quick=1, srt=True),
     Group((*PLAIN_TOOL, *(f"{name}_approval" for name in PLAIN_TOOL)), ("original",), quick=1),
     Group(("tool_import", "tool_first_call"), ("original",), quick=1, once=True),
     Group((*CODEGEN_MANY, "codegen_many_importable"), ("original",), quick=1, once=True),
@@ -51,14 +53,14 @@ GROUPS = [
     Group(("tool_60mb", "tool_60mb_received"), ("original",), once=True),
     Group(CODEGEN_FILESYSTEM, ("original",), once=True),
     Group(("process_first_tool_call", *PSS_TOOL), ("original",), once=True),
-    Group(("print_1mb", "print_1mb_received", "print_10k", "print_10k_received")),
-    Group(("shell", "shell_capture")),
-    Group(("shell_approval_first", "shell_approval", "shell_capture_approval"), ("original",), once=True),
-    Group(("print_flushed", "print_flushed_received", "image_1mb")),
-    Group(("print_20mb", "print_20mb_received", "output_kept"), AS_INSTALLED),
-    Group(("print_100mb", "print_100mb_received"), ("jupyter_client",)),
-    Group(("cancel_loop", "cancel_await_stops", "cancel_after_execute"), AS_INSTALLED),
-    Group(("cancel_await", "cancel_stubborn", "kernel_death"), AS_INSTALLED, once=True),
+    Group(("print_1mb", "print_1mb_received", "print_10k", "print_10k_received"), srt=True),
+    Group(("shell", "shell_capture"), srt=True),
+    Group(("shell_approval_first", "shell_approval", "shell_capture_approval"), ("original",), once=True, srt=True),
+    Group(("print_flushed", "print_flushed_received", "image_1mb"), srt=True),
+    Group(("print_20mb", "print_20mb_received", "output_kept"), AS_INSTALLED, srt=True),
+    Group(("print_100mb", "print_100mb_received"), ("jupyter_client",), srt=True),
+    Group(("cancel_loop", "cancel_await_stops", "cancel_after_execute"), AS_INSTALLED, srt=True),
+    Group(("cancel_await", "cancel_stubborn", "kernel_death"), AS_INSTALLED, once=True, srt=True),
     Group(("https_direct", "https_proxied", "https_proxied_ratio"), ()),
     Group(("fork_first_output", "walled_fork_first_output", "walled_fork_ratio"), ()),
     Group(("pss_per_walled_kernel_10", "pss_per_walled_kernel_10_ratio"), (), once=True),

@@ -8,6 +8,8 @@ from typing import Any
 
 OURS = "ours"
 BUBBLEWRAP = "bubblewrap"
+SRT = "srt"
+SANDBOXES = (BUBBLEWRAP, SRT)  #: ours in one of them
 AMOUNTS = ("lines", "bytes", "tools")
 RATES = ("calls/s",)
 
@@ -40,7 +42,7 @@ class Series:
 
 
 class Pool:
-    """Measurers are `ours`, `bubblewrap` (ours in that sandbox) and the peers."""
+    """Measurers are `ours`, `bubblewrap` and `srt` (ours in that sandbox) and the peers."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, dict[str, Series]] = {}
@@ -81,18 +83,19 @@ class Pool:
         return ours / theirs if self.unit(name) in RATES else theirs / ours
 
     def to_json(self) -> dict[str, Any]:
-        """Ours under bubblewrap are metrics of their own, NAME_bubblewrap."""
+        """Ours in a sandbox are metrics of their own, NAME_bubblewrap and NAME_srt."""
         document: dict[str, Any] = {}
         for name, measurers in self.metrics.items():
             values = {who: self.value(name, who) for who in (OURS, "original", "original_nodelay", "jupyter_client")}
             document[name] = {"unit": self.unit(name), **values, "n": self.samples(name, OURS)}
-            if BUBBLEWRAP in measurers:
-                document[f"{name}_bubblewrap"] = {
-                    "unit": self.unit(name),
-                    **dict.fromkeys(values),
-                    OURS: self.value(name, BUBBLEWRAP),
-                    "n": self.samples(name, BUBBLEWRAP),
-                }
+            for sandbox in SANDBOXES:
+                if sandbox in measurers:
+                    document[f"{name}_{sandbox}"] = {
+                        "unit": self.unit(name),
+                        **dict.fromkeys(values),
+                        OURS: self.value(name, sandbox),
+                        "n": self.samples(name, sandbox),
+                    }
         return document
 
     def details(self) -> dict[str, Any]:

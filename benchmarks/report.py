@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from plan import EXACT, LIMITS, PEERS, SANDBOX_COST, TARGETS
-from pool import BUBBLEWRAP, OURS, Pool
+from pool import BUBBLEWRAP, OURS, SANDBOXES, SRT, Pool
 
 HEADINGS = {
     OURS: "ours",
     BUBBLEWRAP: "bubblewrap",
+    SRT: "srt",
     "original": "original",
     "original_nodelay": "nodelay",
     "jupyter_client": "jupyter",
@@ -35,7 +36,7 @@ def figure(pool: Pool, name: str, measurer: str) -> str:
 
 
 def table(pool: Pool) -> str:
-    others = (BUBBLEWRAP, *PEERS)
+    others = (*SANDBOXES, *PEERS)
     head = [f"{'metric':30}{'unit':8}"] + [f"{heading:>12}" for heading in HEADINGS.values()] + [f"{'n':>7}  "]
     lines = ["".join(head) + "".join(f"{'/' + HEADINGS[who]:>12}" for who in others)]
     for name in pool.metrics:
@@ -54,13 +55,13 @@ def verdicts(pool: Pool) -> list[tuple[bool, str]]:
         if ratio is not None:
             found.append((ratio >= least, f"{name}: {number(ratio)}x {HEADINGS[peer]}, asked for {number(least)}x"))
     for name, most in LIMITS.items():
-        for measurer in (OURS, BUBBLEWRAP):
+        for measurer in (OURS, *SANDBOXES):
             value = pool.value(name, measurer)
             if value is not None:
                 sentence = f"{name}, {HEADINGS[measurer]}: {number(value)} {pool.unit(name)}, at most {number(most)}"
                 found.append((value <= most, sentence))
     for name, asked in EXACT.items():
-        for measurer in (OURS, BUBBLEWRAP):
+        for measurer in (OURS, *SANDBOXES):
             value = pool.value(name, measurer)
             if value is not None:
                 count = pool.samples(name, measurer)
@@ -68,16 +69,18 @@ def verdicts(pool: Pool) -> list[tuple[bool, str]]:
     return found
 
 
-def sandbox_costs(pool: Pool) -> list[str]:
-    """Where bubblewrap costs more than it may."""
-    ratios = {name: pool.ratio(name, BUBBLEWRAP) for name in pool.metrics}
+def sandbox_costs(pool: Pool, sandbox: str) -> list[str]:
+    """Where a sandbox costs more than bubblewrap may."""
+    ratios = {name: pool.ratio(name, sandbox) for name in pool.metrics}
     return [f"{name} {number(ratio)}x" for name, ratio in ratios.items() if ratio is not None and ratio > SANDBOX_COST]
 
 
 def summary(pool: Pool) -> str:
     lines = [f"{'met   ' if met else 'MISSED'}  {sentence}" for met, sentence in verdicts(pool)]
-    beyond = ", ".join(sandbox_costs(pool)) or "none"
-    return "\n".join([*lines, f"bubblewrap costs more than {SANDBOX_COST - 1:.0%}: {beyond}"])
+    for sandbox in SANDBOXES:
+        beyond = ", ".join(sandbox_costs(pool, sandbox)) or "none"
+        lines.append(f"{sandbox} costs more than {SANDBOX_COST - 1:.0%}: {beyond}")
+    return "\n".join(lines)
 
 
 def plot(pool: Pool, file: Path) -> None:

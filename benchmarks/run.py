@@ -18,18 +18,24 @@ from typing import Any, TypeVar
 import compile_cost
 import report
 from plan import FULL, GROUPS, QUICK, Group, Scale
-from pool import BUBBLEWRAP, OURS, Pool
+from pool import BUBBLEWRAP, OURS, SRT, Pool
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BENCH_OURS = ROOT / "build/release/bench/bench_ours"
 ORIGINAL = ROOT / ".venvs/bench-original/bin/python"
 JUPYTER_CLIENT = ROOT / ".venvs/bench-jupyter-client/bin/python"
+SRT_PROGRAMS = ROOT / ".node/srt/node_modules/.bin"
 FILESYSTEM_SERVER = ROOT / ".node/mcp/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"
 LIMIT = 600  # seconds that one measuring program may take
 VERSIONS = ("ipybox", "jupyter_client", "ipykernel", "ipython", "pyzmq", "tornado")
 
 T = TypeVar("T")
+
+
+def measuring_environment() -> dict[str, str]:
+    """All kernels, ours and the bare one, have the same packages; srt is the one that tests run."""
+    return os.environ | {"IPYBOX_PYTHON": str(JUPYTER_CLIENT), "PATH": f"{SRT_PROGRAMS}:{os.environ['PATH']}"}
 
 
 @dataclass(frozen=True)
@@ -45,9 +51,9 @@ class Measurer:
             output = Path(folder, "samples.json")
             names = ",".join(self.prefix + name for name in metrics)
             command = [*self.command, "--repeat", str(repeat), "--only", names, "--json", str(output)]
-            # all kernels, ours and the bare one, have the same packages
-            environment = os.environ | {"IPYBOX_PYTHON": str(JUPYTER_CLIENT)}
-            done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT, env=environment, check=False)
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=LIMIT, env=measuring_environment(), check=False
+            )
             if not output.exists():
                 raise RuntimeError(f"{self.name} failed: {done.stdout}{done.stderr}")
             return {name.removeprefix(self.prefix): figures for name, figures in json.loads(output.read_text()).items()}
@@ -61,6 +67,7 @@ MINE = [
 OUR_MEASURERS = [
     Measurer(OURS, MINE),
     Measurer(BUBBLEWRAP, [*MINE, "--sandbox", "bubblewrap"]),
+    Measurer(SRT, [*MINE, "--sandbox", "srt"]),
 ]
 PEER_MEASURERS = [
     Measurer("original", THEIRS),
@@ -85,13 +92,14 @@ def rotated(items: list[T], turns: int) -> list[T]:
 def measure_group(group: Group, turn: int, scale: Scale, pool: Pool) -> None:
     """Lets everybody measure a group; who begins changes from round to round.
 
-    What the sandbox costs is less than a machine's moods: ours take turns with it and without.
+    The cost of a sandbox is less than a machine's moods: ours take turns with each and without.
     """
     peers = [[measurer] for measurer in PEER_MEASURERS if measurer.name in group.peers]
-    parties = [rotated(OUR_MEASURERS, turn) * scale.repeat, *peers]
+    ours = [measurer for measurer in OUR_MEASURERS if measurer.name != SRT or group.srt]
+    parties = [rotated(ours, turn) * scale.repeat, *peers]
     for measurer in chain(*rotated(parties, turn)):
         begin = time.perf_counter()
-        repeat = 1 if group.once or measurer in OUR_MEASURERS else scale.repeat
+        repeat = 1 if group.once or measurer in ours else scale.repeat
         pool.add(measurer.name, measurer.measure(group.metrics, repeat))
         say(f"  {measurer.name} {time.perf_counter() - begin:.1f} s", end="")
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 #include <variant>
 
 namespace bench {
@@ -61,13 +63,15 @@ void large_print(context& context) {
 
 void image(context& context) {
     auto box = context.started_executor();
-    require(box.execute("import base64, os\ndata = base64.b64encode(os.urandom(1_000_000)).decode()"));
+    require(box.execute("import base64, os\n"
+                        "data = base64.b64encode(b'\\x89PNG\\r\\n\\x1a\\n' + os.urandom(1_000_000)).decode()"));
     std::vector<double> samples;
     std::size_t images = 0;
     for (int i = 0; i < 3 * context.repeat; ++i) {
         samples.push_back(milliseconds(
             [&] { images += require(box.execute("display({'image/png': data}, raw=True)")).images.size(); }));
     }
+    if (images != samples.size()) throw std::runtime_error("images are missing");
     context.record("image_1mb", "ms", samples,
                    std::to_string(images) + " of " + std::to_string(samples.size()) + " images arrived");
 }

@@ -207,7 +207,8 @@ async def flushed_prints(context: Context) -> None:
 async def image(context: Context) -> None:
     cell = "display({'image/png': data}, raw=True)"
     async with context.executor() as executor:
-        await executor.execute("import base64, os\ndata = base64.b64encode(os.urandom(1_000_000)).decode()")
+        png = r"b'\x89PNG\r\n\x1a\n' + os.urandom(1_000_000)"
+        await executor.execute(f"import base64, os\ndata = base64.b64encode({png}).decode()")
         samples, images = [], 0
         for _ in range(max(1, context.repeat // 3)):
             await asyncio.sleep(CALM)

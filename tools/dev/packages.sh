@@ -9,7 +9,8 @@ packages_of() {
                 cppzmq-dev libzmq3-dev libexpected-dev libssl-dev libhttp-parser-dev libcli11-dev
             ;;
         run) echo bubblewrap=bwrap ;;
-        test) echo catch2 ccache=ccache strace=strace tmux=tmux ripgrep=rg socat=socat ;;
+        test) echo catch2 ccache=ccache strace=strace tmux=tmux "$(packages_of srt)" ;;
+        srt) echo ripgrep=rg socat=socat ;;
         clang-16) echo clang-16=clang++-16 ;;
         clang-19) echo clang-19=clang++-19 libclang-rt-19-dev llvm=llvm-symbolizer ;;
         lint) echo clang-19=clang++-19 clang-tidy-19=clang-tidy-19 ;;

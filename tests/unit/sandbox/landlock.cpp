@@ -1,19 +1,21 @@
+#include <ipybox/os/landlock.hpp>
 #include <ipybox/os/program_output.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 #include <ipybox/sandbox/best_sandbox.hpp>
 #include <ipybox/sandbox/landlock_grants.hpp>
 #include <ipybox/sandbox/landlock_sandbox.hpp>
+#include <ipybox/sandbox/sandbox_report.hpp>
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
-#include <support/denied_call.hpp>
+#include <support/landlock_abi.hpp>
 #include <support/skip.hpp>
 
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -32,8 +34,6 @@ using ipybox::detail::landlock_grants_of;
 using ipybox::test::contains;
 using sandbox_test::scratch_dir;
 namespace fs = std::filesystem;
-
-constexpr unsigned create_ruleset = 444;
 
 launch_spec shell(std::string script, fs::path const& working_dir) {
     return {{"/bin/sh", "-c", std::move(script)}, {{"PATH", "/usr/bin:/bin"}}, working_dir};
@@ -248,23 +248,68 @@ TEST_CASE("landlock: the private directory goes with the sandbox, and the next o
     CHECK_FALSE(fs::exists(ours));
 }
 
-TEST_CASE("landlock: without it the text says what is missing, and best_sandbox why nothing works") {
-    scratch_dir const work;
-    test::without_calls({create_ruleset}, [&] {
-        auto const wrapped = landlock_sandbox().wrap(shell("", work.path()));
-        REQUIRE_FALSE(wrapped);
-        CHECK(wrapped.error() == errc::sandbox_unavailable);
-        CHECK(contains(wrapped.error().text(), "Landlock of ABI 6 is needed"));
-        CHECK(contains(wrapped.error().text(), "run on Linux 6.12 or newer"));
+namespace {
 
-        best_sandbox const best(bubblewrap_sandbox({.program = work.path() / "no-bwrap"}), landlock_sandbox());
-        auto const none = best.wrap(shell("", work.path()));
-        REQUIRE_FALSE(none);
-        CHECK(none.error() == errc::sandbox_unavailable);
-        CHECK(contains(none.error().text(), "no sandbox works here. bubblewrap: "));
-        CHECK(contains(none.error().text(), "no-bwrap"));
-        CHECK(contains(none.error().text(), "Landlock: Landlock of ABI 6"));
-    });
+/// What is said of a system whose Landlock is too old, or missing, in each place where it matters.
+void check_refusals(int abi, std::string const& what_there_is) {
+    scratch_dir const work;
+    CHECK(os::landlock_abi() == abi);
+    auto const wrapped = landlock_sandbox().wrap(shell("", work.path()));
+    REQUIRE_FALSE(wrapped);
+    CHECK(wrapped.error() == errc::sandbox_unavailable);
+    CHECK(contains(wrapped.error().text(), "Landlock of ABI 6 is needed"));
+    CHECK(contains(wrapped.error().text(), what_there_is));
+    CHECK(contains(wrapped.error().text(), "run on Linux 6.12 or newer, or use bubblewrap_sandbox"));
+
+    auto const no_bwrap = work.path() / "no-bwrap";
+    best_sandbox const best(bubblewrap_sandbox({.program = no_bwrap}), landlock_sandbox());
+    auto const none = best.wrap(shell("", work.path()));
+    REQUIRE_FALSE(none);
+    CHECK(none.error() == errc::sandbox_unavailable);
+    CHECK(contains(none.error().text(), "no sandbox works here. bubblewrap: "));
+    CHECK(contains(none.error().text(), no_bwrap.string()));
+    CHECK(contains(none.error().text(), "Landlock: " + wrapped.error().text()));
+
+    if (ipybox::detail::why_no_bubblewrap({}).empty()) { // which needs no Landlock
+        auto const boxed = best_sandbox().wrap(shell("", work.path()));
+        REQUIRE(boxed);
+        CHECK(boxed->first_in_namespace);
+    }
+
+    auto const report = report_sandboxes({.program = no_bwrap});
+    CHECK(report.machine.landlock == abi);
+    auto const& policy = report.policies.at(2);
+    CHECK(policy.policy == "landlock");
+    CHECK(policy.gap == "needs Linux 6.12 or newer (Landlock ABI 6)");
+    CHECK(policy.protections.empty());
+    CHECK(contains(report.text(), "  Landlock    " + (abi == 0 ? "none" : "ABI " + std::to_string(abi)) + "\n"));
+    CHECK(contains(report.text(), "\nlandlock: does not work here: " + policy.gap + "\n"));
+}
+
+} // namespace
+
+TEST_CASE("landlock: on a system with ABI 1 to 5 nothing starts, and texts and report say which one there is") {
+    for (int abi = 1; abi < os::landlock_abi_with_scopes; ++abi) {
+        INFO("ABI " << abi);
+        test::with_landlock_abi(abi, [&] { check_refusals(abi, "this system has ABI " + std::to_string(abi) + ";"); });
+    }
+}
+
+TEST_CASE("landlock: on a system without it nothing starts, and texts and report say so") {
+    for (int const why : {ENOSYS, EOPNOTSUPP, EPERM})
+        test::without_landlock(why, [] { check_refusals(0, "this system has none (it came with Linux 5.13"); });
+}
+
+TEST_CASE("landlock: ABI 6 is enough, and so is a later one") {
+    if (auto const why = missing(); !why.empty()) return test::skip(why);
+    for (int const abi : {6, 7, 100})
+        test::with_landlock_abi(abi, [&] {
+            scratch_dir const work;
+            CHECK(os::landlock_abi() == abi);
+            CHECK(landlock_sandbox().wrap(shell("", work.path())));
+            best_sandbox const best(bubblewrap_sandbox({.program = work.path() / "no-bwrap"}), landlock_sandbox());
+            CHECK(best.wrap(shell("", work.path())));
+        });
 }
 
 TEST_CASE("best_sandbox: bubblewrap where it works, else Landlock") {

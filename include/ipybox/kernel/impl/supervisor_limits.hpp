@@ -5,6 +5,8 @@
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/sandbox_limits.hpp>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -15,6 +17,8 @@
  */
 
 namespace ipybox::detail {
+
+using json = nlohmann::json;
 
 /// The limits as the greeting has them. `processes` goes along for a namespace of its own only: elsewhere the system would count all processes of the user.
 inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
