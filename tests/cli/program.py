@@ -25,7 +25,7 @@ BINARY = os.environ["IPYBOX_BINARY"]
 PYTHON = os.environ["IPYBOX_PYTHON"]
 
 #: No test waits longer for anything.
-PATIENCE = 30.0
+PATIENCE = 120.0
 
 #: Says where its temporary files go, starts a process in a session of its own, and stays.
 BUSY = """

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/catch.hpp"
+#include "support/eventually.hpp"
 #include "support/kernel_box.hpp"
 
 namespace {
@@ -33,8 +34,10 @@ std::future<result<execution_result>> begin(Box& box, std::string code) {
     std::filesystem::remove(mark);
     if (code.find(says_running) == std::string::npos) code.insert(0, says_running);
     auto call = std::async(std::launch::async, [&box, code] { return box->execute(code); });
-    auto const deadline = clock_type::now() + 30s;
-    while (!std::filesystem::exists(mark) && clock_type::now() < deadline) std::this_thread::yield();
+    bool const runs =
+        eventually([&] { return std::filesystem::exists(mark) || call.wait_for(0s) == std::future_status::ready; });
+    REQUIRE(runs);
+    INFO("the call has ended before: " << (std::filesystem::exists(mark) ? "no" : text_of(call.get())));
     REQUIRE(std::filesystem::exists(mark));
     return call;
 }
