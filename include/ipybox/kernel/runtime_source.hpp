@@ -5869,9 +5869,9 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
-        report.send(f"init {start_init()}".encode())
+        tell(report, f"init {start_init()}")
     except BaseException as error:
-        report.send(f"failure {error}".encode()[:LONGEST_WORDS])
+        tell(report, f"failure {error}")
     finally:
         os._exit(0)
 
@@ -5948,7 +5948,7 @@ def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket
         if listener:
             socket.send_fds(report, [b"listener"], [listener.fileno()])
     except BaseException as error:
-        report.send(f"failure {error}".encode()[:LONGEST_WORDS])
+        tell(report, f"failure {error}")
         os._exit(1)
     return listener
 
@@ -5983,9 +5983,13 @@ def become(program: Program, report: socket.socket) -> NoReturn:
         process.execute(program.argv, program.env)
     except BaseException as error:
         code, file = (error.errno, error.filename) if isinstance(error, OSError) else (errno.EPERM, error)
-        report.send(f"failure {code or errno.EPERM} {file or ''}".encode()[:LONGEST_WORDS])
+        tell(report, f"failure {code or errno.EPERM} {file or ''}")
     finally:
         os._exit(127)
+
+
+def tell(report: socket.socket, words: str) -> None:
+    report.send(words.encode(errors="replace")[:LONGEST_WORDS])
 
 
 def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
@@ -6007,8 +6011,7 @@ def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
 def rearrange_files(plan: Plan, directory: str) -> None:
     """Gives this process a file system without the directories of other kernels."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
-    shared = directory == plan.workspace or not lies_in(directory, [plan.workspace])
-    hidden = [] if shared else [plan.workspace]
+    hidden = [] if lies_in(plan.workspace, [directory]) else [plan.workspace]
     own = copy_of(directory)
     outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
     kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
@@ -6088,9 +6091,9 @@ def raise_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
+def give_up_rights(plan: Plan) -> None:
 )py"
-R"py(def give_up_rights(plan: Plan) -> None:
-    """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
+R"py(    """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
     if plan.processes is not None:
         limits.take({"processes": plan.processes})
     privileges.drop_capabilities()
