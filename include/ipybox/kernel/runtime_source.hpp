@@ -237,10 +237,19 @@ MAX_DATAGRAM = 128 * 1024
 STAGING = ".staging"
 LOCK = ".lock"
 
-#: Starts pip with the layer behind everything else that it finds installed.
+#: Starts pip, which sees what the layer has installed and imports nothing from there: that is code of others, and pip tries
+#: modules that it can do without.
 RUN_PIP = """
 import runpy, sys
-sys.path.append(sys.argv.pop(1))
+from importlib.machinery import FileFinder
+
+class OnlyMetadata(FileFinder):
+    def find_spec(self, name, target=None):
+        return None
+
+layer = sys.argv.pop(1)
+sys.path_importer_cache[layer] = OnlyMetadata(layer)
+sys.path.append(layer)
 sys.argv[0] = "pip"
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
 """
@@ -311,9 +320,8 @@ class Layer:
 
     def installed(self) -> Iterator[tuple[str, str]]:
         """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
-        sys.path.append(self.path)
         seen = set()
-        for distribution in metadata.distributions():
+        for distribution in metadata.distributions(path=[*sys.path, self.path]):
             name, version = distribution.metadata["Name"], distribution.version
             key = re.sub(r"[-_.]+", "-", name or "").lower()
             if key and key not in seen and version and re.fullmatch(r"\d[\w.!+-]*", version):

@@ -1,0 +1,102 @@
+"""Packages that mean harm: what pip makes of them for a layer. The sandbox that the host puts around pip is missing here."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import PACKAGE, PYTHON
+
+Files = Mapping[str, "str | bytes"]
+
+
+class Layer:
+    """A layer, wheels for it, and what a host does with both."""
+
+    def __init__(self, directory: Path) -> None:
+        self.wheels = directory / "wheels"
+        self.path = directory / "layer"
+        self.wheels.mkdir()
+        self.path.mkdir()
+
+    def wheel(self, name: str, files: Files, requires: str = "", version: str = "1.0") -> None:
+        """Writes a wheel."""
+        info = f"{name}-{version}.dist-info"
+        needs = f"Requires-Dist: {requires}\n" if requires else ""
+        texts = {
+            **files,
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        }
+        texts[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in (*texts, f"{info}/RECORD"))
+        with zipfile.ZipFile(self.wheels / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+            for file, text in texts.items():
+                archive.writestr(file, text)
+
+    def install(self, *names: str, **variables: str) -> tuple[dict[str, Any], str]:
+        """Runs the installer; returns its outcome and its output."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        wanted = {
+            "layer": str(self.path),
+            "requirements": names,
+            "options": [],
+            "wheels": [str(self.wheels)],
+            "network": False,
+        }
+        ours.send(json.dumps(wanted).encode())
+        ours.send(json.dumps({"say": ""}).encode())
+        settings = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": "/dev/null", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        process = subprocess.run(
+            [PYTHON, "-I", "-c", (PACKAGE / "installer.py").read_text(), str(theirs.fileno())],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            pass_fds=[theirs.fileno()],
+            env={**settings, **variables},
+            text=True,
+            timeout=120,
+        )
+        theirs.close()
+        said = ours.recv(1 << 17)
+        ours.close()
+        return (json.loads(said) if said else {"outcome": "none"}), process.stdout
+
+    def imported(self, code: str) -> str:
+        """What code prints that imports from the layer."""
+        begin = f"import sys; sys.path.append({str(self.path)!r})\n"
+        said = subprocess.run([PYTHON, "-I", "-c", begin + code], stdout=subprocess.PIPE, text=True, timeout=60)
+        return said.stdout.strip()
+
+
+@pytest.fixture
+def layer(tmp_path: Path) -> Iterator[Layer]:
+    has_pip = subprocess.run([PYTHON, "-I", "-c", "import pip"], stderr=subprocess.DEVNULL).returncode == 0
+    if not has_pip:
+        pytest.skip(f"{PYTHON} has no pip")
+    yield Layer(tmp_path)
+
+
+def installed(outcome: dict[str, Any]) -> list[str]:
+    """The names of what was installed; what went wrong, if nothing was."""
+    return [package["name"] for package in outcome.get("installed", [])] or [outcome["outcome"], outcome.get("text", "")]
+
+
+def test_pip_runs_no_code_of_the_layer(layer: Layer, tmp_path: Path) -> None:
+    """It tries to import these, and does without them."""
+    spy = f"open({str(tmp_path / 'caught')!r}, 'a').write(__name__ + ' ')\nraise ImportError"
+    names = ("_manylinux", "socks", "brotli", "brotlicffi", "keyring", "simplejson", "chardet", "lzma", "bz2")
+    layer.wheel("spies", {f"{name}.py": spy for name in names})
+    layer.wheel("harmless", {"harmless.py": ""})
+    assert installed(layer.install("spies")[0]) == ["spies"]
+    assert installed(layer.install("harmless")[0]) == ["harmless"]
+    assert not (tmp_path / "caught").exists()
+    # What is there already is known all the same.
+    outcome, _ = layer.install("harmless")
+    assert outcome == {"op": "ended", "outcome": "installed", "installed": []}
