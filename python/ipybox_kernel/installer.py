@@ -30,6 +30,14 @@ OLDEST_PIP = (22, 2)
 #: What is looked at of what pip says of a failure.
 TAIL = 1 << 16
 
+#: What may be written into a line for pip, which would take options and names of variables from there (PEP 508, PEP 440).
+NAME = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.ASCII | re.IGNORECASE)
+VERSION = re.compile(
+    r"(\d+!)?\d+(\.\d+)*([-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?\d*)?(-\d+|[-_.]?(post|rev|r)[-_.]?\d*)?"
+    r"([-_.]?dev[-_.]?\d*)?(\+[a-z0-9]+([-_.][a-z0-9]+)*)?",
+    re.ASCII | re.IGNORECASE,
+)
+
 MAX_DATAGRAM = 128 * 1024
 STAGING = ".staging"
 LOCK = ".lock"
@@ -119,14 +127,19 @@ class Layer:
         """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
         seen = set()
         for distribution in metadata.distributions(path=[*sys.path, self.path]):
-            name, version = distribution.metadata["Name"], distribution.version
-            key = re.sub(r"[-_.]+", "-", name or "").lower()
-            if key and key not in seen and version and re.fullmatch(r"\d[\w.!+-]*", version):
+            try:
+                name, version = distribution.metadata["Name"], distribution.version
+            except (ValueError, LookupError):
+                continue  # they cannot be read
+            if not name or not version or not NAME.fullmatch(name) or not VERSION.fullmatch(version):
+                continue
+            if (key := same_name(name)) not in seen:
                 seen.add(key)
                 yield name, version
 
-    def take(self, source: str) -> None:
-        """Moves packages in: all, or none where a file of theirs is there and another one."""
+    def take(self, source: str, names: list[str]) -> None:
+        """Moves packages of these names in: all, or none where a file of theirs is there and another one."""
+        check_metadata(source, {same_name(name) for name in names})
         moves = list(self.moves(source, self.path))
         # Metadata come last: with them a package counts as installed.
         moves.sort(key=lambda move: move[0].endswith(".dist-info"))
@@ -143,6 +156,19 @@ class Layer:
                 yield from self.moves(entry.path, place)
             elif not filecmp.cmp(entry.path, place, shallow=False):
                 raise Failure("conflict", f"{place} belongs to another package")
+
+
+def same_name(name: str) -> str:
+    """A name as all ways to write it have it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def check_metadata(source: str, names: set[str]) -> None:
+    """Raises a failure where files say that other packages are installed than those that pip has named."""
+    for entry in os.listdir(source):
+        package, kind = os.path.splitext(entry.lower())
+        if kind in (".dist-info", ".egg-info") and same_name(package.partition("-")[0]) not in names:
+            raise Failure("failed", f"{entry} is not of a package that was to be installed")
 
 
 def check_pip() -> None:
@@ -198,7 +224,7 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
     fresh = layer.within("packages")
     pip(layer, *common, "--quiet", "--no-deps", f"--target={fresh}", "--", *exact)
     with host.moving:
-        layer.take(fresh)
+        layer.take(fresh, [package["name"] for package in missing])
     return [{"name": package["name"], "version": package["version"]} for package in missing]
 
 

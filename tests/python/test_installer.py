@@ -100,3 +100,31 @@ def test_pip_runs_no_code_of_the_layer(layer: Layer, tmp_path: Path) -> None:
     # What is there already is known all the same.
     outcome, _ = layer.install("harmless")
     assert outcome == {"op": "ended", "outcome": "installed", "installed": []}
+
+
+def test_a_package_brings_metadata_of_its_own_alone(layer: Layer) -> None:
+    layer.wheel("first", {"other.egg-info/PKG-INFO": "Name: other\nVersion: 1.0\n", "first.py": ""})
+    layer.wheel("second", {"second-1.0.data/purelib/other-1.0.dist-info/METADATA": "Name: other\nVersion: 1.0\n"})
+    outcome, _ = layer.install("first")
+    assert outcome["outcome"] == "failed" and "other.egg-info is not of a package" in outcome["text"]
+    outcome, _ = layer.install("second")
+    assert "other-1.0.dist-info is not of a package" in outcome["text"]
+    # What cannot be read would keep pip from all that comes later.
+    layer.wheel("unreadable", {"other.egg-info/PKG-INFO": b"Name: \xff\nVersion: 1.0\n"})
+    assert layer.install("unreadable")[0]["outcome"] == "failed"
+    assert sorted(os.listdir(layer.path)) == [".lock"]
+
+
+def test_what_metadata_say_is_no_line_for_pip(layer: Layer) -> None:
+    """pip takes options, files and values of variables from lines. Layers of before have what came then."""
+    names = ("-r /etc/passwd", "${SECRET}", "--no-such-option", "@ file:///etc", "")
+    for number, name in enumerate(names):
+        info = layer.path / f"other{number}.egg-info"
+        info.mkdir()
+        (info / "PKG-INFO").write_text(f"Name: tiny\n {name}\nVersion: 1.0\n")
+    (layer.path / "late-1.dist-info").mkdir()
+    (layer.path / "late-1.dist-info/METADATA").write_text("Name: late\nVersion: 1.0.x\n")
+    layer.wheel("harmless", {"harmless.py": ""})
+    outcome, output = layer.install("harmless", SECRET="password")
+    assert installed(outcome) == ["harmless"]
+    assert "root:" not in output and "password" not in output
