@@ -43,7 +43,8 @@ STAGING = ".staging"
 LOCK = ".lock"
 
 #: Starts pip, which sees what the layer has installed and imports nothing from there: that is code of others, and pip tries
-#: modules that it can do without.
+#: modules that it can do without. A package may need another one by the path or the URL of its source, which pip would build
+#: whatever it is told of wheels; for that it has to start a program.
 RUN_PIP = """
 import runpy, sys
 from importlib.machinery import FileFinder
@@ -52,6 +53,12 @@ class OnlyMetadata(FileFinder):
     def find_spec(self, name, target=None):
         return None
 
+def refuse_programs(event, arguments):
+    alone = event == "subprocess.Popen" and len(arguments[1]) == 1  # a loader of musl, which says its version
+    if event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn") and not alone:
+        raise PermissionError("nothing is built, and no program is run")
+
+sys.addaudithook(refuse_programs)
 layer = sys.argv.pop(1)
 sys.path_importer_cache[layer] = OnlyMetadata(layer)
 sys.path.append(layer)
@@ -214,10 +221,14 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
         sources.append("--no-index")
     common = ["--only-binary=:all:", "--progress-bar=off", *sources, *wanted["options"]]
     report = layer.within("report")
-    found = ["--dry-run", f"--report={report}", f"--constraint={constraints.name}"]
-    pip(layer, *common, *found, "--", *wanted["requirements"])
+    dry = ["--dry-run", f"--report={report}", f"--constraint={constraints.name}"]
+    pip(layer, *common, *dry, "--", *wanted["requirements"])
     with open(report, "rb") as file:
-        missing = [entry["metadata"] for entry in json.load(file)["install"]]
+        found = json.load(file)["install"]
+    for entry in found:
+        if entry["is_direct"]:
+            raise Failure("failed", f"{entry['metadata']['name']} is needed by its URL, and only names are looked for")
+    missing = [entry["metadata"] for entry in found]
     if not missing:
         return []
     exact = [f"{package['name']}=={package['version']}" for package in missing]

@@ -128,3 +128,33 @@ def test_what_metadata_say_is_no_line_for_pip(layer: Layer) -> None:
     outcome, output = layer.install("harmless", SECRET="password")
     assert installed(outcome) == ["harmless"]
     assert "root:" not in output and "password" not in output
+
+
+BACKEND = """
+import os
+open({marker!r}, "w").close()
+os._exit(1)
+"""
+
+
+def test_what_a_package_needs_is_named_and_not_built(layer: Layer, tmp_path: Path) -> None:
+    source, marker = tmp_path / "source", tmp_path / "ran"
+    source.mkdir()
+    (source / "pyproject.toml").write_text(
+        '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    )
+    (source / "backend.py").write_text(BACKEND.format(marker=str(marker)))
+    (source / "setup.py").write_text(BACKEND.format(marker=str(marker)))
+    layer.wheel("builds", {"builds.py": ""}, f"source @ file://{source}")
+    outcome, output = layer.install("builds")
+    assert outcome["outcome"] == "failed" and "nothing is built, and no program is run" in output
+    (source / "pyproject.toml").unlink()
+    assert layer.install("builds")[0]["outcome"] == "failed"
+    assert not marker.exists()
+
+    layer.wheel("harmless", {"harmless.py": ""})
+    file = layer.wheels / "harmless-1.0-py3-none-any.whl"
+    layer.wheel("points", {"points.py": ""}, f"harmless @ file://{file}")
+    outcome, _ = layer.install("points")
+    assert outcome["outcome"] == "failed" and "harmless is needed by its URL" in outcome["text"]
+    assert sorted(os.listdir(layer.path)) == [".lock"]
