@@ -158,3 +158,22 @@ def test_what_a_package_needs_is_named_and_not_built(layer: Layer, tmp_path: Pat
     outcome, _ = layer.install("points")
     assert outcome["outcome"] == "failed" and "harmless is needed by its URL" in outcome["text"]
     assert sorted(os.listdir(layer.path)) == [".lock"]
+
+
+def test_a_deep_package_does_not_close_the_layer(layer: Layer) -> None:
+    """Deeper than Python's functions may call each other."""
+    directories = ["deep/" + "d/" * depth for depth in range(1100)]
+    layer.wheel("owner", {"taken.py": "1"})
+    layer.wheel("deep", {**{f"{directory}f.py": "" for directory in directories}, "taken.py": "2"})
+    layer.wheel("harmless", {"harmless.py": ""})
+    assert installed(layer.install("owner")[0]) == ["owner"]
+    outcome, _ = layer.install("deep")
+    assert outcome["outcome"] == "conflict" and "taken.py belongs to another package" in outcome["text"]
+    assert installed(layer.install("harmless")[0]) == ["harmless"]
+    assert not (layer.path / ".staging").exists()
+
+
+def test_a_layer_that_cannot_be_used_is_named(layer: Layer) -> None:
+    (layer.path / ".lock").mkdir()
+    outcome, _ = layer.install("harmless")
+    assert outcome["outcome"] == "failed" and str(layer.path / ".lock") in outcome["text"]

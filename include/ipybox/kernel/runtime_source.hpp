@@ -215,7 +215,6 @@ import json
 import os
 import queue
 import re
-import shutil
 import socket
 import subprocess
 import sys
@@ -331,7 +330,8 @@ class Layer:
     def clear(self) -> None:
         """Removes what is not installed, also what one that was killed has left behind."""
         os.chdir(self.path)
-        shutil.rmtree(self.staging, ignore_errors=True)
+        if os.path.lexists(self.staging):
+            remove_tree(self.staging)
 
     def installed(self) -> Iterator[tuple[str, str]]:
         """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
@@ -358,14 +358,36 @@ class Layer:
 
     def moves(self, source: str, target: str) -> Iterator[tuple[str, str]]:
         """What is to be moved where; directories that are there already get what is new in them."""
-        for entry in os.scandir(source):
-            place = os.path.join(target, entry.name)
-            if not os.path.lexists(place):
-                yield entry.path, place
-            elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
-                yield from self.moves(entry.path, place)
-            elif not filecmp.cmp(entry.path, place, shallow=False):
-                raise Failure("conflict", f"{place} belongs to another package")
+        waiting = [(source, target)]
+        while waiting:
+            source, target = waiting.pop()
+            for entry in entries(source):
+                place = os.path.join(target, entry.name)
+                if not os.path.lexists(place):
+                    yield entry.path, place
+                elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
+                    waiting.append((entry.path, place))
+                elif not filecmp.cmp(entry.path, place, shallow=False):
+                    raise Failure("conflict", f"{place} belongs to another package")
+
+
+def entries(directory: str) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as found:
+        return list(found)
+
+
+def remove_tree(directory: str) -> None:
+    """Removes a directory of any depth; `shutil.rmtree` needs a descriptor and, before 3.13, a frame for each level."""
+    waiting, emptied = [directory], []
+    while waiting:
+        emptied.append(waiting.pop())
+        for entry in entries(emptied[-1]):
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            else:
+                os.unlink(entry.path)
+    for path in reversed(emptied):
+        os.rmdir(path)
 
 
 def same_name(name: str) -> str:
@@ -405,11 +427,11 @@ def pip(layer: Layer, *arguments: str) -> None:
         raise Failure("conflict" if b"ResolutionImpossible" in tail else "failed")
 
 
-def say(text: bytes) -> None:
-    """Writes to standard error, where someone may have stopped to read."""
+def say(text: bytes, stream: int = 2) -> None:
+    """Writes to standard error or output, where someone may have stopped to read."""
     try:
-        sys.stderr.buffer.write(text)
-        sys.stderr.buffer.flush()
+        with open(stream, "wb", buffering=0, closefd=False) as file:
+            file.write(text)
     except BrokenPipeError:
         pass
 
@@ -442,21 +464,29 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
     return [{"name": package["name"], "version": package["version"]} for package in missing]
 
 
+def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What an installation comes to, as the host is told."""
+    try:
+        layer = Layer(wanted["layer"])
+        try:
+            installed = install(host, layer, wanted)
+        finally:
+            layer.clear()
+    except Failure as failure:
+        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+    except OSError as error:
+        return {"op": "ended", "outcome": "failed", "text": str(error)}
+    if installed:
+        names = " ".join(f"{one['name']}-{one['version']}" for one in installed)
+        say(f"Successfully installed {names}\n".encode(), 1)
+    return {"op": "ended", "outcome": "installed", "installed": installed}
+
+
 def main(host: Host) -> int:
     wanted = host.receive()
     if wanted["network"]:
         host.reach_hosts()
-    layer = Layer(wanted["layer"])
-    try:
-        installed = install(host, layer, wanted)
-        outcome = {"op": "ended", "outcome": "installed", "installed": installed}
-        if installed:
-            print("Successfully installed", *(f"{one['name']}-{one['version']}" for one in installed), flush=True)
-    except Failure as failure:
-        outcome = {"op": "ended", "outcome": failure.kind, "text": str(failure)}
-    except OSError as error:
-        outcome = {"op": "ended", "outcome": "failed", "text": str(error)}
-    layer.clear()
+    outcome = outcome_of(host, wanted)
     host.send(outcome)
     text = host.receive()["say"]
     if text:
