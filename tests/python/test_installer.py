@@ -177,3 +177,31 @@ def test_a_layer_that_cannot_be_used_is_named(layer: Layer) -> None:
     (layer.path / ".lock").mkdir()
     outcome, _ = layer.install("harmless")
     assert outcome["outcome"] == "failed" and str(layer.path / ".lock") in outcome["text"]
+
+
+def test_a_module_that_is_installed_stays_the_one_that_is_imported(layer: Layer) -> None:
+    """A directory counts before a file, an extension before a source, and what is compiled before its source."""
+    tag = layer.imported("import sys; print(sys.implementation.cache_tag)")
+    extension = layer.imported("import importlib.machinery as m; print(m.EXTENSION_SUFFIXES[0])")
+    layer.wheel("owner", {"one.py": "x = 1", "many/__init__.py": "x = 1"})
+    assert installed(layer.install("owner")[0]) == ["owner"]
+    forms = ("one/__init__.py", f"one{extension}", "one.pyc", f"many/__init__{extension}", "many.py")
+    for number, form in enumerate(forms):
+        layer.wheel(f"thief{number}", {form: "x = 2", "loot.py": ""})
+        outcome, _ = layer.install(f"thief{number}")
+        assert outcome["outcome"] == "conflict" and "would take the place of" in outcome["text"], form
+    # These are looked for with `python -O`.
+    layer.wheel("compiled", {f"__pycache__/one.{tag}.opt-1.pyc": "", f"many/__pycache__/a.{tag}.pyc": "", "b.py": ""})
+    assert installed(layer.install("compiled")[0]) == ["compiled"]
+    assert not list(layer.path.rglob("*.opt-1.pyc")) and not list(layer.path.rglob("a.*.pyc"))
+    assert layer.imported("import one, many, b; print(one.x, many.x)") == "1 1"
+    assert not (layer.path / "loot.py").exists()
+
+
+def test_packages_may_share_a_file(layer: Layer) -> None:
+    """What is compiled from it differs: it has the time of its source."""
+    for name in ("first", "second"):
+        layer.wheel(name, {"shared/__init__.py": "", f"shared/{name}.py": f"print({name!r})"})
+        assert installed(layer.install(name)[0]) == [name]
+    assert layer.imported("import shared.first, shared.second") == "first\nsecond"
+    assert len(list(layer.path.glob("shared/__pycache__/*.pyc"))) == 3

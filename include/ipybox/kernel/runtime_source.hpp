@@ -211,6 +211,7 @@ from __future__ import annotations
 
 import fcntl
 import filecmp
+import importlib.machinery
 import json
 import os
 import queue
@@ -243,6 +244,7 @@ VERSION = re.compile(
 MAX_DATAGRAM = 128 * 1024
 STAGING = ".staging"
 LOCK = ".lock"
+COMPILED = "__pycache__"
 
 #: Starts pip, which sees what the layer has installed and imports nothing from there: that is code of others, and pip tries
 #: modules that it can do without. A package may need another one by the path or the URL of its source, which pip would build
@@ -361,14 +363,40 @@ class Layer:
         waiting = [(source, target)]
         while waiting:
             source, target = waiting.pop()
+            compiled = os.path.basename(source) == COMPILED
+            taken = {} if compiled else {module_of(entry): entry.path for entry in entries(target)}
+            drop_compiled(source, target)
             for entry in entries(source):
                 place = os.path.join(target, entry.name)
                 if not os.path.lexists(place):
+                    if (module := module_of(entry)) and module in taken:
+                        raise Failure("conflict", f"{place} would take the place of {taken[module]}")
                     yield entry.path, place
+                elif compiled:
+                    yield entry.path, place  # left behind by a move that was not completed
                 elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
                     waiting.append((entry.path, place))
                 elif not filecmp.cmp(entry.path, place, shallow=False):
                     raise Failure("conflict", f"{place} belongs to another package")
+
+
+def module_of(entry: os.DirEntry[str]) -> str | None:
+    """The module that an entry of a directory is imported as: of several that have its name Python takes one."""
+    name, _, rest = entry.name.partition(".")
+    if entry.is_dir(follow_symlinks=False):
+        return None if rest or name == COMPILED else name
+    return name if entry.name.endswith(tuple(importlib.machinery.all_suffixes())) else None
+
+
+def drop_compiled(source: str, target: str) -> None:
+    """Removes compiled modules that would count for files of the target: only what a source brings may be compiled there."""
+    compiled = os.path.join(source, COMPILED)
+    if not os.path.isdir(compiled):
+        return
+    for entry in entries(compiled):
+        module = f"{entry.name.partition('.')[0]}.py"
+        if os.path.lexists(os.path.join(target, module)) or not os.path.lexists(os.path.join(source, module)):
+            os.unlink(entry.path)
 
 
 def entries(directory: str) -> list[os.DirEntry[str]]:
