@@ -473,7 +473,7 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         if hello.get("protocol") != PROTOCOL:
             supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
-        packages.add(hello.get("packages"))
+        packages.layer = hello.get("packages") or None
     finally:
         check_room()  # an error that comes from too little room would not say so
     ready = {

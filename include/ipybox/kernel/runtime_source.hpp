@@ -1167,7 +1167,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from ipybox_kernel import landlock, process
+from ipybox_kernel import landlock, packages, process
 from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
@@ -1191,6 +1191,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     os.environ.update(birth.env)
     time.tzset()
     set_import_path(birth.env)
+    packages.add()
     become_script(kernel.shell)
     reseed()
     if birth.actions:
@@ -2988,16 +2989,14 @@ from __future__ import annotations
 
 import sys
 
-#: None where there is none.
+#: None where there is none. The supervisor itself imports nothing from it: that is code of others.
 layer: str | None = None
 
 
-def add(directory: str | None) -> None:
-    """Lets this process, and what it forks, import from the layer."""
-    global layer
-    if directory:
-        layer = directory
-        sys.path.append(directory)
+def add() -> None:
+    """Lets this process, a kernel, import from the layer."""
+    if layer:
+        sys.path.append(layer)
 )py"},
 {"pipe", R"py("""Reading and writing pipes."""
 
@@ -5260,7 +5259,7 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         if hello.get("protocol") != PROTOCOL:
             supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
-        packages.add(hello.get("packages"))
+        packages.layer = hello.get("packages") or None
     finally:
         check_room()  # an error that comes from too little room would not say so
     ready = {
