@@ -85,7 +85,10 @@ def layer(tmp_path: Path) -> Iterator[Layer]:
 
 def installed(outcome: dict[str, Any]) -> list[str]:
     """The names of what was installed; what went wrong, if nothing was."""
-    return [package["name"] for package in outcome.get("installed", [])] or [outcome["outcome"], outcome.get("text", "")]
+    return [package["name"] for package in outcome.get("installed", [])] or [
+        outcome["outcome"],
+        outcome.get("text", ""),
+    ]
 
 
 def test_pip_runs_no_code_of_the_layer(layer: Layer, tmp_path: Path) -> None:
