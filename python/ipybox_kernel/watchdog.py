@@ -110,7 +110,23 @@ class State:
         self.number = number
         fields = read_fields(f"/proc/{number}/status")
         self.tasks = fields.get("Threads", 0)
-        self.memory = KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+        if self.tasks > 1 and "VmPTE" not in fields:  # its first thread has ended, and the others have its memory
+            self.number, fields = living_thread(number)
+        self.tables = KIB * fields.get("VmPTE", 0)  # no part of them is shared
+        self.memory = self.tables + KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+
+
+def living_thread(number: str) -> tuple[str, dict[str, int]]:
+    """A thread that has memory, with what ``/proc`` says of it; the process itself where it has none."""
+    try:
+        threads = os.listdir(f"/proc/{number}/task")
+    except OSError:
+        threads = []
+    for thread in threads:
+        fields = read_fields(f"/proc/{thread}/status")
+        if "VmPTE" in fields:
+            return thread, fields
+    return number, {}
 
 
 def own_memory(state: State) -> int:
@@ -118,7 +134,7 @@ def own_memory(state: State) -> int:
     fields = read_fields(f"/proc/{state.number}/smaps_rollup")
     if "Pss_Anon" not in fields:
         return state.memory  # it runs for another user, or the system is older than Linux 5.4
-    return KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+    return state.tables + KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
 
 
 def read_fields(path: str) -> dict[str, int]:

@@ -69,6 +69,46 @@ def test_memory_that_processes_share_counts_once(host: Host) -> None:
     assert "exceeded" not in end_of(kernel)
 
 
+ENDED_THREAD = """
+import ctypes, os, threading, time
+def eat():
+    time.sleep(0.3)
+    kept = b'1' * (600 << 20)
+    time.sleep(1000)
+if not os.fork():
+    threading.Thread(target=eat).start()
+    ctypes.CDLL(None).pthread_exit(None)
+time.sleep(1000)
+"""
+
+
+def test_memory_of_a_process_whose_first_thread_has_ended(host: Host) -> None:
+    kernel = host.fork()
+    watch(kernel)
+    kernel.start(ENDED_THREAD)
+    assert end_of(kernel)["exceeded"]["limit"] == "memory"
+
+
+PAGE_TABLES = """
+import mmap, time
+kept = []
+for _ in range(16):
+    kept.append(mmap.mmap(-1, 16 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ))
+    kept[-1].madvise(getattr(mmap, 'MADV_NOHUGEPAGE', 15))
+    for place in range(0, 16 << 30, 2 << 20):
+        kept[-1][place]
+time.sleep(1000)
+"""
+
+
+def test_page_tables_are_memory(host: Host) -> None:
+    """A page that is only read costs nothing but its place in a table."""
+    kernel = host.fork()
+    watch(kernel)
+    kernel.start(PAGE_TABLES)
+    assert end_of(kernel)["exceeded"]["limit"] == "memory"
+
+
 def test_processes(host: Host) -> None:
     kernel, other = host.fork(), host.fork()
     watch(kernel)
