@@ -299,6 +299,7 @@ class Supervisor:
     def look(self, watchdog: Watchdog) -> None:
         """Ends the kernels that take more than they may."""
         numbers = process.numbered_children()
+        strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
 
         def roots(kernel: int) -> list[str]:
             return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
@@ -308,6 +309,11 @@ class Supervisor:
             watchdog.forget(kernel)
             process.kill(kernel, signal.SIGKILL, group=True)
             process.kill(kernel, signal.SIGKILL)
+        # No kernel has to answer for what another one may have started: those processes are ended by themselves.
+        if watchdog.exceeds(numbers[pid] for pid in strangers):
+            for pid in strangers:
+                process.kill(pid, signal.SIGKILL, group=True)
+                process.kill(pid, signal.SIGKILL)
 
     def enter(self, directory: str | None) -> None:
         """Goes where a child is to start, so that it fails here and not there."""

@@ -83,6 +83,10 @@ class Watchdog:
         self.next = ended + min(max(INTERVAL, SHARE * (ended - begun)), LONGEST_INTERVAL)
         return excesses
 
+    def exceeds(self, roots: Iterable[str]) -> bool:
+        """Whether processes that may be of several kernels take more than one of these may."""
+        return self.excess(list(descendants(roots))) is not None
+
     def look_at_rest(self, kernel: int, numbers: list[str]) -> None:
         used = sum(map(processor_time, numbers))
         if used == self.resting[kernel]:

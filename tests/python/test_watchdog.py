@@ -127,6 +127,44 @@ def test_a_program_counts_with_the_kernel_that_runs_it(host: Host) -> None:
     assert exceeded["limit"] == "processes"
 
 
+EATS = "import time; kept = b'1' * (600 << 20); time.sleep(1000)"
+SETS_APART = f"""!(setsid {{sys.executable}} -c "{EATS}" &) ; sleep 1000"""
+SIBLING = f"""
+import ctypes, time
+CLONE_PARENT, SIGCHLD = 0x8000, 17
+clone = 220 if os.uname().machine == "aarch64" else 56
+if ctypes.CDLL(None).syscall(clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) == 0:
+    os.setsid()
+    {EATS}
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("code", [SETS_APART, SIBLING], ids=["of a command", "beside the kernel"])
+def test_a_process_that_sets_itself_apart_counts_with_its_kernel(code: str) -> None:
+    with Host(limits=LIMITS) as host:
+        kernel = host.fork(actions=True)
+        kernel.run("import os, sys")
+        watch(kernel)
+        kernel.start(code)
+        assert end_of(kernel)["exceeded"]["limit"] == "memory"
+
+
+def test_a_process_that_may_be_of_two_kernels_is_ended_alone(host: Host) -> None:
+    kernel, other = host.fork(actions=True), host.fork()
+    kernel.run("import os, sys, time")
+    watch(kernel)
+    code = f"""!(setsid sh -c 'echo $$ >&1; exec {{sys.executable}} -c "{EATS}"' &) ; sleep 1000"""
+    kernel.start(code)
+    pid = int(kernel.until("\n")[-1].content["text"])
+    ends = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < ends
+        time.sleep(0.1)
+    assert other.run("6 * 7").value == "42"
+    assert kernel.host.signal(kernel.pid, 0)
+
+
 def test_what_a_cell_has_left_at_work_is_looked_at(host: Host) -> None:
     kernel = host.fork()
     watch(kernel)

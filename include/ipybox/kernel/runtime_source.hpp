@@ -979,6 +979,20 @@ class Broker:
                 if kernel is not None:
                     self.owners[pid] = kernel
 
+    def claim(self, strangers: set[int], *, alone: bool) -> set[int]:
+        """Finds out for which kernel processes run that came here while the program that has started them lives.
+
+        Returns those that set themselves apart, where several kernels may have started them.
+        """
+        sessions = {kernel: kernel for kernel in self.environments}
+        sessions.update({session_of(pid): kernel for pid, kernel in self.owners.items()})
+        heir = next(iter(self.environments)) if alone and len(self.environments) == 1 else None
+        for pid in sorted(strangers):
+            kernel = sessions.get(session_of(pid), heir)
+            if kernel in self.environments:
+                self.owners[pid] = kernel
+        return strangers - self.owners.keys()
+
     def has_group(self, pid: int) -> bool:
         """Whether a program that has ended left somebody in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)
@@ -988,6 +1002,14 @@ class Broker:
         children = {*process.children(), *self.owners}
         used = {pid for pid, kernel in self.owners.items() if kernel in self.environments}
         return children - used - (living - self.owners.keys())
+
+
+def session_of(pid: int) -> int:
+    """The session of a process; 0 where it has ended."""
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
 )py"},
 {"cells", R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
@@ -5084,6 +5106,7 @@ class Supervisor:
     def look(self, watchdog: Watchdog) -> None:
         """Ends the kernels that take more than they may."""
         numbers = process.numbered_children()
+        strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
 
         def roots(kernel: int) -> list[str]:
             return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
@@ -5093,6 +5116,11 @@ class Supervisor:
             watchdog.forget(kernel)
             process.kill(kernel, signal.SIGKILL, group=True)
             process.kill(kernel, signal.SIGKILL)
+        # No kernel has to answer for what another one may have started: those processes are ended by themselves.
+        if watchdog.exceeds(numbers[pid] for pid in strangers):
+            for pid in strangers:
+                process.kill(pid, signal.SIGKILL, group=True)
+                process.kill(pid, signal.SIGKILL)
 
     def enter(self, directory: str | None) -> None:
         """Goes where a child is to start, so that it fails here and not there."""
@@ -5129,7 +5157,8 @@ class Supervisor:
             self.broker.adopt(programs, self.living, alone=not self.ended)
         if self.ended and not self.kill_orphans():
             for pid, status in self.ended.items():
-                self.report(pid, status)
+)py"
+R"py(                self.report(pid, status)
             self.ended.clear()
 
     def kill_orphans(self) -> bool:
@@ -5138,8 +5167,7 @@ class Supervisor:
         No pid can be another's by now: it is kept until we have waited for the child.
         """
         orphans = self.broker.left(self.living)
-)py"
-R"py(        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
+        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
         return bool(killed)
 
     def report(self, pid: int, status: int) -> None:
@@ -5906,6 +5934,10 @@ class Watchdog:
         ended = time.monotonic()
         self.next = ended + min(max(INTERVAL, SHARE * (ended - begun)), LONGEST_INTERVAL)
         return excesses
+
+    def exceeds(self, roots: Iterable[str]) -> bool:
+        """Whether processes that may be of several kernels take more than one of these may."""
+        return self.excess(list(descendants(roots))) is not None
 
     def look_at_rest(self, kernel: int, numbers: list[str]) -> None:
         used = sum(map(processor_time, numbers))
