@@ -54,6 +54,8 @@ class package_installation final : public network_gate, public std::enable_share
     /// Completes when it has ended.
     [[nodiscard]] asio::awaitable<exit_status> ended();
 
+    [[nodiscard]] bool has_ended() const noexcept { return status_.has_value(); }
+
     /// What was installed, once it has ended.
     /// \par Errors errc::package_conflict, package_index_unreachable, pip_missing, package_not_installed, timed_out, cancelled
     [[nodiscard]] result<std::vector<installed_package>> const& outcome() const noexcept { return outcome_; }
