@@ -27,21 +27,21 @@ class Layer:
         self.wheels.mkdir()
         self.path.mkdir()
 
-    def wheel(self, name: str, files: Files, requires: str = "", version: str = "1.0") -> None:
-        """Writes a wheel."""
+    def wheel(self, name: str, files: Files, requires: str = "", version: str = "1.0", more: str = "") -> None:
+        """Writes a wheel; its metadata may have more to say."""
         info = f"{name}-{version}.dist-info"
         needs = f"Requires-Dist: {requires}\n" if requires else ""
         texts = {
             **files,
-            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}{more}",
             f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: tests\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         }
         texts[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in (*texts, f"{info}/RECORD"))
-        with zipfile.ZipFile(self.wheels / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        with zipfile.ZipFile(self.wheels / f"{name}-{version}-py3-none-any.whl", "w", zipfile.ZIP_DEFLATED) as archive:
             for file, text in texts.items():
                 archive.writestr(file, text)
 
-    def install(self, *names: str, **variables: str) -> tuple[dict[str, Any], str]:
+    def install(self, *names: str, memory: int | None = None, **variables: str) -> tuple[dict[str, Any], str]:
         """Runs the installer; returns its outcome and its output."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {
@@ -49,6 +49,7 @@ class Layer:
             "requirements": names,
             "options": [],
             "wheels": [str(self.wheels)],
+            "memory": memory,
             "network": False,
         }
         ours.send(json.dumps(wanted).encode())
@@ -208,3 +209,10 @@ def test_packages_may_share_a_file(layer: Layer) -> None:
         assert installed(layer.install(name)[0]) == [name]
     assert layer.imported("import shared.first, shared.second") == "first\nsecond"
     assert len(list(layer.path.glob("shared/__pycache__/*.pyc"))) == 3
+
+
+def test_pip_takes_no_more_memory_than_it_may(layer: Layer) -> None:
+    layer.wheel("large", {"large.py": ""}, more="\n" + "1" * (300 << 20))
+    outcome, output = layer.install("large", memory=200 << 20)
+    assert outcome["outcome"] == "failed" and "MemoryError" in output
+    assert sorted(os.listdir(layer.path)) == [".lock"]

@@ -216,6 +216,7 @@ import json
 import os
 import queue
 import re
+import resource
 import socket
 import subprocess
 import sys
@@ -510,8 +511,17 @@ def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
     return {"op": "ended", "outcome": "installed", "installed": installed}
 
 
+def limit_memory(size: int) -> None:
+    """Limits this process and pip: what an index and its packages say has no bound."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    bound = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
+
+
 def main(host: Host) -> int:
     wanted = host.receive()
+    if wanted["memory"]:
+        limit_memory(wanted["memory"])
     if wanted["network"]:
         host.reach_hosts()
     outcome = outcome_of(host, wanted)

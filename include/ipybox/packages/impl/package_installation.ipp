@@ -10,6 +10,7 @@
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/network/network_proxy.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/usable_memory.hpp>
 #include <ipybox/packages/package_installation.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
@@ -75,10 +76,12 @@ inline launch_spec launch_of_installer(package_layer const& layer, std::filesyst
 inline std::string wanted_of(package_layer const& layer, package_order const& order, bool has_network) {
     nlohmann::json wheels = nlohmann::json::array();
     for (auto const& directory : layer.options().wheels) wheels.push_back(directory.string());
+    auto const memory = large_share_of_memory();
     nlohmann::json const wanted = {{"layer", layer.path().string()},
                                    {"requirements", order.requirements},
                                    {"options", order.options},
                                    {"wheels", std::move(wheels)},
+                                   {"memory", memory ? nlohmann::json(*memory) : nlohmann::json()},
                                    {"network", has_network}};
     return json_text(wanted);
 }
