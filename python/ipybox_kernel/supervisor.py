@@ -297,21 +297,20 @@ class Supervisor:
         return {}
 
     def look(self, watchdog: Watchdog) -> None:
-        """Ends the kernels that take more than they may."""
+        """Ends the kernels that take more than they may, and processes that may be of several kernels."""
         numbers = process.numbered_children()
         strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
 
         def roots(kernel: int) -> list[str]:
-            return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
+            pids = self.broker.processes_of(kernel) if kernel else strangers
+            return [numbers[pid] for pid in pids if pid in numbers]
 
         for kernel, excess in watchdog.look(roots).items():
-            self.excesses[kernel] = excess
             watchdog.forget(kernel)
-            process.kill(kernel, signal.SIGKILL, group=True)
-            process.kill(kernel, signal.SIGKILL)
-        # No kernel has to answer for what another one may have started: those processes are ended by themselves.
-        if watchdog.exceeds(numbers[pid] for pid in strangers):
-            for pid in strangers:
+            if kernel in self.living:
+                self.excesses[kernel] = excess
+            # No kernel has to answer for what another one may have started.
+            for pid in {kernel} & self.living if kernel else strangers:
                 process.kill(pid, signal.SIGKILL, group=True)
                 process.kill(pid, signal.SIGKILL)
 

@@ -165,6 +165,37 @@ def test_a_process_that_may_be_of_two_kernels_is_ended_alone(host: Host) -> None
     assert kernel.host.signal(kernel.pid, 0)
 
 
+SHARED = """
+import mmap, os, time
+kept = mmap.mmap(-1, 300 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+kept.madvise(getattr(mmap, 'MADV_NOHUGEPAGE', 15))
+for place in range(0, 300 << 20, 4096): kept[place] = 1
+for _ in range(100):
+    if not os.fork(): time.sleep(1000)
+print('up')
+time.sleep(1000)
+"""
+
+
+def test_requests_do_not_wait_for_a_look_that_takes_long() -> None:
+    """What many processes share takes long to count."""
+    with Host(limits={"kernel_memory": 1500 * MIB}) as host:
+        kernel, other = host.fork(), host.fork()
+        watch(kernel)
+        kernel.start(SHARED)
+        kernel.until("up")
+        longest = 0.0
+        ends = time.monotonic() + 3
+        while time.monotonic() < ends:
+            begun = time.monotonic()
+            assert host.signal(other.pid, 0)
+            longest = max(longest, time.monotonic() - begun)
+            time.sleep(0.01)
+        assert longest < 0.3
+        kernel.close()
+        assert "exceeded" not in end_of(kernel)
+
+
 def test_what_a_cell_has_left_at_work_is_looked_at(host: Host) -> None:
     kernel = host.fork()
     watch(kernel)
