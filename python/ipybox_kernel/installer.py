@@ -115,7 +115,9 @@ class Layer:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.lock = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Code may open nothing of the layer for writing, and this not for reading: it could hold the lock.
+        self.lock = os.open(os.path.join(path, LOCK), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o200)
+        os.fchmod(self.lock, 0o200)
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.staging = os.path.join(path, STAGING)
         self.clear()

@@ -198,6 +198,9 @@ TEST_CASE("packages: what is installed can be imported in the running session, a
     CHECK(contains(text_of(box.execute("try: open('" + layer->path().string() +
                                        "/x.py', 'w')\nexcept OSError as e: print(e.strerror)")),
                    "Read-only file system"));
+    CHECK(contains(text_of(box.execute("try: open('" + layer->path().string() +
+                                       "/.lock')\nexcept OSError as e: print(e.strerror)")),
+                   "Permission denied")); // it could hold the lock
     CHECK(contains(text_of(box.execute("%pip install -r /etc/passwd")), "cannot be used here"));
 
     // Kept, and shared.

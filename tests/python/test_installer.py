@@ -216,3 +216,10 @@ def test_pip_takes_no_more_memory_than_it_may(layer: Layer) -> None:
     outcome, output = layer.install("large", memory=200 << 20)
     assert outcome["outcome"] == "failed" and "MemoryError" in output
     assert sorted(os.listdir(layer.path)) == [".lock"]
+
+
+def test_the_lock_of_a_layer_cannot_be_read(layer: Layer) -> None:
+    """What can be read can be locked."""
+    (layer.path / ".lock").touch(0o600)
+    layer.install("nothing")
+    assert (layer.path / ".lock").stat().st_mode & 0o777 == 0o200
