@@ -277,6 +277,22 @@ TEST_CASE("packages: an installation ends with its cell, and with its kernel", "
     }
 }
 
+TEST_CASE("packages: nothing is installed where a layer was replaced", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    test::scratch_dir const dir;
+    auto options = offline(wheels_in(dir.path()));
+    options.directory = dir.path() / "layer";
+    executor box(options_with(dir, layer_of(options)), auto_approval{}, bubblewrap_sandbox{});
+    REQUIRE(box.execute("x = 1"));
+    std::filesystem::create_directory(dir.path() / "elsewhere");
+    std::filesystem::rename(options.directory, dir.path() / "moved");
+    std::filesystem::create_directory_symlink(dir.path() / "elsewhere", options.directory);
+    auto const refused = box.install_package("ipybox_tiny");
+    REQUIRE_FALSE(refused);
+    CHECK(contains(refused.error().text(), "was removed or replaced"));
+    CHECK(std::filesystem::is_empty(dir.path() / "elsewhere"));
+}
+
 TEST_CASE("packages: a session has one installation under way at a time", "[kernel]") {
     if (!has_bubblewrap()) return;
     test::scratch_dir const dir;

@@ -41,7 +41,7 @@ struct installation_streams {
 class package_installation final : public network_gate, public std::enable_shared_from_this<package_installation> {
   public:
     /// \param python the interpreter that the packages are for
-    /// \par Errors errc::invalid_argument — nothing may be installed into the layer; errc::sandbox_unavailable; errc::program_not_started
+    /// \par Errors errc::invalid_argument — nothing may be installed into the layer; errc::io_error — the layer was removed or replaced; errc::sandbox_unavailable; errc::program_not_started
     [[nodiscard]] static result<std::shared_ptr<package_installation>>
     start(asio::any_io_executor executor, std::shared_ptr<package_layer const> layer,
           std::filesystem::path const& python, package_order const& order, installation_streams streams,

@@ -93,6 +93,9 @@ package_installation::start(asio::any_io_executor executor, std::shared_ptr<pack
     if (layer->options().access != package_access::install)
         return failure(errc::invalid_argument, "nothing may be installed into the layer of packages " +
                                                    layer->path().string() + ", which sessions import from alone");
+    if (!layer->is_in_place())
+        return failure(errc::io_error, "the package layer " + layer->path().string() +
+                                           " was removed or replaced; make another package_layer");
     auto made = std::make_shared<package_installation>(executor, std::move(layer), std::move(gate));
     if (auto launched = made->launch(python, order, std::move(streams)); !launched) return failure(launched);
     auto const over = [made](std::exception_ptr bug) {
