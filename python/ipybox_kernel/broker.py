@@ -42,6 +42,20 @@ class Broker:
                 if kernel is not None:
                     self.owners[pid] = kernel
 
+    def claim(self, strangers: set[int], *, alone: bool) -> set[int]:
+        """Finds out for which kernel processes run that came here while the program that has started them lives.
+
+        Returns those that set themselves apart, where several kernels may have started them.
+        """
+        sessions = {kernel: kernel for kernel in self.environments}
+        sessions.update({session_of(pid): kernel for pid, kernel in self.owners.items()})
+        heir = next(iter(self.environments)) if alone and len(self.environments) == 1 else None
+        for pid in sorted(strangers):
+            kernel = sessions.get(session_of(pid), heir)
+            if kernel in self.environments:
+                self.owners[pid] = kernel
+        return strangers - self.owners.keys()
+
     def has_group(self, pid: int) -> bool:
         """Whether a program that has ended left somebody in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)
@@ -51,3 +65,11 @@ class Broker:
         children = {*process.children(), *self.owners}
         used = {pid for pid, kernel in self.owners.items() if kernel in self.environments}
         return children - used - (living - self.owners.keys())
+
+
+def session_of(pid: int) -> int:
+    """The session of a process; 0 where it has ended."""
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0

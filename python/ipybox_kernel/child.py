@@ -12,7 +12,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from ipybox_kernel import landlock, process
+from ipybox_kernel import landlock, packages, process
 from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     os.environ.update(birth.env)
     time.tzset()
     set_import_path(birth.env)
+    packages.add()
     become_script(kernel.shell)
     reseed()
     if birth.actions:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import fcntl
 import filecmp
+import importlib.machinery
 import json
 import os
 import queue
 import re
-import shutil
+import resource
 import socket
 import subprocess
 import sys
@@ -30,14 +31,39 @@ OLDEST_PIP = (22, 2)
 #: What is looked at of what pip says of a failure.
 TAIL = 1 << 16
 
+#: What may be written into a line for pip, which would take options and names of variables from there (PEP 508, PEP 440).
+NAME = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.ASCII | re.IGNORECASE)
+VERSION = re.compile(
+    r"(\d+!)?\d+(\.\d+)*([-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?\d*)?(-\d+|[-_.]?(post|rev|r)[-_.]?\d*)?"
+    r"([-_.]?dev[-_.]?\d*)?(\+[a-z0-9]+([-_.][a-z0-9]+)*)?",
+    re.ASCII | re.IGNORECASE,
+)
+
 MAX_DATAGRAM = 128 * 1024
 STAGING = ".staging"
 LOCK = ".lock"
+COMPILED = "__pycache__"
 
-#: Starts pip with the layer behind everything else that it finds installed.
+#: Starts pip, which sees what the layer has installed and imports nothing from there: that is code of others, and pip tries
+#: modules that it can do without. A package may need another one by the path or the URL of its source, which pip would build
+#: whatever it is told of wheels; for that it has to start a program.
 RUN_PIP = """
 import runpy, sys
-sys.path.append(sys.argv.pop(1))
+from importlib.machinery import FileFinder
+
+class OnlyMetadata(FileFinder):
+    def find_spec(self, name, target=None):
+        return None
+
+def refuse_programs(event, arguments):
+    alone = event == "subprocess.Popen" and len(arguments[1]) == 1  # a loader of musl, which says its version
+    if event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn") and not alone:
+        raise PermissionError("nothing is built, and no program is run")
+
+sys.addaudithook(refuse_programs)
+layer = sys.argv.pop(1)
+sys.path_importer_cache[layer] = OnlyMetadata(layer)
+sys.path.append(layer)
 sys.argv[0] = "pip"
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
 """
@@ -89,7 +115,9 @@ class Layer:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.lock = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Code may open nothing of the layer for writing, and this not for reading: it could hold the lock.
+        self.lock = os.open(os.path.join(path, LOCK), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o200)
+        os.fchmod(self.lock, 0o200)
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.staging = os.path.join(path, STAGING)
         self.clear()
@@ -104,21 +132,26 @@ class Layer:
     def clear(self) -> None:
         """Removes what is not installed, also what one that was killed has left behind."""
         os.chdir(self.path)
-        shutil.rmtree(self.staging, ignore_errors=True)
+        if os.path.lexists(self.staging):
+            remove_tree(self.staging)
 
     def installed(self) -> Iterator[tuple[str, str]]:
         """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
-        sys.path.append(self.path)
         seen = set()
-        for distribution in metadata.distributions():
-            name, version = distribution.metadata["Name"], distribution.version
-            key = re.sub(r"[-_.]+", "-", name or "").lower()
-            if key and key not in seen and version and re.fullmatch(r"\d[\w.!+-]*", version):
+        for distribution in metadata.distributions(path=[*sys.path, self.path]):
+            try:
+                name, version = distribution.metadata["Name"], distribution.version
+            except (ValueError, LookupError):
+                continue  # they cannot be read
+            if not name or not version or not NAME.fullmatch(name) or not VERSION.fullmatch(version):
+                continue
+            if (key := same_name(name)) not in seen:
                 seen.add(key)
                 yield name, version
 
-    def take(self, source: str) -> None:
-        """Moves packages in: all, or none where a file of theirs is there and another one."""
+    def take(self, source: str, names: list[str]) -> None:
+        """Moves packages of these names in: all, or none where a file of theirs is there and another one."""
+        check_metadata(source, {same_name(name) for name in names})
         moves = list(self.moves(source, self.path))
         # Metadata come last: with them a package counts as installed.
         moves.sort(key=lambda move: move[0].endswith(".dist-info"))
@@ -127,14 +160,75 @@ class Layer:
 
     def moves(self, source: str, target: str) -> Iterator[tuple[str, str]]:
         """What is to be moved where; directories that are there already get what is new in them."""
-        for entry in os.scandir(source):
-            place = os.path.join(target, entry.name)
-            if not os.path.lexists(place):
-                yield entry.path, place
-            elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
-                yield from self.moves(entry.path, place)
-            elif not filecmp.cmp(entry.path, place, shallow=False):
-                raise Failure("conflict", f"{place} belongs to another package")
+        waiting = [(source, target)]
+        while waiting:
+            source, target = waiting.pop()
+            compiled = os.path.basename(source) == COMPILED
+            taken = {} if compiled else {module_of(entry): entry.path for entry in entries(target)}
+            drop_compiled(source, target)
+            for entry in entries(source):
+                place = os.path.join(target, entry.name)
+                if not os.path.lexists(place):
+                    if (module := module_of(entry)) and module in taken:
+                        raise Failure("conflict", f"{place} would take the place of {taken[module]}")
+                    yield entry.path, place
+                elif compiled:
+                    yield entry.path, place  # left behind by a move that was not completed
+                elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
+                    waiting.append((entry.path, place))
+                elif not filecmp.cmp(entry.path, place, shallow=False):
+                    raise Failure("conflict", f"{place} belongs to another package")
+
+
+def module_of(entry: os.DirEntry[str]) -> str | None:
+    """The module that an entry of a directory is imported as: of several that have its name Python takes one."""
+    name, _, rest = entry.name.partition(".")
+    if entry.is_dir(follow_symlinks=False):
+        return None if rest or name == COMPILED else name
+    return name if entry.name.endswith(tuple(importlib.machinery.all_suffixes())) else None
+
+
+def drop_compiled(source: str, target: str) -> None:
+    """Removes compiled modules that would count for files of the target: only what a source brings may be compiled there."""
+    compiled = os.path.join(source, COMPILED)
+    if not os.path.isdir(compiled):
+        return
+    for entry in entries(compiled):
+        module = f"{entry.name.partition('.')[0]}.py"
+        if os.path.lexists(os.path.join(target, module)) or not os.path.lexists(os.path.join(source, module)):
+            os.unlink(entry.path)
+
+
+def entries(directory: str) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as found:
+        return list(found)
+
+
+def remove_tree(directory: str) -> None:
+    """Removes a directory of any depth; `shutil.rmtree` needs a descriptor and, before 3.13, a frame for each level."""
+    waiting, emptied = [directory], []
+    while waiting:
+        emptied.append(waiting.pop())
+        for entry in entries(emptied[-1]):
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            else:
+                os.unlink(entry.path)
+    for path in reversed(emptied):
+        os.rmdir(path)
+
+
+def same_name(name: str) -> str:
+    """A name as all ways to write it have it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def check_metadata(source: str, names: set[str]) -> None:
+    """Raises a failure where files say that other packages are installed than those that pip has named."""
+    for entry in os.listdir(source):
+        package, kind = os.path.splitext(entry.lower())
+        if kind in (".dist-info", ".egg-info") and same_name(package.partition("-")[0]) not in names:
+            raise Failure("failed", f"{entry} is not of a package that was to be installed")
 
 
 def check_pip() -> None:
@@ -161,11 +255,11 @@ def pip(layer: Layer, *arguments: str) -> None:
         raise Failure("conflict" if b"ResolutionImpossible" in tail else "failed")
 
 
-def say(text: bytes) -> None:
-    """Writes to standard error, where someone may have stopped to read."""
+def say(text: bytes, stream: int = 2) -> None:
+    """Writes to standard error or output, where someone may have stopped to read."""
     try:
-        sys.stderr.buffer.write(text)
-        sys.stderr.buffer.flush()
+        with open(stream, "wb", buffering=0, closefd=False) as file:
+            file.write(text)
     except BrokenPipeError:
         pass
 
@@ -180,35 +274,56 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
         sources.append("--no-index")
     common = ["--only-binary=:all:", "--progress-bar=off", *sources, *wanted["options"]]
     report = layer.within("report")
-    found = ["--dry-run", f"--report={report}", f"--constraint={constraints.name}"]
-    pip(layer, *common, *found, "--", *wanted["requirements"])
+    dry = ["--dry-run", f"--report={report}", f"--constraint={constraints.name}"]
+    pip(layer, *common, *dry, "--", *wanted["requirements"])
     with open(report, "rb") as file:
-        missing = [entry["metadata"] for entry in json.load(file)["install"]]
+        found = json.load(file)["install"]
+    for entry in found:
+        if entry["is_direct"]:
+            raise Failure("failed", f"{entry['metadata']['name']} is needed by its URL, and only names are looked for")
+    missing = [entry["metadata"] for entry in found]
     if not missing:
         return []
     exact = [f"{package['name']}=={package['version']}" for package in missing]
     fresh = layer.within("packages")
     pip(layer, *common, "--quiet", "--no-deps", f"--target={fresh}", "--", *exact)
     with host.moving:
-        layer.take(fresh)
+        layer.take(fresh, [package["name"] for package in missing])
     return [{"name": package["name"], "version": package["version"]} for package in missing]
+
+
+def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What an installation comes to, as the host is told."""
+    try:
+        layer = Layer(wanted["layer"])
+        try:
+            installed = install(host, layer, wanted)
+        finally:
+            layer.clear()
+    except Failure as failure:
+        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+    except OSError as error:
+        return {"op": "ended", "outcome": "failed", "text": str(error)}
+    if installed:
+        names = " ".join(f"{one['name']}-{one['version']}" for one in installed)
+        say(f"Successfully installed {names}\n".encode(), 1)
+    return {"op": "ended", "outcome": "installed", "installed": installed}
+
+
+def limit_memory(size: int) -> None:
+    """Limits this process and pip: what an index and its packages say has no bound."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    bound = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
 
 
 def main(host: Host) -> int:
     wanted = host.receive()
+    if wanted["memory"]:
+        limit_memory(wanted["memory"])
     if wanted["network"]:
         host.reach_hosts()
-    layer = Layer(wanted["layer"])
-    try:
-        installed = install(host, layer, wanted)
-        outcome = {"op": "ended", "outcome": "installed", "installed": installed}
-        if installed:
-            print("Successfully installed", *(f"{one['name']}-{one['version']}" for one in installed), flush=True)
-    except Failure as failure:
-        outcome = {"op": "ended", "outcome": failure.kind, "text": str(failure)}
-    except OSError as error:
-        outcome = {"op": "ended", "outcome": "failed", "text": str(error)}
-    layer.clear()
+    outcome = outcome_of(host, wanted)
     host.send(outcome)
     text = host.receive()["say"]
     if text:

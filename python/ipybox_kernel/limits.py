@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import resource
+import sys
 from collections.abc import Callable
 from socket import socket
 
@@ -48,6 +49,7 @@ def refusal(name: str, limit: int) -> bytes:
     what, unit, enough = {
         "memory": ("memory", " bytes", "256 MiB"),
         "open_files": ("open files", "", "64"),
+        "file_size": ("bytes in a file", "", "4096"),
     }[name]
     text = f"a kernel needs more {what} than its limit, {limit}{unit}; raise the limit to {enough} or more"
     return json.dumps({"event": "failed", "kind": "limits", "text": text}).encode()
@@ -76,7 +78,16 @@ def has_files() -> bool:
     return True
 
 
-ROOM = {"memory": has_memory, "open_files": has_files}
+def has_bytes() -> bool:
+    """Whether a file can have any: Python writes one to find out where temporary files can be."""
+    try:
+        with open(os.memfd_create("room"), "wb", buffering=0) as file:
+            return file.write(b"1") == 1
+    except OSError:
+        return False
+
+
+ROOM = {"memory": has_memory, "open_files": has_files, "file_size": has_bytes}
 
 
 def take_cpu_time(seconds: int) -> None:
@@ -87,5 +98,6 @@ def take_cpu_time(seconds: int) -> None:
 def lower(kind: int, limit: int, soft: int | None = None) -> None:
     """Sets both limits of a kind, the hard one included, so that nothing raises them again."""
     _, hard = resource.getrlimit(kind)
+    limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 
-#: None where there is none.
+#: None where there is none. The supervisor itself imports nothing from it: that is code of others.
 layer: str | None = None
 
 
-def add(directory: str | None) -> None:
-    """Lets this process, and what it forks, import from the layer."""
-    global layer
-    if directory:
-        layer = directory
-        sys.path.append(directory)
+def add() -> None:
+    """Lets this process, a kernel, import from the layer."""
+    if layer:
+        sys.path.append(layer)

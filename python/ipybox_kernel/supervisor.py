@@ -342,17 +342,22 @@ class Supervisor:
         return {}
 
     def look(self, watchdog: Watchdog) -> None:
-        """Ends the kernels that take more than they may."""
+        """Ends the kernels that take more than they may, and processes that may be of several kernels."""
         numbers = process.numbered_children()
+        strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
 
         def roots(kernel: int) -> list[str]:
-            return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
+            pids = self.broker.processes_of(kernel) if kernel else strangers
+            return [numbers[pid] for pid in pids if pid in numbers]
 
         for kernel, excess in watchdog.look(roots).items():
-            self.excesses[kernel] = excess
             watchdog.forget(kernel)
-            process.kill(kernel, signal.SIGKILL, group=True)
-            process.kill(kernel, signal.SIGKILL)
+            if kernel in self.living:
+                self.excesses[kernel] = excess
+            # No kernel has to answer for what another one may have started.
+            for pid in {kernel} & self.living if kernel else strangers:
+                process.kill(pid, signal.SIGKILL, group=True)
+                process.kill(pid, signal.SIGKILL)
 
     def enter(self, directory: str | None) -> None:
         """Goes where a child is to start, so that it fails here and not there."""
@@ -532,7 +537,7 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         if hello.get("protocol") != PROTOCOL:
             supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
-        packages.add(hello.get("packages"))
+        packages.layer = hello.get("packages") or None
     finally:
         check_room()  # an error that comes from too little room would not say so
     ready = {

@@ -9,12 +9,14 @@ from ipybox_kernel import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 INTERVAL = 0.1  # seconds between two looks
 LONGEST_INTERVAL = 1.0
+SLICE = 0.02  # seconds that a look takes at once: what many processes share takes long to count, and requests wait
 SHARE = 50  # looks take no more than this part of the time, as long as the longest interval allows it
 KIB = 1024
+STRANGERS = 0  # no pid: processes that may be of several kernels
 
 
 class Excess:
@@ -38,6 +40,8 @@ class Watchdog:
         self.running: set[int] = set()
         self.resting: dict[int, int] = {}  # kernel -> the processor time that its processes had at the last look
         self.next = 0.0
+        self.steps: Iterator[dict[int, Excess] | None] | None = None  # of the look that is under way
+        self.spent = 0.0  # seconds on it
 
     def begin(self, kernel: int) -> None:
         """A kernel runs code."""
@@ -69,19 +73,36 @@ class Watchdog:
         return bool(self.watched()) and time.monotonic() >= self.next
 
     def look(self, roots: Callable[[int], list[str]]) -> dict[int, Excess]:
-        """The kernels that exceed a limit. Their processes are below the roots, which are numbers in ``/proc``."""
-        begun = time.monotonic()
+        """The kernels that exceed a limit. Their processes are below the roots, which are numbers in ``/proc``.
+
+        Nothing as long as the look is not done: then the next slice of it is due at once.
+        """
+        begun = now = time.monotonic()
+        if self.steps is None:
+            self.steps, self.spent = self.look_in_steps(roots), 0.0
+        found = None
+        while found is None and now - begun < SLICE:
+            found = next(self.steps)
+            now = time.monotonic()
+        self.spent += now - begun
+        if found is None:
+            self.next = now
+            return {}
+        self.steps = None
+        self.next = now + min(max(INTERVAL, SHARE * self.spent), LONGEST_INTERVAL)
+        return found
+
+    def look_in_steps(self, roots: Callable[[int], list[str]]) -> Iterator[dict[int, Excess] | None]:
+        """Short steps, and at last what they have come to."""
         excesses = {}
-        for kernel in self.watched():
+        for kernel in [*self.watched(), STRANGERS]:
             numbers = list(descendants(roots(kernel)))
-            excess = self.excess(numbers)
+            excess = yield from self.excess(numbers)
             if excess:
                 excesses[kernel] = excess
             elif kernel in self.resting:
                 self.look_at_rest(kernel, numbers)
-        ended = time.monotonic()
-        self.next = ended + min(max(INTERVAL, SHARE * (ended - begun)), LONGEST_INTERVAL)
-        return excesses
+        yield excesses
 
     def look_at_rest(self, kernel: int, numbers: list[str]) -> None:
         used = sum(map(processor_time, numbers))
@@ -90,16 +111,22 @@ class Watchdog:
         else:
             self.resting[kernel] = used
 
-    def excess(self, numbers: list[str]) -> Excess | None:
+    def excess(self, numbers: list[str]) -> Generator[None, None, Excess | None]:
         """The limit that these processes exceed together."""
-        states = [State(number) for number in numbers]
+        states = []
+        for number in numbers:
+            states.append(State(number))
+            yield
         tasks = sum(state.tasks for state in states)
         if self.tasks is not None and tasks > self.tasks:
             return Excess("processes", tasks, self.tasks)
         # This counts shared memory once for each process: they take no more than that.
         if self.memory is None or sum(state.memory for state in states) <= self.memory:
             return None
-        memory = sum(own_memory(state) for state in states)
+        memory = 0
+        for state in states:
+            memory += own_memory(state)
+            yield
         return Excess("memory", memory, self.memory) if memory > self.memory else None
 
 
@@ -110,15 +137,31 @@ class State:
         self.number = number
         fields = read_fields(f"/proc/{number}/status")
         self.tasks = fields.get("Threads", 0)
-        self.memory = KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+        if self.tasks > 1 and "VmPTE" not in fields:  # its first thread has ended, and the others have its memory
+            self.number, fields = living_thread(number)
+        self.tables = KIB * fields.get("VmPTE", 0)  # no part of them is shared
+        self.memory = self.tables + KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+
+
+def living_thread(number: str) -> tuple[str, dict[str, int]]:
+    """A thread that has memory, with what ``/proc`` says of it; the process itself where it has none."""
+    try:
+        threads = os.listdir(f"/proc/{number}/task")
+    except OSError:
+        threads = []
+    for thread in threads:
+        fields = read_fields(f"/proc/{thread}/status")
+        if "VmPTE" in fields:
+            return thread, fields
+    return number, {}
 
 
 def own_memory(state: State) -> int:
     """Bytes that a process takes, of those that it shares its part. Files that are mapped do not count."""
     fields = read_fields(f"/proc/{state.number}/smaps_rollup")
-    if "Pss_Anon" not in fields:
-        return state.memory  # it runs for another user, or the system is older than Linux 5.4
-    return KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+    if "Pss_Anon" not in fields:  # it has ended, runs for another user, or the system is older than Linux 5.4
+        return State(state.number).memory
+    return state.tables + KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
 
 
 def read_fields(path: str) -> dict[str, int]:

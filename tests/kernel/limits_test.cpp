@@ -144,3 +144,23 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
     others_work();
     CHECK(text_of(neighbour.execute("kept")) == "44");
 }
+
+TEST_CASE("limits: what a cell of no time has left at work is looked at", "[kernel]") {
+    test::scratch_dir const dir;
+    auto options = options_in(dir.path());
+    options.limits.kernel_memory = 300 * mib;
+    executor box(options, deny_approval{}, test::unsandboxed);
+    REQUIRE(text_of(box.execute("kept = []")).empty());
+    auto const eaten = "import threading, time\n"
+                       "def eat():\n"
+                       "    while len(kept) < 400: kept.append(b'1' * (1 << 20))\n"
+                       "    time.sleep(60)\n"
+                       "threading.Thread(target=eat, daemon=True).start()";
+    REQUIRE(text_of(box.execute(eaten)).empty());
+    // Each of these ends long before code counts as long.
+    auto last = box.execute("time.sleep(0.02)");
+    for (int i = 0; i < 500 && last; ++i) last = box.execute("time.sleep(0.02)");
+    REQUIRE_FALSE(last);
+    CHECK(last.error() == errc::kernel_died);
+    CHECK(last.error().status().exceeded);
+}

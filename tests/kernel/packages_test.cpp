@@ -16,6 +16,7 @@
 #include <fcntl.h>
 
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -145,6 +146,16 @@ result<std::vector<installed_package>> outcome_of(std::filesystem::path const& p
     return (*begun)->outcome();
 }
 
+/// How many processes this one has started, and has not waited for.
+std::ptrdiff_t children() {
+    std::ptrdiff_t count = 0;
+    for (auto const& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream file(task.path() / "children");
+        count += std::distance(std::istream_iterator<int>(file), {});
+    }
+    return count;
+}
+
 } // namespace
 
 TEST_CASE("packages: what is installed can be imported in the running session, and nothing there is replaced",
@@ -187,6 +198,9 @@ TEST_CASE("packages: what is installed can be imported in the running session, a
     CHECK(contains(text_of(box.execute("try: open('" + layer->path().string() +
                                        "/x.py', 'w')\nexcept OSError as e: print(e.strerror)")),
                    "Read-only file system"));
+    CHECK(contains(text_of(box.execute("try: open('" + layer->path().string() +
+                                       "/.lock')\nexcept OSError as e: print(e.strerror)")),
+                   "Permission denied")); // it could hold the lock
     CHECK(contains(text_of(box.execute("%pip install -r /etc/passwd")), "cannot be used here"));
 
     // Kept, and shared.
@@ -261,6 +275,41 @@ TEST_CASE("packages: an installation ends with its cell, and with its kernel", "
         REQUIRE_FALSE(ended);
         CHECK(ended.error() == errc::cancelled);
     }
+}
+
+TEST_CASE("packages: nothing is installed where a layer was replaced", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    test::scratch_dir const dir;
+    auto options = offline(wheels_in(dir.path()));
+    options.directory = dir.path() / "layer";
+    executor box(options_with(dir, layer_of(options)), auto_approval{}, bubblewrap_sandbox{});
+    REQUIRE(box.execute("x = 1"));
+    std::filesystem::create_directory(dir.path() / "elsewhere");
+    std::filesystem::rename(options.directory, dir.path() / "moved");
+    std::filesystem::create_directory_symlink(dir.path() / "elsewhere", options.directory);
+    auto const refused = box.install_package("ipybox_tiny");
+    REQUIRE_FALSE(refused);
+    CHECK(contains(refused.error().text(), "was removed or replaced"));
+    CHECK(std::filesystem::is_empty(dir.path() / "elsewhere"));
+}
+
+TEST_CASE("packages: a session has one installation under way at a time", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    test::scratch_dir const dir;
+    silent_server const web;
+    executor box(options_with(dir, layer_of(indexed(web->port()))), auto_approval{}, bubblewrap_sandbox{});
+    REQUIRE(box.execute("x = 1"));
+    auto const before = children();
+    std::vector<std::future<result<package_result>>> installed;
+    for (int i = 0; i < 4; ++i) {
+        auto done = std::make_shared<std::promise<result<package_result>>>();
+        installed.push_back(done->get_future());
+        box.async_install_package({"ipybox_tiny"}, [done](result<package_result> r) { done->set_value(std::move(r)); });
+    }
+    while (web->connections == 0) std::this_thread::sleep_for(5ms);
+    CHECK(children() == before + 1);
+    REQUIRE(box.reset());
+    for (auto& each : installed) CHECK(code_of_installation(each.get()) == errc::cancelled);
 }
 
 TEST_CASE("packages: an interpreter without pip, an index that does not answer, and a kernel without a layer",

@@ -53,6 +53,21 @@ def test_memory_that_is_not_to_be_had_is_an_error_of_the_code() -> None:
         assert kernel.run("len(bytearray(100 << 20))").value == str(100 * MIB)
 
 
+@pytest.mark.parametrize("limit", [(1 << 63) - 1, 1 << 63, (1 << 64) - 1])
+def test_limits_beyond_all_numbers_of_the_system_are_none(limit: int) -> None:
+    names = ("memory", "processes", "cpu_time", "file_size", "open_files", "kernel_memory", "kernel_processes")
+    with Host(limits=dict.fromkeys(names, limit)) as host:
+        kernel = host.fork(actions=True)
+        assert kernel.run("6 * 7").value == "42"
+        assert kernel.run("!echo 42").text() == "42\n"
+
+
+def test_no_bytes_of_a_file_are_too_few() -> None:
+    with Host(limits={"file_size": 0}, wait=False) as host:
+        failed = host.receive()
+        assert failed["kind"] == "limits" and "more bytes in a file than its limit, 0" in failed["text"]
+
+
 def test_address_space_that_nothing_is_written_to_costs_nothing() -> None:
     with Host(limits={"memory": 500 * MIB}) as host:
         code = "import mmap; len(mmap.mmap(-1, 1 << 34, mmap.MAP_PRIVATE, mmap.PROT_READ))"

@@ -175,6 +175,22 @@ def test_the_supervisor_warms_up_once_there_was_a_second_kernel() -> None:
         wait_until(lambda: is_warm(host))
 
 
+def test_kernels_alone_import_from_the_layer_of_packages(tmp_path: Path) -> None:
+    """Rendering a traceback, as the warm-up does, looks for a module that can be missing."""
+    imported = tmp_path / "imported"
+    spy = f"import os; open({str(imported)!r}, 'a').write(f'{{os.getpid()}} ')"
+    (tmp_path / "astroid.py").write_text(spy)
+    (tmp_path / "ipybox_layer.py").write_text("x = 42")
+    texts = sources()
+    texts["supervisor"] = texts["supervisor"].replace("IDLE = 100", "IDLE = 0")
+    with Host(texts=texts, packages=str(tmp_path)) as host:
+        host.fork()
+        kernel = host.fork()
+        assert kernel.run("import ipybox_layer; ipybox_layer.x").value == "42"
+        wait_until(lambda: is_asleep(host.supervisor))
+        assert not imported.exists() or str(host.supervisor) not in imported.read_text().split()
+
+
 def test_hang_up_before_ready_ends_the_supervisor() -> None:
     host = Host(wait=False)
     assert host.close() in (0, 1)

@@ -69,6 +69,46 @@ def test_memory_that_processes_share_counts_once(host: Host) -> None:
     assert "exceeded" not in end_of(kernel)
 
 
+ENDED_THREAD = """
+import ctypes, os, threading, time
+def eat():
+    time.sleep(0.3)
+    kept = b'1' * (600 << 20)
+    time.sleep(1000)
+if not os.fork():
+    threading.Thread(target=eat).start()
+    ctypes.CDLL(None).pthread_exit(None)
+time.sleep(1000)
+"""
+
+
+def test_memory_of_a_process_whose_first_thread_has_ended(host: Host) -> None:
+    kernel = host.fork()
+    watch(kernel)
+    kernel.start(ENDED_THREAD)
+    assert end_of(kernel)["exceeded"]["limit"] == "memory"
+
+
+PAGE_TABLES = """
+import mmap, time
+kept = []
+for _ in range(16):
+    kept.append(mmap.mmap(-1, 16 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ))
+    kept[-1].madvise(getattr(mmap, 'MADV_NOHUGEPAGE', 15))
+    for place in range(0, 16 << 30, 2 << 20):
+        kept[-1][place]
+time.sleep(1000)
+"""
+
+
+def test_page_tables_are_memory(host: Host) -> None:
+    """A page that is only read costs nothing but its place in a table."""
+    kernel = host.fork()
+    watch(kernel)
+    kernel.start(PAGE_TABLES)
+    assert end_of(kernel)["exceeded"]["limit"] == "memory"
+
+
 def test_processes(host: Host) -> None:
     kernel, other = host.fork(), host.fork()
     watch(kernel)
@@ -85,6 +125,75 @@ def test_a_program_counts_with_the_kernel_that_runs_it(host: Host) -> None:
     kernel.start("!i=0; while [ $i -lt 100 ]; do sleep 1000 & i=$((i + 1)); done; sleep 1000")
     exceeded = end_of(kernel)["exceeded"]
     assert exceeded["limit"] == "processes"
+
+
+EATS = "import time; kept = b'1' * (600 << 20); time.sleep(1000)"
+SETS_APART = f"""!(setsid {{sys.executable}} -c "{EATS}" &) ; sleep 1000"""
+SIBLING = f"""
+import ctypes, time
+CLONE_PARENT, SIGCHLD = 0x8000, 17
+clone = 220 if os.uname().machine == "aarch64" else 56
+if ctypes.CDLL(None).syscall(clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) == 0:
+    os.setsid()
+    {EATS}
+time.sleep(1000)
+"""
+
+
+@pytest.mark.parametrize("code", [SETS_APART, SIBLING], ids=["of a command", "beside the kernel"])
+def test_a_process_that_sets_itself_apart_counts_with_its_kernel(code: str) -> None:
+    with Host(limits=LIMITS) as host:
+        kernel = host.fork(actions=True)
+        kernel.run("import os, sys")
+        watch(kernel)
+        kernel.start(code)
+        assert end_of(kernel)["exceeded"]["limit"] == "memory"
+
+
+def test_a_process_that_may_be_of_two_kernels_is_ended_alone(host: Host) -> None:
+    kernel, other = host.fork(actions=True), host.fork()
+    kernel.run("import os, sys, time")
+    watch(kernel)
+    code = f"""!(setsid sh -c 'echo $$ >&1; exec {{sys.executable}} -c "{EATS}"' &) ; sleep 1000"""
+    kernel.start(code)
+    pid = int(kernel.until("\n")[-1].content["text"])
+    ends = time.monotonic() + 30
+    while Path(f"/proc/{pid}").exists():
+        assert time.monotonic() < ends
+        time.sleep(0.1)
+    assert other.run("6 * 7").value == "42"
+    assert kernel.host.signal(kernel.pid, 0)
+
+
+SHARED = """
+import mmap, os, time
+kept = mmap.mmap(-1, 300 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+kept.madvise(getattr(mmap, 'MADV_NOHUGEPAGE', 15))
+for place in range(0, 300 << 20, 4096): kept[place] = 1
+for _ in range(100):
+    if not os.fork(): time.sleep(1000)
+print('up')
+time.sleep(1000)
+"""
+
+
+def test_requests_do_not_wait_for_a_look_that_takes_long() -> None:
+    """What many processes share takes long to count."""
+    with Host(limits={"kernel_memory": 1500 * MIB}) as host:
+        kernel, other = host.fork(), host.fork()
+        watch(kernel)
+        kernel.start(SHARED)
+        kernel.until("up")
+        longest = 0.0
+        ends = time.monotonic() + 3
+        while time.monotonic() < ends:
+            begun = time.monotonic()
+            assert host.signal(other.pid, 0)
+            longest = max(longest, time.monotonic() - begun)
+            time.sleep(0.01)
+        assert longest < 0.3
+        kernel.close()
+        assert "exceeded" not in end_of(kernel)
 
 
 def test_what_a_cell_has_left_at_work_is_looked_at(host: Host) -> None:

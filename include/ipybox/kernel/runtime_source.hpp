@@ -211,11 +211,12 @@ from __future__ import annotations
 
 import fcntl
 import filecmp
+import importlib.machinery
 import json
 import os
 import queue
 import re
-import shutil
+import resource
 import socket
 import subprocess
 import sys
@@ -233,14 +234,39 @@ OLDEST_PIP = (22, 2)
 #: What is looked at of what pip says of a failure.
 TAIL = 1 << 16
 
+#: What may be written into a line for pip, which would take options and names of variables from there (PEP 508, PEP 440).
+NAME = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.ASCII | re.IGNORECASE)
+VERSION = re.compile(
+    r"(\d+!)?\d+(\.\d+)*([-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?\d*)?(-\d+|[-_.]?(post|rev|r)[-_.]?\d*)?"
+    r"([-_.]?dev[-_.]?\d*)?(\+[a-z0-9]+([-_.][a-z0-9]+)*)?",
+    re.ASCII | re.IGNORECASE,
+)
+
 MAX_DATAGRAM = 128 * 1024
 STAGING = ".staging"
 LOCK = ".lock"
+COMPILED = "__pycache__"
 
-#: Starts pip with the layer behind everything else that it finds installed.
+#: Starts pip, which sees what the layer has installed and imports nothing from there: that is code of others, and pip tries
+#: modules that it can do without. A package may need another one by the path or the URL of its source, which pip would build
+#: whatever it is told of wheels; for that it has to start a program.
 RUN_PIP = """
 import runpy, sys
-sys.path.append(sys.argv.pop(1))
+from importlib.machinery import FileFinder
+
+class OnlyMetadata(FileFinder):
+    def find_spec(self, name, target=None):
+        return None
+
+def refuse_programs(event, arguments):
+    alone = event == "subprocess.Popen" and len(arguments[1]) == 1  # a loader of musl, which says its version
+    if event in ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn") and not alone:
+        raise PermissionError("nothing is built, and no program is run")
+
+sys.addaudithook(refuse_programs)
+layer = sys.argv.pop(1)
+sys.path_importer_cache[layer] = OnlyMetadata(layer)
+sys.path.append(layer)
 sys.argv[0] = "pip"
 runpy.run_module("pip", run_name="__main__", alter_sys=True)
 """
@@ -292,7 +318,9 @@ class Layer:
 
     def __init__(self, path: str) -> None:
         self.path = path
-        self.lock = os.open(os.path.join(path, LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        # Code may open nothing of the layer for writing, and this not for reading: it could hold the lock.
+        self.lock = os.open(os.path.join(path, LOCK), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o200)
+        os.fchmod(self.lock, 0o200)
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.staging = os.path.join(path, STAGING)
         self.clear()
@@ -307,21 +335,26 @@ class Layer:
     def clear(self) -> None:
         """Removes what is not installed, also what one that was killed has left behind."""
         os.chdir(self.path)
-        shutil.rmtree(self.staging, ignore_errors=True)
+        if os.path.lexists(self.staging):
+            remove_tree(self.staging)
 
     def installed(self) -> Iterator[tuple[str, str]]:
         """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
-        sys.path.append(self.path)
         seen = set()
-        for distribution in metadata.distributions():
-            name, version = distribution.metadata["Name"], distribution.version
-            key = re.sub(r"[-_.]+", "-", name or "").lower()
-            if key and key not in seen and version and re.fullmatch(r"\d[\w.!+-]*", version):
+        for distribution in metadata.distributions(path=[*sys.path, self.path]):
+            try:
+                name, version = distribution.metadata["Name"], distribution.version
+            except (ValueError, LookupError):
+                continue  # they cannot be read
+            if not name or not version or not NAME.fullmatch(name) or not VERSION.fullmatch(version):
+                continue
+            if (key := same_name(name)) not in seen:
                 seen.add(key)
                 yield name, version
 
-    def take(self, source: str) -> None:
-        """Moves packages in: all, or none where a file of theirs is there and another one."""
+    def take(self, source: str, names: list[str]) -> None:
+        """Moves packages of these names in: all, or none where a file of theirs is there and another one."""
+        check_metadata(source, {same_name(name) for name in names})
         moves = list(self.moves(source, self.path))
         # Metadata come last: with them a package counts as installed.
         moves.sort(key=lambda move: move[0].endswith(".dist-info"))
@@ -330,14 +363,75 @@ class Layer:
 
     def moves(self, source: str, target: str) -> Iterator[tuple[str, str]]:
         """What is to be moved where; directories that are there already get what is new in them."""
-        for entry in os.scandir(source):
-            place = os.path.join(target, entry.name)
-            if not os.path.lexists(place):
-                yield entry.path, place
-            elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
-                yield from self.moves(entry.path, place)
-            elif not filecmp.cmp(entry.path, place, shallow=False):
-                raise Failure("conflict", f"{place} belongs to another package")
+        waiting = [(source, target)]
+        while waiting:
+            source, target = waiting.pop()
+            compiled = os.path.basename(source) == COMPILED
+            taken = {} if compiled else {module_of(entry): entry.path for entry in entries(target)}
+            drop_compiled(source, target)
+            for entry in entries(source):
+                place = os.path.join(target, entry.name)
+                if not os.path.lexists(place):
+                    if (module := module_of(entry)) and module in taken:
+                        raise Failure("conflict", f"{place} would take the place of {taken[module]}")
+                    yield entry.path, place
+                elif compiled:
+                    yield entry.path, place  # left behind by a move that was not completed
+                elif entry.is_dir(follow_symlinks=False) and os.path.isdir(place) and not os.path.islink(place):
+                    waiting.append((entry.path, place))
+                elif not filecmp.cmp(entry.path, place, shallow=False):
+                    raise Failure("conflict", f"{place} belongs to another package")
+
+
+def module_of(entry: os.DirEntry[str]) -> str | None:
+    """The module that an entry of a directory is imported as: of several that have its name Python takes one."""
+    name, _, rest = entry.name.partition(".")
+    if entry.is_dir(follow_symlinks=False):
+        return None if rest or name == COMPILED else name
+    return name if entry.name.endswith(tuple(importlib.machinery.all_suffixes())) else None
+
+
+def drop_compiled(source: str, target: str) -> None:
+    """Removes compiled modules that would count for files of the target: only what a source brings may be compiled there."""
+    compiled = os.path.join(source, COMPILED)
+    if not os.path.isdir(compiled):
+        return
+    for entry in entries(compiled):
+        module = f"{entry.name.partition('.')[0]}.py"
+        if os.path.lexists(os.path.join(target, module)) or not os.path.lexists(os.path.join(source, module)):
+            os.unlink(entry.path)
+
+
+def entries(directory: str) -> list[os.DirEntry[str]]:
+    with os.scandir(directory) as found:
+        return list(found)
+
+
+def remove_tree(directory: str) -> None:
+    """Removes a directory of any depth; `shutil.rmtree` needs a descriptor and, before 3.13, a frame for each level."""
+    waiting, emptied = [directory], []
+    while waiting:
+        emptied.append(waiting.pop())
+        for entry in entries(emptied[-1]):
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+            else:
+                os.unlink(entry.path)
+    for path in reversed(emptied):
+        os.rmdir(path)
+
+
+def same_name(name: str) -> str:
+    """A name as all ways to write it have it (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def check_metadata(source: str, names: set[str]) -> None:
+    """Raises a failure where files say that other packages are installed than those that pip has named."""
+    for entry in os.listdir(source):
+        package, kind = os.path.splitext(entry.lower())
+        if kind in (".dist-info", ".egg-info") and same_name(package.partition("-")[0]) not in names:
+            raise Failure("failed", f"{entry} is not of a package that was to be installed")
 
 
 def check_pip() -> None:
@@ -364,11 +458,11 @@ def pip(layer: Layer, *arguments: str) -> None:
         raise Failure("conflict" if b"ResolutionImpossible" in tail else "failed")
 
 
-def say(text: bytes) -> None:
-    """Writes to standard error, where someone may have stopped to read."""
+def say(text: bytes, stream: int = 2) -> None:
+    """Writes to standard error or output, where someone may have stopped to read."""
     try:
-        sys.stderr.buffer.write(text)
-        sys.stderr.buffer.flush()
+        with open(stream, "wb", buffering=0, closefd=False) as file:
+            file.write(text)
     except BrokenPipeError:
         pass
 
@@ -383,35 +477,56 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
         sources.append("--no-index")
     common = ["--only-binary=:all:", "--progress-bar=off", *sources, *wanted["options"]]
     report = layer.within("report")
-    found = ["--dry-run", f"--report={report}", f"--constraint={constraints.name}"]
-    pip(layer, *common, *found, "--", *wanted["requirements"])
+    dry = ["--dry-run", f"--report={report}", f"--constraint={constraints.name}"]
+    pip(layer, *common, *dry, "--", *wanted["requirements"])
     with open(report, "rb") as file:
-        missing = [entry["metadata"] for entry in json.load(file)["install"]]
+        found = json.load(file)["install"]
+    for entry in found:
+        if entry["is_direct"]:
+            raise Failure("failed", f"{entry['metadata']['name']} is needed by its URL, and only names are looked for")
+    missing = [entry["metadata"] for entry in found]
     if not missing:
         return []
     exact = [f"{package['name']}=={package['version']}" for package in missing]
     fresh = layer.within("packages")
     pip(layer, *common, "--quiet", "--no-deps", f"--target={fresh}", "--", *exact)
     with host.moving:
-        layer.take(fresh)
+        layer.take(fresh, [package["name"] for package in missing])
     return [{"name": package["name"], "version": package["version"]} for package in missing]
+
+
+def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What an installation comes to, as the host is told."""
+    try:
+        layer = Layer(wanted["layer"])
+        try:
+            installed = install(host, layer, wanted)
+        finally:
+            layer.clear()
+    except Failure as failure:
+        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+    except OSError as error:
+        return {"op": "ended", "outcome": "failed", "text": str(error)}
+    if installed:
+        names = " ".join(f"{one['name']}-{one['version']}" for one in installed)
+        say(f"Successfully installed {names}\n".encode(), 1)
+    return {"op": "ended", "outcome": "installed", "installed": installed}
+
+
+def limit_memory(size: int) -> None:
+    """Limits this process and pip: what an index and its packages say has no bound."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    bound = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (bound, bound))
 
 
 def main(host: Host) -> int:
     wanted = host.receive()
+    if wanted["memory"]:
+        limit_memory(wanted["memory"])
     if wanted["network"]:
         host.reach_hosts()
-    layer = Layer(wanted["layer"])
-    try:
-        installed = install(host, layer, wanted)
-        outcome = {"op": "ended", "outcome": "installed", "installed": installed}
-        if installed:
-            print("Successfully installed", *(f"{one['name']}-{one['version']}" for one in installed), flush=True)
-    except Failure as failure:
-        outcome = {"op": "ended", "outcome": failure.kind, "text": str(failure)}
-    except OSError as error:
-        outcome = {"op": "ended", "outcome": "failed", "text": str(error)}
-    layer.clear()
+    outcome = outcome_of(host, wanted)
     host.send(outcome)
     text = host.receive()["say"]
     if text:
@@ -876,6 +991,20 @@ class Broker:
                 if kernel is not None:
                     self.owners[pid] = kernel
 
+    def claim(self, strangers: set[int], *, alone: bool) -> set[int]:
+        """Finds out for which kernel processes run that came here while the program that has started them lives.
+
+        Returns those that set themselves apart, where several kernels may have started them.
+        """
+        sessions = {kernel: kernel for kernel in self.environments}
+        sessions.update({session_of(pid): kernel for pid, kernel in self.owners.items()})
+        heir = next(iter(self.environments)) if alone and len(self.environments) == 1 else None
+        for pid in sorted(strangers):
+            kernel = sessions.get(session_of(pid), heir)
+            if kernel in self.environments:
+                self.owners[pid] = kernel
+        return strangers - self.owners.keys()
+
     def has_group(self, pid: int) -> bool:
         """Whether a program that has ended left somebody in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)
@@ -885,6 +1014,14 @@ class Broker:
         children = {*process.children(), *self.owners}
         used = {pid for pid, kernel in self.owners.items() if kernel in self.environments}
         return children - used - (living - self.owners.keys())
+
+
+def session_of(pid: int) -> int:
+    """The session of a process; 0 where it has ended."""
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
 )py"},
 {"cells", R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
@@ -1064,7 +1201,7 @@ import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
-from ipybox_kernel import landlock, process
+from ipybox_kernel import landlock, packages, process
 from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
@@ -1088,6 +1225,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     os.environ.update(birth.env)
     time.tzset()
     set_import_path(birth.env)
+    packages.add()
     become_script(kernel.shell)
     reseed()
     if birth.actions:
@@ -2613,6 +2751,7 @@ import json
 import mmap
 import os
 import resource
+import sys
 from collections.abc import Callable
 from socket import socket
 
@@ -2655,6 +2794,7 @@ def refusal(name: str, limit: int) -> bytes:
     what, unit, enough = {
         "memory": ("memory", " bytes", "256 MiB"),
         "open_files": ("open files", "", "64"),
+        "file_size": ("bytes in a file", "", "4096"),
     }[name]
     text = f"a kernel needs more {what} than its limit, {limit}{unit}; raise the limit to {enough} or more"
     return json.dumps({"event": "failed", "kind": "limits", "text": text}).encode()
@@ -2683,7 +2823,16 @@ def has_files() -> bool:
     return True
 
 
-ROOM = {"memory": has_memory, "open_files": has_files}
+def has_bytes() -> bool:
+    """Whether a file can have any: Python writes one to find out where temporary files can be."""
+    try:
+        with open(os.memfd_create("room"), "wb", buffering=0) as file:
+            return file.write(b"1") == 1
+    except OSError:
+        return False
+
+
+ROOM = {"memory": has_memory, "open_files": has_files, "file_size": has_bytes}
 
 
 def take_cpu_time(seconds: int) -> None:
@@ -2694,6 +2843,7 @@ def take_cpu_time(seconds: int) -> None:
 def lower(kind: int, limit: int, soft: int | None = None) -> None:
     """Sets both limits of a kind, the hard one included, so that nothing raises them again."""
     _, hard = resource.getrlimit(kind)
+    limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
 )py"},
@@ -2846,16 +2996,14 @@ from __future__ import annotations
 
 import sys
 
-#: None where there is none.
+#: None where there is none. The supervisor itself imports nothing from it: that is code of others.
 layer: str | None = None
 
 
-def add(directory: str | None) -> None:
-    """Lets this process, and what it forks, import from the layer."""
-    global layer
-    if directory:
-        layer = directory
-        sys.path.append(directory)
+def add() -> None:
+    """Lets this process, a kernel, import from the layer."""
+    if layer:
+        sys.path.append(layer)
 )py"},
 {"pipe", R"py("""Reading and writing pipes."""
 
@@ -5049,18 +5197,23 @@ class Supervisor:
         return {}
 
     def look(self, watchdog: Watchdog) -> None:
-        """Ends the kernels that take more than they may."""
+        """Ends the kernels that take more than they may, and processes that may be of several kernels."""
         numbers = process.numbered_children()
-
-        def roots(kernel: int) -> list[str]:
-            return [numbers[pid] for pid in self.broker.processes_of(kernel) if pid in numbers]
+        strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
 
 )py"
-R"py(        for kernel, excess in watchdog.look(roots).items():
-            self.excesses[kernel] = excess
+R"py(        def roots(kernel: int) -> list[str]:
+            pids = self.broker.processes_of(kernel) if kernel else strangers
+            return [numbers[pid] for pid in pids if pid in numbers]
+
+        for kernel, excess in watchdog.look(roots).items():
             watchdog.forget(kernel)
-            process.kill(kernel, signal.SIGKILL, group=True)
-            process.kill(kernel, signal.SIGKILL)
+            if kernel in self.living:
+                self.excesses[kernel] = excess
+            # No kernel has to answer for what another one may have started.
+            for pid in {kernel} & self.living if kernel else strangers:
+                process.kill(pid, signal.SIGKILL, group=True)
+                process.kill(pid, signal.SIGKILL)
 
     def enter(self, directory: str | None) -> None:
         """Goes where a child is to start, so that it fails here and not there."""
@@ -5240,7 +5393,7 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         if hello.get("protocol") != PROTOCOL:
             supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
-        packages.add(hello.get("packages"))
+        packages.layer = hello.get("packages") or None
     finally:
         check_room()  # an error that comes from too little room would not say so
     ready = {
@@ -6199,12 +6352,14 @@ from ipybox_kernel import process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 INTERVAL = 0.1  # seconds between two looks
 LONGEST_INTERVAL = 1.0
+SLICE = 0.02  # seconds that a look takes at once: what many processes share takes long to count, and requests wait
 SHARE = 50  # looks take no more than this part of the time, as long as the longest interval allows it
 KIB = 1024
+STRANGERS = 0  # no pid: processes that may be of several kernels
 
 
 class Excess:
@@ -6228,6 +6383,8 @@ class Watchdog:
         self.running: set[int] = set()
         self.resting: dict[int, int] = {}  # kernel -> the processor time that its processes had at the last look
         self.next = 0.0
+        self.steps: Iterator[dict[int, Excess] | None] | None = None  # of the look that is under way
+        self.spent = 0.0  # seconds on it
 
     def begin(self, kernel: int) -> None:
         """A kernel runs code."""
@@ -6259,19 +6416,36 @@ class Watchdog:
         return bool(self.watched()) and time.monotonic() >= self.next
 
     def look(self, roots: Callable[[int], list[str]]) -> dict[int, Excess]:
-        """The kernels that exceed a limit. Their processes are below the roots, which are numbers in ``/proc``."""
-        begun = time.monotonic()
+        """The kernels that exceed a limit. Their processes are below the roots, which are numbers in ``/proc``.
+
+        Nothing as long as the look is not done: then the next slice of it is due at once.
+        """
+        begun = now = time.monotonic()
+        if self.steps is None:
+            self.steps, self.spent = self.look_in_steps(roots), 0.0
+        found = None
+        while found is None and now - begun < SLICE:
+            found = next(self.steps)
+            now = time.monotonic()
+        self.spent += now - begun
+        if found is None:
+            self.next = now
+            return {}
+        self.steps = None
+        self.next = now + min(max(INTERVAL, SHARE * self.spent), LONGEST_INTERVAL)
+        return found
+
+    def look_in_steps(self, roots: Callable[[int], list[str]]) -> Iterator[dict[int, Excess] | None]:
+        """Short steps, and at last what they have come to."""
         excesses = {}
-        for kernel in self.watched():
+        for kernel in [*self.watched(), STRANGERS]:
             numbers = list(descendants(roots(kernel)))
-            excess = self.excess(numbers)
+            excess = yield from self.excess(numbers)
             if excess:
                 excesses[kernel] = excess
             elif kernel in self.resting:
                 self.look_at_rest(kernel, numbers)
-        ended = time.monotonic()
-        self.next = ended + min(max(INTERVAL, SHARE * (ended - begun)), LONGEST_INTERVAL)
-        return excesses
+        yield excesses
 
     def look_at_rest(self, kernel: int, numbers: list[str]) -> None:
         used = sum(map(processor_time, numbers))
@@ -6280,16 +6454,22 @@ class Watchdog:
         else:
             self.resting[kernel] = used
 
-    def excess(self, numbers: list[str]) -> Excess | None:
+    def excess(self, numbers: list[str]) -> Generator[None, None, Excess | None]:
         """The limit that these processes exceed together."""
-        states = [State(number) for number in numbers]
+        states = []
+        for number in numbers:
+            states.append(State(number))
+            yield
         tasks = sum(state.tasks for state in states)
         if self.tasks is not None and tasks > self.tasks:
             return Excess("processes", tasks, self.tasks)
         # This counts shared memory once for each process: they take no more than that.
         if self.memory is None or sum(state.memory for state in states) <= self.memory:
             return None
-        memory = sum(own_memory(state) for state in states)
+        memory = 0
+        for state in states:
+            memory += own_memory(state)
+            yield
         return Excess("memory", memory, self.memory) if memory > self.memory else None
 
 
@@ -6300,15 +6480,31 @@ class State:
         self.number = number
         fields = read_fields(f"/proc/{number}/status")
         self.tasks = fields.get("Threads", 0)
-        self.memory = KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+        if self.tasks > 1 and "VmPTE" not in fields:  # its first thread has ended, and the others have its memory
+            self.number, fields = living_thread(number)
+        self.tables = KIB * fields.get("VmPTE", 0)  # no part of them is shared
+        self.memory = self.tables + KIB * sum(fields.get(name, 0) for name in ("RssAnon", "RssShmem", "VmSwap"))
+
+
+def living_thread(number: str) -> tuple[str, dict[str, int]]:
+    """A thread that has memory, with what ``/proc`` says of it; the process itself where it has none."""
+    try:
+        threads = os.listdir(f"/proc/{number}/task")
+    except OSError:
+        threads = []
+    for thread in threads:
+        fields = read_fields(f"/proc/{thread}/status")
+        if "VmPTE" in fields:
+            return thread, fields
+    return number, {}
 
 
 def own_memory(state: State) -> int:
     """Bytes that a process takes, of those that it shares its part. Files that are mapped do not count."""
     fields = read_fields(f"/proc/{state.number}/smaps_rollup")
-    if "Pss_Anon" not in fields:
-        return state.memory  # it runs for another user, or the system is older than Linux 5.4
-    return KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
+    if "Pss_Anon" not in fields:  # it has ended, runs for another user, or the system is older than Linux 5.4
+        return State(state.number).memory
+    return state.tables + KIB * sum(fields.get(name, 0) for name in ("Pss_Anon", "Pss_Shmem", "SwapPss"))
 
 
 def read_fields(path: str) -> dict[str, int]:

@@ -41,7 +41,7 @@ struct installation_streams {
 class package_installation final : public network_gate, public std::enable_shared_from_this<package_installation> {
   public:
     /// \param python the interpreter that the packages are for
-    /// \par Errors errc::invalid_argument — nothing may be installed into the layer; errc::sandbox_unavailable; errc::program_not_started
+    /// \par Errors errc::invalid_argument — nothing may be installed into the layer; errc::io_error — the layer was removed or replaced; errc::sandbox_unavailable; errc::program_not_started
     [[nodiscard]] static result<std::shared_ptr<package_installation>>
     start(asio::any_io_executor executor, std::shared_ptr<package_layer const> layer,
           std::filesystem::path const& python, package_order const& order, installation_streams streams,
@@ -53,6 +53,8 @@ class package_installation final : public network_gate, public std::enable_share
 
     /// Completes when it has ended.
     [[nodiscard]] asio::awaitable<exit_status> ended();
+
+    [[nodiscard]] bool has_ended() const noexcept { return status_.has_value(); }
 
     /// What was installed, once it has ended.
     /// \par Errors errc::package_conflict, package_index_unreachable, pip_missing, package_not_installed, timed_out, cancelled

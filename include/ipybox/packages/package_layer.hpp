@@ -4,9 +4,12 @@
 #include <ipybox/os/claimed_directory.hpp>
 #include <ipybox/packages/package_options.hpp>
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace ipybox {
 
@@ -19,7 +22,7 @@ namespace ipybox {
  */
 class package_layer {
   public:
-    /// \par Errors errc::invalid_argument — the index is no URL of http or https, or names no host; errc::io_error — the directory cannot be made
+    /// \par Errors errc::invalid_argument — the index is no URL of http or https, or names no host; the directory is a link, or behind one below the current directory; errc::io_error — the directory cannot be made
     [[nodiscard]] static result<std::shared_ptr<package_layer const>> make(package_options options = {});
 
     package_layer(package_layer const&) = delete;
@@ -32,13 +35,16 @@ class package_layer {
     /// With the hosts of the index among those of the network.
     [[nodiscard]] package_options const& options() const noexcept { return options_; }
 
+    /// Whether the directory is still the one that was there at the beginning, and not a link or another one.
+    [[nodiscard]] bool is_in_place() const noexcept;
+
   private:
-    package_layer(package_options options, std::optional<os::claimed_directory> own, std::filesystem::path path)
-        : options_(std::move(options)), own_(std::move(own)), path_(std::move(path)) {}
+    package_layer(package_options options, std::optional<os::claimed_directory> own, std::filesystem::path path);
 
     package_options options_;
     std::optional<os::claimed_directory> own_; ///< of a private layer
     std::filesystem::path path_;
+    std::optional<std::pair<dev_t, ino_t>> identity_;
 };
 
 } // namespace ipybox

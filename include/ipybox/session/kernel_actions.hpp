@@ -112,6 +112,8 @@ class kernel_actions final : public action_host,
                                                               program_streams streams);
     static asio::awaitable<result<package_result>>
     carry_out_installation(kernel_actions& self, std::vector<std::string> const& words, action_outcome& how);
+    static asio::awaitable<result<void>> take_turn(std::shared_ptr<kernel_actions> self);
+    [[nodiscard]] installation_ptr running_installation();
     void end_installations();
     void keep_installation(installation_ptr const& begun);
 

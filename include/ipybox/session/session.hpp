@@ -8,6 +8,7 @@
 #include <ipybox/session/request_queue.hpp>
 #include <ipybox/session/session_parts.hpp>
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -100,8 +101,9 @@ class session final : public kernel_manager::observer, public std::enable_shared
 
     mailbox<occurrence::any> inbox_; ///< of the current execution
     late_output late_;               ///< what came between two executions: begins the next one's output
-    unsigned serial_ = 0;            ///< counts executions
-    unsigned questions_ = 0;         ///< counts what executions asked for
+    std::chrono::steady_clock::time_point looked_at_ = {}; ///< when what the latest code has left was looked at
+    unsigned serial_ = 0;                                  ///< counts executions
+    unsigned questions_ = 0;                               ///< counts what executions asked for
 };
 
 } // namespace ipybox::detail

@@ -56,3 +56,37 @@ TEST_CASE("package layer: a private one goes with its last holder, a named one s
     CHECK_FALSE(std::filesystem::exists(own));
     CHECK(std::filesystem::is_directory(named.directory));
 }
+
+TEST_CASE("package layer: a link does not lead to it") {
+    test::scratch_dir const dir;
+    std::filesystem::create_directories(dir.path() / "secrets");
+    std::filesystem::create_directory_symlink(dir.path() / "secrets", dir.path() / "layer");
+    package_options linked;
+    for (auto const* name : {"layer", "layer/", "./layer/."}) {
+        INFO(name);
+        linked.directory = dir.path() / name;
+        auto const refused = package_layer::make(linked);
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == errc::invalid_argument);
+    }
+    auto const before = std::filesystem::current_path();
+    std::filesystem::current_path(dir.path());
+    linked.directory = "layer/within";
+    auto const within = package_layer::make(linked);
+    std::filesystem::current_path(before);
+    CHECK_FALSE(within);
+    CHECK(std::filesystem::is_empty(dir.path() / "secrets"));
+}
+
+TEST_CASE("package layer: it is in place until its directory is another one") {
+    test::scratch_dir const dir;
+    package_options named;
+    named.directory = dir.path() / "layer";
+    auto const layer = package_layer::make(named);
+    REQUIRE(layer);
+    CHECK((*layer)->is_in_place());
+    std::filesystem::rename(named.directory, dir.path() / "moved");
+    CHECK_FALSE((*layer)->is_in_place());
+    std::filesystem::create_directory_symlink(dir.path() / "moved", named.directory);
+    CHECK_FALSE((*layer)->is_in_place());
+}

@@ -10,6 +10,7 @@
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/network/network_proxy.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/usable_memory.hpp>
 #include <ipybox/packages/package_installation.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
@@ -75,10 +76,12 @@ inline launch_spec launch_of_installer(package_layer const& layer, std::filesyst
 inline std::string wanted_of(package_layer const& layer, package_order const& order, bool has_network) {
     nlohmann::json wheels = nlohmann::json::array();
     for (auto const& directory : layer.options().wheels) wheels.push_back(directory.string());
+    auto const memory = large_share_of_memory();
     nlohmann::json const wanted = {{"layer", layer.path().string()},
                                    {"requirements", order.requirements},
                                    {"options", order.options},
                                    {"wheels", std::move(wheels)},
+                                   {"memory", memory ? nlohmann::json(*memory) : nlohmann::json()},
                                    {"network", has_network}};
     return json_text(wanted);
 }
@@ -90,6 +93,9 @@ package_installation::start(asio::any_io_executor executor, std::shared_ptr<pack
     if (layer->options().access != package_access::install)
         return failure(errc::invalid_argument, "nothing may be installed into the layer of packages " +
                                                    layer->path().string() + ", which sessions import from alone");
+    if (!layer->is_in_place())
+        return failure(errc::io_error, "the package layer " + layer->path().string() +
+                                           " was removed or replaced; make another package_layer");
     auto made = std::make_shared<package_installation>(executor, std::move(layer), std::move(gate));
     if (auto launched = made->launch(python, order, std::move(streams)); !launched) return failure(launched);
     auto const over = [made](std::exception_ptr bug) {

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <ipybox/os/lies_in.hpp>
 #include <ipybox/packages/package_layer.hpp>
 #include <ipybox/sandbox/domain_pattern.hpp>
+
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <string>
@@ -45,7 +48,41 @@ inline result<void> open_index(package_options& options) {
     return *host == pypi ? add_host(options.network, files_of_pypi) : result<void>();
 }
 
+/// Refuses a layer behind a link that code may have made: it would be read from, and written to, wherever that leads.
+inline result<void> refuse_links(std::filesystem::path const& directory) {
+    std::error_code failed;
+    auto const here = std::filesystem::current_path(failed);
+    auto const whole = (here / directory).lexically_normal();
+    std::filesystem::path part;
+    for (auto const& name : whole) {
+        part /= name;
+        bool const is_last = part == whole || part / "" == whole;
+        bool const is_below = here != here.root_path() && part != here && os::lies_in(part, here);
+        if ((is_last || is_below) && std::filesystem::is_symlink(part, failed))
+            return failure(errc::invalid_argument,
+                           "the package layer " + directory.string() + " is behind the link " + part.string() +
+                               ", which code may have made; name the directory " + "that it leads to");
+    }
+    return {};
+}
+
+/// The directory itself, whatever has its path later; none where it is no directory.
+inline std::optional<std::pair<dev_t, ino_t>> identity_of(std::filesystem::path const& directory) noexcept {
+    struct stat found{};
+    if (::lstat(directory.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) return std::nullopt;
+    return std::pair(found.st_dev, found.st_ino);
+}
+
 } // namespace detail
+
+IPYBOX_DECL package_layer::package_layer(package_options options, std::optional<os::claimed_directory> own,
+                                         std::filesystem::path path)
+    : options_(std::move(options)), own_(std::move(own)), path_(std::move(path)),
+      identity_(detail::identity_of(path_)) {}
+
+IPYBOX_DECL bool package_layer::is_in_place() const noexcept {
+    return identity_ && detail::identity_of(path_) == identity_;
+}
 
 IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(package_options options) {
     if (auto opened = detail::open_index(options); !opened) return failure(opened);
@@ -56,6 +93,7 @@ IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(pac
         options.directory = made->path();
         own.emplace(std::move(*made));
     }
+    if (auto direct = detail::refuse_links(options.directory); !direct) return failure(direct);
     std::error_code failed;
     std::filesystem::create_directories(options.directory, failed);
     auto path = failed ? std::filesystem::path() : std::filesystem::canonical(options.directory, failed);

@@ -9,6 +9,9 @@
 #include <ipybox/packages/package_output.hpp>
 #include <ipybox/session/kernel_actions.hpp>
 
+#include <asio/cancellation_type.hpp>
+#include <asio/this_coro.hpp>
+
 #include <fcntl.h>
 
 #include <chrono>
@@ -187,6 +190,7 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_act
     auto const kernel = kernel_;
     if (!kernel) co_return failure(errc::not_running, "the kernel is gone");
     if (kernel.packages() && is_installation(wanted)) {
+        if (auto turn = co_await take_turn(shared_from_this()); !turn) co_return failure(turn);
         auto const begun = begin_installation(std::span(wanted.argv).subspan(2), std::move(streams));
         if (!begun) co_return failure(begun.error());
         co_return std::make_shared<installing_program>(*begun);
@@ -212,6 +216,25 @@ kernel_actions::begin_installation(std::span<std::string const> words, program_s
                                              weak_from_this());
     if (begun) keep_installation(*begun);
     return begun;
+}
+
+/// Waits until no other installation of this session is under way: pip runs beside the kernel, whose limits do not count there.
+IPYBOX_DECL asio::awaitable<result<void>> kernel_actions::take_turn(std::shared_ptr<kernel_actions> self) {
+    auto const asker = self->router_;
+    while (auto const before = self->running_installation()) {
+        (void)co_await before->ended();
+        auto const state = co_await asio::this_coro::cancellation_state;
+        if (self->router_ != asker || state.cancelled() != asio::cancellation_type::none)
+            co_return failure(errc::cancelled, "the installation was cancelled");
+    }
+    co_return result<void>();
+}
+
+IPYBOX_DECL kernel_actions::installation_ptr kernel_actions::running_installation() {
+    std::scoped_lock const lock(installations_mutex_);
+    for (auto const& weak : installations_)
+        if (auto installation = weak.lock(); installation && !installation->has_ended()) return installation;
+    return nullptr;
 }
 
 IPYBOX_DECL void kernel_actions::keep_installation(installation_ptr const& begun) {
@@ -253,6 +276,7 @@ IPYBOX_DECL asio::awaitable<result<package_result>> kernel_actions::install(std:
 IPYBOX_DECL asio::awaitable<result<package_result>>
 kernel_actions::carry_out_installation(kernel_actions& self, std::vector<std::string> const& words,
                                        action_outcome& how) {
+    if (auto turn = co_await take_turn(self.shared_from_this()); !turn) co_return failure(turn);
     auto pipe = package_output::make(self.executor_);
     if (!pipe) co_return failure(pipe);
     program_streams streams;

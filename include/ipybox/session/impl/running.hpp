@@ -40,7 +40,9 @@ class session::running {
           machine_(request_id_, owner.kernel_->link()->completes_with()),
           ladder_(time_budget(budget_of(e.options), started_, countable(owner.settings_->options().longest_pause)),
                   countable(owner.settings_->options().interrupt_grace)),
-          freshness_(freshness), watched_(owner.executor_, owner.kernel_->link()->kernel()) {}
+          freshness_(freshness), watched_(owner.executor_, owner.kernel_->link()->kernel(), owner.looked_at_) {
+        if (freshness == kernel_freshness::fresh) owner.looked_at_ = {};
+    }
 
     ~running() { session_.kernel_->actions().end_cell(); }
     running(running const&) = delete;
@@ -71,6 +73,7 @@ class session::running {
         killed_ = next == stop_ladder::step::kill || (death_ && ladder_.reason());
         if (killed_ && !abandoned() && co_await replace_kernel()) freshness_ = kernel_freshness::fresh;
         if (lingers_ && !killed_ && !abandoned()) co_await kill_lingering_kernel();
+        if (over_ && !killed_) watched_.code_ended();
         // A kernel that was left while it runs code stays busy: it is of no use for another execution.
         if (over_ || !abandoned()) session_.kernel_->life().finish();
         while (unshown_) co_await show_rest();
