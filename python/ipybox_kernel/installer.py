@@ -31,7 +31,7 @@ OLDEST_PIP = (22, 2)
 #: What is looked at of what pip says of a failure.
 TAIL = 1 << 16
 
-#: What may be written into a line for pip, which would take options and names of variables from there (PEP 508, PEP 440).
+#: What may be written into a line for pip, which would take options and variables from there (PEP 508, PEP 440).
 NAME = re.compile(r"[A-Z0-9]|[A-Z0-9][A-Z0-9._-]*[A-Z0-9]", re.ASCII | re.IGNORECASE)
 VERSION = re.compile(
     r"(\d+!)?\d+(\.\d+)*([-_.]?(alpha|a|beta|b|preview|pre|c|rc)[-_.]?\d*)?(-\d+|[-_.]?(post|rev|r)[-_.]?\d*)?"
@@ -44,9 +44,9 @@ STAGING = ".staging"
 LOCK = ".lock"
 COMPILED = "__pycache__"
 
-#: Starts pip, which sees what the layer has installed and imports nothing from there: that is code of others, and pip tries
-#: modules that it can do without. A package may need another one by the path or the URL of its source, which pip would build
-#: whatever it is told of wheels; for that it has to start a program.
+#: Starts pip, which sees what the layer has installed and imports nothing from there: that is code of others, and pip
+#: tries modules that it can do without. A package may need another one by the path or the URL of its source, which pip
+#: would build whatever it is told of wheels; for that it has to start a program.
 RUN_PIP = """
 import runpy, sys
 from importlib.machinery import FileFinder
@@ -189,7 +189,7 @@ def module_of(entry: os.DirEntry[str]) -> str | None:
 
 
 def drop_compiled(source: str, target: str) -> None:
-    """Removes compiled modules that would count for files of the target: only what a source brings may be compiled there."""
+    """Removes compiled modules that would count for files of the target: a source brings those of its own alone."""
     compiled = os.path.join(source, COMPILED)
     if not os.path.isdir(compiled):
         return
