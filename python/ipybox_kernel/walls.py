@@ -35,7 +35,6 @@ AT_FDCWD = -100
 
 LONGEST_WORDS = 4096
 
-PR_SET_SECUREBITS, SECBIT_NOROOT = 28, 1
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 
@@ -152,6 +151,8 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
+        give_up_rights(plan)
         report.send(f"init {start_init()}".encode())
     except BaseException as error:
         report.send(f"failure {error}".encode()[:LONGEST_WORDS])
@@ -172,13 +173,12 @@ def enter_new_namespaces(plan: Plan) -> None:
 def start_init() -> int:
     """Starts the first process of a namespace, which does nothing: the system reaps what it adopts.
 
-    It is a program: a fork of this process would take more time and memory. It has no capabilities, whoever runs it.
+    It is a program: a fork of this process would take more time and memory. Code can look into it, and change it.
     """
-    if libc.prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0):
-        raise missing("programs within walls would have capabilities")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     silent, other = socket.socketpair()  # it waits for what is never written
-    actions = [(os.POSIX_SPAWN_DUP2, silent.fileno(), 0), (os.POSIX_SPAWN_DUP2, other.fileno(), 3)]
+    numbers = {0: silent, 2: silent, 3: other}  # of the supervisor it has nothing
+    actions = [(os.POSIX_SPAWN_DUP2, end.fileno(), number) for number, end in numbers.items()]
     with silent, other:
         return os.posix_spawn("/bin/sh", ["sh", "-c", "read nothing"], {}, file_actions=actions, setsid=True)
 

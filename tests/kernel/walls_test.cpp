@@ -137,6 +137,19 @@ TEST_CASE("walls: a reset keeps the directory and empties the private ones", "[k
     CHECK(with.run("a", "os.getcwd()") == "'" + (with.dir().path() / "a").string() + "'");
 }
 
+TEST_CASE("walls: the first process within them has no more than a command", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    sessions with;
+    CHECK(with.run("b", "open('x', 'w').write('of b')") == "4");
+    // The second one is in a room that was made before.
+    for (auto const* name : {"a", "c"}) {
+        CHECK(with.run(name, "!readlink /proc/1/cwd; cat /proc/1/cwd/b/x 2>&1") ==
+              "/\ncat: /proc/1/cwd/b/x: No such file or directory");
+        CHECK(with.run(name, "!ls -l /proc/1/fd | grep -c pipe:") == "0");
+        CHECK(with.run(name, "!grep -h -E '^(Cap|Seccomp)' /proc/1/status /proc/self/status | sort | uniq -u") == "");
+    }
+}
+
 TEST_CASE("walls: executors with the directory of the runtime share it, and nothing else", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;

@@ -5752,7 +5752,6 @@ AT_FDCWD = -100
 
 LONGEST_WORDS = 4096
 
-PR_SET_SECUREBITS, SECBIT_NOROOT = 28, 1
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 
@@ -5869,6 +5868,8 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
+        give_up_rights(plan)
         report.send(f"init {start_init()}".encode())
     except BaseException as error:
         report.send(f"failure {error}".encode()[:LONGEST_WORDS])
@@ -5889,13 +5890,12 @@ def enter_new_namespaces(plan: Plan) -> None:
 def start_init() -> int:
     """Starts the first process of a namespace, which does nothing: the system reaps what it adopts.
 
-    It is a program: a fork of this process would take more time and memory. It has no capabilities, whoever runs it.
+    It is a program: a fork of this process would take more time and memory. Code can look into it, and change it.
     """
-    if libc.prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0):
-        raise missing("programs within walls would have capabilities")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     silent, other = socket.socketpair()  # it waits for what is never written
-    actions = [(os.POSIX_SPAWN_DUP2, silent.fileno(), 0), (os.POSIX_SPAWN_DUP2, other.fileno(), 3)]
+    numbers = {0: silent, 2: silent, 3: other}  # of the supervisor it has nothing
+    actions = [(os.POSIX_SPAWN_DUP2, end.fileno(), number) for number, end in numbers.items()]
     with silent, other:
         return os.posix_spawn("/bin/sh", ["sh", "-c", "read nothing"], {}, file_actions=actions, setsid=True)
 
@@ -6085,11 +6085,11 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
 def raise_loopback() -> None:
     """The loopback of a new namespace is down."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
-
-
 )py"
-R"py(def give_up_rights(plan: Plan) -> None:
+R"py(        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def give_up_rights(plan: Plan) -> None:
     """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
     if plan.processes is not None:
         limits.take({"processes": plan.processes})
