@@ -87,6 +87,9 @@ class Walls:
             process.kill(room.init, signal.SIGKILL)
             room.close()
             raise
+        if not pid:  # the rooms of others are none of its business
+            for each in (room, *self.rooms.values()):
+                each.close()
         return pid, room, listener
 
     def add(self, kernel: int, room: Room) -> None:

@@ -150,6 +150,15 @@ TEST_CASE("walls: the first process within them has no more than a command", "[k
     }
 }
 
+TEST_CASE("walls: a kernel inherits no descriptor of the others", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    sessions with;
+    CHECK(with.run("a", "1") == "1");
+    CHECK(with.run("b", "2") == "2");
+    CHECK(with.run("c", "import os\ndef link(n):\n    try: return os.readlink(f'/proc/self/fd/{n}')\n    except "
+                        "OSError: return ''\n[link(n) for n in range(100) if 'pidfd' in link(n)]") == "[]");
+}
+
 TEST_CASE("walls: executors with the directory of the runtime share it, and nothing else", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;

@@ -5804,6 +5804,9 @@ class Walls:
             process.kill(room.init, signal.SIGKILL)
             room.close()
             raise
+        if not pid:  # the rooms of others are none of its business
+            for each in (room, *self.rooms.values()):
+                each.close()
         return pid, room, listener
 
     def add(self, kernel: int, room: Room) -> None:
@@ -6083,10 +6086,10 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
 
 
 def raise_loopback() -> None:
-    """The loopback of a new namespace is down."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
 )py"
-R"py(        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+R"py(    """The loopback of a new namespace is down."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
 def give_up_rights(plan: Plan) -> None:
