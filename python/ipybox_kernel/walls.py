@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -20,8 +21,13 @@ from ipybox_kernel.landlock import Missing, libc, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
+
+    #: The environment of a kernel with this listening socket, if it has one.
+    Environment = Callable[[socket.socket | None], dict[str, str]]
+    #: Of a kernel's environment: words, environment and directory of a program.
+    Words = Callable[[dict[str, str]], tuple[list[str], dict[str, str], str | None]]
 
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 CLONE_NEWPID = 0x20000000
@@ -58,7 +64,6 @@ class Walls:
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.hello = hello
-        self.user: int = hello["user"]
         self.plan: Plan | None = None  # from the first kernel on
         self.rooms: dict[int, Room] = {}
         self.next: Room | None = None
@@ -76,13 +81,18 @@ class Walls:
         except (OSError, Missing):
             self.plan = None  # the next kernel tries it again, and its start says why it fails
 
-    def fork(self, directory: str, network: bool, living: set[int]) -> tuple[int, Room | None, socket.socket | None]:
-        """Forks a kernel; the pid is 0 in the child. Raises Missing and OSError."""
+    def fork(
+        self, directory: str, network: bool, environment: Environment, living: set[int]
+    ) -> tuple[int, Room, socket.socket | None]:
+        """Forks a kernel; the pid is 0 in the child, where alone its environment is asked for.
+
+        Raises Missing and OSError.
+        """
         self.plan = self.plan or Plan(self.hello)
         room, self.next = self.next or prepare(self.plan), None
         living.discard(room.init)
         try:
-            pid, listener = fork_kernel(self.plan, room, directory, network)
+            pid, listener = fork_kernel(self.plan, room, directory, network, environment)
         except BaseException:
             process.kill(room.init, signal.SIGKILL)
             room.close()
@@ -95,10 +105,13 @@ class Walls:
     def add(self, kernel: int, room: Room) -> None:
         self.rooms[kernel] = room
 
-    def start(self, kernel: int, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]) -> int:
-        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError."""
+    def start(self, kernel: int, words: Words, descriptors: list[int]) -> int:
+        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError.
+
+        What the words are is asked in the child alone: kernels to come inherit the memory of this process.
+        """
         plan = self.plan or Plan(self.hello)
-        return start(Program(plan, self.rooms[kernel], argv, env, cwd, descriptors))
+        return start(Program(plan, self.rooms[kernel], words, descriptors))
 
     def forget(self, pid: int) -> None:
         """A kernel has ended, or the first process of the next one's room."""
@@ -112,14 +125,10 @@ class Walls:
 class Program:
     """A program that a kernel has asked for."""
 
-    def __init__(
-        self, plan: Plan, room: Room, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]
-    ) -> None:
+    def __init__(self, plan: Plan, room: Room, words: Words, descriptors: list[int]) -> None:
         self.plan = plan
         self.room = room
-        self.argv = argv
-        self.env = env
-        self.cwd = cwd
+        self.words = words
         self.descriptors = descriptors
 
 
@@ -129,9 +138,18 @@ class Room:
     def __init__(self, init: int) -> None:
         self.init = init  # with it the system ends everything else there
         self.descriptor = os.pidfd_open(init)
+        self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
+
+    def remember(self, environment: dict[str, str]) -> None:
+        os.pwrite(self.memory, json.dumps(environment).encode(), 0)
+
+    def environment(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(os.pread(self.memory, os.fstat(self.memory).st_size, 0))
+        return found
 
     def close(self) -> None:
         os.close(self.descriptor)
+        os.close(self.memory)
 
 
 def prepare(plan: Plan) -> Room:
@@ -205,13 +223,15 @@ def enter(descriptor: int, namespaces: int) -> None:
         raise missing("the namespaces for a kernel cannot be entered")
 
 
-def fork_kernel(plan: Plan, room: Room, directory: str, network: bool) -> tuple[int, socket.socket | None]:
+def fork_kernel(
+    plan: Plan, room: Room, directory: str, network: bool, environment: Environment
+) -> tuple[int, socket.socket | None]:
     """Forks a kernel into a room, with a listening socket there if it has a network; the pid is 0 in the child."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         pid = fork(room)
         if not pid:
-            return 0, settle(plan, room, directory, network, theirs)
+            return 0, settle(plan, room, directory, network, environment, theirs)
         theirs.close()
         words, descriptors = collect(ours)
     listener = socket.socket(fileno=descriptors[0]) if descriptors else None
@@ -223,7 +243,9 @@ def fork_kernel(plan: Plan, room: Room, directory: str, network: bool) -> tuple[
     raise Missing(words["failure"])
 
 
-def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket.socket) -> socket.socket | None:
+def settle(
+    plan: Plan, room: Room, directory: str, network: bool, environment: Environment, report: socket.socket
+) -> socket.socket | None:
     """What a kernel does first; its listening socket."""
     try:
         enter(room.descriptor, NAMESPACES & ~CLONE_NEWPID)
@@ -233,6 +255,7 @@ def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket
         listener = hosts.listen() if network else None
         if listener:
             socket.send_fds(report, [b"listener"], [listener.fileno()])
+        room.remember(environment(listener))
     except BaseException as error:
         report.send(f"failure {error}".encode()[:LONGEST_WORDS])
         os._exit(1)
@@ -250,26 +273,29 @@ def start(program: Program) -> int:
     if "failure" not in words:
         return pid
     os.waitpid(pid, 0)
-    code, _, file = words["failure"].partition(" ")
-    why = os.strerror(int(code))
-    raise OSError(int(code), f"{why}: {file}" if file == program.cwd else why)
+    code, _, text = words["failure"].partition(" ")
+    raise OSError(int(code), text)
 
 
 def become(program: Program, report: socket.socket) -> NoReturn:
     """Runs a program in place of this process."""
+    argv, cwd = [""], None
     try:
         os.setsid()
+        argv, env, cwd = program.words(program.room.environment())
         enter(program.room.descriptor, NAMESPACES & ~CLONE_NEWPID)
-        if program.cwd is not None:
-            os.chdir(program.cwd)
+        if cwd is not None:
+            os.chdir(cwd)
         give_up_rights(program.plan)
         process.default_signals()
         for number, descriptor in enumerate(program.descriptors):
             os.dup2(descriptor, number)
-        process.execute(program.argv, program.env)
+        process.execute(argv, env)
+    except OSError as error:
+        place = f": {cwd}" if cwd is not None and error.filename == cwd else ""
+        report.send(f"failure {error.errno} {argv[0]}: {error.strerror}{place}".encode(errors="replace")[:LONGEST_WORDS])
     except BaseException as error:
-        code, file = (error.errno, error.filename) if isinstance(error, OSError) else (errno.EPERM, error)
-        report.send(f"failure {code or errno.EPERM} {file or ''}".encode()[:LONGEST_WORDS])
+        report.send(f"failure {errno.EPERM} {argv[0]}: {error}".encode(errors="replace")[:LONGEST_WORDS])
     finally:
         os._exit(127)
 

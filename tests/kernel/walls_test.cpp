@@ -159,6 +159,25 @@ TEST_CASE("walls: a kernel inherits no descriptor of the others", "[kernel]") {
                         "OSError: return ''\n[link(n) for n in range(100) if 'pidfd' in link(n)]") == "[]");
 }
 
+TEST_CASE("walls: a kernel does not inherit what the supervisor was told of others", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    sessions with;
+    with.options().kernel_env["TOKEN"] = "token-of-a-kernel";
+    CHECK(with.run("a", "!echo $TOKEN word-of-a-command") == "token-of-a-kernel word-of-a-command");
+    with.options().kernel_env.erase("TOKEN");
+    CHECK(with.run("b", R"(
+import re
+found = set()
+with open('/proc/self/maps') as maps, open('/proc/self/mem', 'rb', 0) as memory:
+    for line in maps:
+        place, rights = line.split()[:2]
+        begin, end = (int(number, 16) for number in place.split('-'))
+        if rights[0] == 'r' and '[v' not in line:
+            memory.seek(begin)
+            found.update(re.findall(rb'token-[o]f-a|word-[o]f-a', memory.read(end - begin)))
+print(found))") == "set()");
+}
+
 TEST_CASE("walls: executors with the directory of the runtime share it, and nothing else", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;
