@@ -293,7 +293,9 @@ def become(program: Program, report: socket.socket) -> NoReturn:
         process.execute(argv, env)
     except OSError as error:
         place = f": {cwd}" if cwd is not None and error.filename == cwd else ""
-        report.send(f"failure {error.errno} {argv[0]}: {error.strerror}{place}".encode(errors="replace")[:LONGEST_WORDS])
+        report.send(
+            f"failure {error.errno} {argv[0]}: {error.strerror}{place}".encode(errors="replace")[:LONGEST_WORDS]
+        )
     except BaseException as error:
         report.send(f"failure {errno.EPERM} {argv[0]}: {error}".encode(errors="replace")[:LONGEST_WORDS])
     finally:

@@ -6042,7 +6042,9 @@ def become(program: Program, report: socket.socket) -> NoReturn:
         process.execute(argv, env)
     except OSError as error:
         place = f": {cwd}" if cwd is not None and error.filename == cwd else ""
-        report.send(f"failure {error.errno} {argv[0]}: {error.strerror}{place}".encode(errors="replace")[:LONGEST_WORDS])
+        report.send(
+            f"failure {error.errno} {argv[0]}: {error.strerror}{place}".encode(errors="replace")[:LONGEST_WORDS]
+        )
     except BaseException as error:
         report.send(f"failure {errno.EPERM} {argv[0]}: {error}".encode(errors="replace")[:LONGEST_WORDS])
     finally:
@@ -6119,9 +6121,9 @@ def put_back(path: str, tree: int | None) -> None:
     """Mounts a copy where it was, also if something else has been mounted there."""
     if tree is None:
         return
-    if stat.S_ISDIR(os.fstat(tree).st_mode):
 )py"
-R"py(        os.makedirs(path, exist_ok=True)
+R"py(    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        os.makedirs(path, exist_ok=True)
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if not os.path.lexists(path):
