@@ -11,13 +11,8 @@ class Broker:
     """The kernels that live, their programs, and the background processes that these left."""
 
     def __init__(self) -> None:
-        self.environments: dict[int, dict[str, str]] = {}  # what each kernel was forked with
+        self.environments: dict[int, dict[str, str]] = {}  # what each kernel was forked with; within walls nothing
         self.owners: dict[int, int] = {}  # program or background process -> kernel
-
-    def environment(self, kernel: int, changes: dict[str, str | None]) -> dict[str, str]:
-        """The environment of a program; KeyError if the kernel is gone."""
-        merged = {**self.environments[kernel], **changes}
-        return {name: value for name, value in merged.items() if value is not None}
 
     def processes_of(self, kernel: int) -> set[int]:
         """A kernel and what runs for it beside it; not what these have started themselves."""

@@ -11,20 +11,22 @@ import socket
 import struct
 import sys
 from collections import deque
+from contextlib import contextmanager
 
 from ipybox_kernel import hosts, landlock, packages, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, NoReturn
 
     from ipybox_kernel.kernel import HandlersKernel
-    from ipybox_kernel.walls import Room, Walls
+    from ipybox_kernel.walls import Environment, Room, Walls, Words
     from ipybox_kernel.watchdog import Excess, Watchdog
 
     Chore = Callable[[], object]
+    Own = Callable[[], dict[str, Any]]  # what belongs to a kernel or a program alone
 
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
@@ -178,34 +180,51 @@ class Supervisor:
 
     def answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
         operation = request["op"]
-        if operation == "fork":
-            return self.fork(request, descriptors)
+        if operation in ("fork", "run"):
+            with self.own_part(request, descriptors) as own:
+                return (self.fork if operation == "fork" else self.run)(request, own, descriptors)
         if operation == "spawn":
             return self.spawn(request)
-        if operation == "run":
-            return self.run(request, descriptors)
         if operation == "signal":
             return self.signal(request)
         if operation == "watch":
             return self.watch(request)
         raise Refused("request", f"unknown operation {operation!r}")
 
-    def fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
+    @contextmanager
+    def own_part(self, request: dict[str, Any], descriptors: list[int]) -> Iterator[Own]:
+        """What a kernel or program gets to know alone, for the process that becomes it.
+
+        With walls it is in a file, for kernels inherit the memory of this process with all that it has ever read.
+        """
+        if not self.walls:
+            yield lambda: request
+        elif not descriptors:
+            raise Refused("request", "the environment has to come in a file")
+        else:
+            with open(descriptors.pop(), "rb") as file:
+                yield lambda: json.load(file)
+
+    def fork(self, request: dict[str, Any], own: Own, descriptors: list[int]) -> dict[str, Any] | Birth:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
         from ipybox_kernel import child
 
-        env = self.sandboxed(checked_env(request["env"]))
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.checked_guard(request.get("guard"))
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
-        user = self.walls.user if self.walls else os.getuid()
-        env = child.environment(env, user)
-        network = bool(request.get("network"))
+        env: dict[str, str] = {}  # within walls filled in the child alone
+
+        def environment(listener: socket.socket | None) -> dict[str, str]:
+            given = self.sandboxed(checked_env(own()["env"]))
+            env.update(child.environment(given, os.getuid()))
+            env.update(hosts.environment(listener) if listener else {})
+            return env
+
         try:
-            pid, room, listener = self.fork_now(network)
+            pid, room, listener = self.fork_now(bool(request.get("network")), environment)
         except OSError as error:
             self.leave()
             raise Refused("fork", str(error)) from None
@@ -213,12 +232,8 @@ class Supervisor:
             self.leave()
             text = f"the kernels of a runtime cannot be kept apart here: {lack}; {SHARE}"
             raise Refused("walls", text) from None
-        if listener:
-            env.update(hosts.environment(listener))
         if pid == 0:
             self.close()
-            if self.walls:
-                child.matplotlib_place(env, user)  # it lay in a directory that is another one now
             if listener:
                 listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
@@ -246,11 +261,12 @@ class Supervisor:
             self.chores.extend(self.warm_up)
         return {"pid": pid, "listener": listener} if listener else {"pid": pid}
 
-    def fork_now(self, network: bool) -> tuple[int, Room | None, socket.socket | None]:
+    def fork_now(self, network: bool, environment: Environment) -> tuple[int, Room | None, socket.socket | None]:
         """Forks, into walls around the current directory if there are any; the pid, the room, the listening socket."""
         if self.walls:
-            return self.walls.fork(os.getcwd(), network, self.living)
+            return self.walls.fork(os.getcwd(), network, environment, self.living)
         listener = hosts.listen() if network else None
+        environment(listener)
         return os.fork(), None, listener
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
@@ -289,23 +305,39 @@ class Supervisor:
         argv, env = checked_argv(request["argv"]), self.sandboxed(checked_env(request["env"]))
         return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
-    def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+    def run(self, request: dict[str, Any], own: Own, descriptors: list[int]) -> dict[str, Any]:
         """Starts a program that a kernel has asked for."""
-        kernel, argv = request["kernel"], checked_argv(request["argv"])
+        kernel = request["kernel"]
         if len(descriptors) != 3:
             raise Refused("request", "a program needs three descriptors")
         if kernel not in self.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
-        env = checked_env(self.broker.environment(kernel, request["env"]))
-        if self.cpu_time is not None:
-            argv = process.with_cpu_time(argv, self.cpu_time)
-        cwd = request.get("cwd")
-        if walls := self.walls:  # the directory is one of the kernel's, and need not exist here
-            started = self.start(argv, None, lambda: walls.start(kernel, argv, env, cwd, descriptors))
+
+        def words(environment: dict[str, str]) -> tuple[list[str], dict[str, str], str | None]:
+            asked = own()
+            argv, env = checked_argv(asked["argv"]), checked_env(changed(environment, asked["env"]))
+            if self.cpu_time is not None:
+                argv = process.with_cpu_time(argv, self.cpu_time)
+            return argv, env, asked.get("cwd")
+
+        if self.walls:
+            started = self.start_within(self.walls, kernel, words, descriptors)
         else:
+            argv, env, cwd = words(self.broker.environments[kernel])
             started = self.start(argv, cwd, lambda: process.start(argv, env, descriptors))
         self.broker.owners[started["pid"]] = kernel
         return started
+
+    def start_within(self, walls: Walls, kernel: int, words: Words, descriptors: list[int]) -> dict[str, Any]:
+        """Starts a program within the walls of a kernel; its directory is one there, and need not exist here."""
+        try:
+            pid = walls.start(kernel, words, descriptors)
+        except OSError as error:
+            raise Refused("exec", error.strerror or str(error), errno=error.errno) from None
+        except landlock.Missing as lack:  # the kernel's first process has just ended, and so does the kernel
+            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
+        self.living.add(pid)
+        return {"pid": pid}
 
     def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> dict[str, Any]:
         self.enter(cwd)
@@ -497,6 +529,11 @@ def checked_env(env: Any) -> dict[str, str]:
         if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
             raise Refused("request", f"not an environment variable: {name!r}")
     return dict(env)
+
+
+def changed(environment: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
+    """An environment with other variables, and without those that are None."""
+    return {name: value for name, value in {**environment, **changes}.items() if value is not None}
 
 
 def taken(limits: dict[str, int], control: socket.socket) -> Callable[[], None]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -20,8 +21,13 @@ from ipybox_kernel.landlock import Missing, libc, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
+
+    #: The environment of a kernel with this listening socket, if it has one.
+    Environment = Callable[[socket.socket | None], dict[str, str]]
+    #: Of a kernel's environment: words, environment and directory of a program.
+    Words = Callable[[dict[str, str]], tuple[list[str], dict[str, str], str | None]]
 
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 CLONE_NEWPID = 0x20000000
@@ -35,7 +41,6 @@ AT_FDCWD = -100
 
 LONGEST_WORDS = 4096
 
-PR_SET_SECUREBITS, SECBIT_NOROOT = 28, 1
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 
@@ -59,7 +64,6 @@ class Walls:
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.hello = hello
-        self.user: int = hello["user"]
         self.plan: Plan | None = None  # from the first kernel on
         self.rooms: dict[int, Room] = {}
         self.next: Room | None = None
@@ -77,26 +81,37 @@ class Walls:
         except (OSError, Missing):
             self.plan = None  # the next kernel tries it again, and its start says why it fails
 
-    def fork(self, directory: str, network: bool, living: set[int]) -> tuple[int, Room | None, socket.socket | None]:
-        """Forks a kernel; the pid is 0 in the child. Raises Missing and OSError."""
+    def fork(
+        self, directory: str, network: bool, environment: Environment, living: set[int]
+    ) -> tuple[int, Room, socket.socket | None]:
+        """Forks a kernel; the pid is 0 in the child, where alone its environment is asked for.
+
+        Raises Missing and OSError.
+        """
         self.plan = self.plan or Plan(self.hello)
         room, self.next = self.next or prepare(self.plan), None
         living.discard(room.init)
         try:
-            pid, listener = fork_kernel(self.plan, room, directory, network)
+            pid, listener = fork_kernel(self.plan, room, directory, network, environment)
         except BaseException:
             process.kill(room.init, signal.SIGKILL)
             room.close()
             raise
+        if not pid:  # the rooms of others are none of its business
+            for each in (room, *self.rooms.values()):
+                each.close()
         return pid, room, listener
 
     def add(self, kernel: int, room: Room) -> None:
         self.rooms[kernel] = room
 
-    def start(self, kernel: int, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]) -> int:
-        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError."""
+    def start(self, kernel: int, words: Words, descriptors: list[int]) -> int:
+        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError.
+
+        What the words are is asked in the child alone: kernels to come inherit the memory of this process.
+        """
         plan = self.plan or Plan(self.hello)
-        return start(Program(plan, self.rooms[kernel], argv, env, cwd, descriptors))
+        return start(Program(plan, self.rooms[kernel], words, descriptors))
 
     def forget(self, pid: int) -> None:
         """A kernel has ended, or the first process of the next one's room."""
@@ -110,14 +125,10 @@ class Walls:
 class Program:
     """A program that a kernel has asked for."""
 
-    def __init__(
-        self, plan: Plan, room: Room, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]
-    ) -> None:
+    def __init__(self, plan: Plan, room: Room, words: Words, descriptors: list[int]) -> None:
         self.plan = plan
         self.room = room
-        self.argv = argv
-        self.env = env
-        self.cwd = cwd
+        self.words = words
         self.descriptors = descriptors
 
 
@@ -127,9 +138,18 @@ class Room:
     def __init__(self, init: int) -> None:
         self.init = init  # with it the system ends everything else there
         self.descriptor = os.pidfd_open(init)
+        self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
+
+    def remember(self, environment: dict[str, str]) -> None:
+        os.pwrite(self.memory, json.dumps(environment).encode(), 0)
+
+    def environment(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(os.pread(self.memory, os.fstat(self.memory).st_size, 0))
+        return found
 
     def close(self) -> None:
         os.close(self.descriptor)
+        os.close(self.memory)
 
 
 def prepare(plan: Plan) -> Room:
@@ -152,6 +172,8 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
+        give_up_rights(plan)
         tell(report, f"init {start_init()}")
     except BaseException as error:
         tell(report, f"failure {error}")
@@ -172,13 +194,12 @@ def enter_new_namespaces(plan: Plan) -> None:
 def start_init() -> int:
     """Starts the first process of a namespace, which does nothing: the system reaps what it adopts.
 
-    It is a program: a fork of this process would take more time and memory. It has no capabilities, whoever runs it.
+    It is a program: a fork of this process would take more time and memory. Code can look into it, and change it.
     """
-    if libc.prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0):
-        raise missing("programs within walls would have capabilities")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     silent, other = socket.socketpair()  # it waits for what is never written
-    actions = [(os.POSIX_SPAWN_DUP2, silent.fileno(), 0), (os.POSIX_SPAWN_DUP2, other.fileno(), 3)]
+    numbers = {0: silent, 2: silent, 3: other}  # of the supervisor it has nothing
+    actions = [(os.POSIX_SPAWN_DUP2, end.fileno(), number) for number, end in numbers.items()]
     with silent, other:
         return os.posix_spawn("/bin/sh", ["sh", "-c", "read nothing"], {}, file_actions=actions, setsid=True)
 
@@ -202,13 +223,15 @@ def enter(descriptor: int, namespaces: int) -> None:
         raise missing("the namespaces for a kernel cannot be entered")
 
 
-def fork_kernel(plan: Plan, room: Room, directory: str, network: bool) -> tuple[int, socket.socket | None]:
+def fork_kernel(
+    plan: Plan, room: Room, directory: str, network: bool, environment: Environment
+) -> tuple[int, socket.socket | None]:
     """Forks a kernel into a room, with a listening socket there if it has a network; the pid is 0 in the child."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         pid = fork(room)
         if not pid:
-            return 0, settle(plan, room, directory, network, theirs)
+            return 0, settle(plan, room, directory, network, environment, theirs)
         theirs.close()
         words, descriptors = collect(ours)
     listener = socket.socket(fileno=descriptors[0]) if descriptors else None
@@ -220,7 +243,9 @@ def fork_kernel(plan: Plan, room: Room, directory: str, network: bool) -> tuple[
     raise Missing(words["failure"])
 
 
-def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket.socket) -> socket.socket | None:
+def settle(
+    plan: Plan, room: Room, directory: str, network: bool, environment: Environment, report: socket.socket
+) -> socket.socket | None:
     """What a kernel does first; its listening socket."""
     try:
         enter(room.descriptor, NAMESPACES & ~CLONE_NEWPID)
@@ -230,6 +255,7 @@ def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket
         listener = hosts.listen() if network else None
         if listener:
             socket.send_fds(report, [b"listener"], [listener.fileno()])
+        room.remember(environment(listener))
     except BaseException as error:
         tell(report, f"failure {error}")
         os._exit(1)
@@ -247,26 +273,29 @@ def start(program: Program) -> int:
     if "failure" not in words:
         return pid
     os.waitpid(pid, 0)
-    code, _, file = words["failure"].partition(" ")
-    why = os.strerror(int(code))
-    raise OSError(int(code), f"{why}: {file}" if file == program.cwd else why)
+    code, _, text = words["failure"].partition(" ")
+    raise OSError(int(code), text)
 
 
 def become(program: Program, report: socket.socket) -> NoReturn:
     """Runs a program in place of this process."""
+    argv, cwd = [""], None
     try:
         os.setsid()
+        argv, env, cwd = program.words(program.room.environment())
         enter(program.room.descriptor, NAMESPACES & ~CLONE_NEWPID)
-        if program.cwd is not None:
-            os.chdir(program.cwd)
+        if cwd is not None:
+            os.chdir(cwd)
         give_up_rights(program.plan)
         process.default_signals()
         for number, descriptor in enumerate(program.descriptors):
             os.dup2(descriptor, number)
-        process.execute(program.argv, program.env)
+        process.execute(argv, env)
+    except OSError as error:
+        place = f": {cwd}" if cwd is not None and error.filename == cwd else ""
+        tell(report, f"failure {error.errno} {argv[0]}: {error.strerror}{place}")
     except BaseException as error:
-        code, file = (error.errno, error.filename) if isinstance(error, OSError) else (errno.EPERM, error)
-        tell(report, f"failure {code or errno.EPERM} {file or ''}")
+        tell(report, f"failure {errno.EPERM} {argv[0]}: {error}")
     finally:
         os._exit(127)
 

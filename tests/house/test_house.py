@@ -12,10 +12,9 @@ import check_headers
 import check_layers
 import check_links
 import check_probes
-import outcomes
 import snippet_program
 import snippets
-from inside.catalogue import all_probes
+from outcomes import SANDBOXES, SIBLINGS, Sheet, Table
 from tree import read_tree, room
 
 
@@ -191,11 +190,15 @@ class Errors(unittest.TestCase):
 
 
 class Probes(unittest.TestCase):
-    ways = [way for ways in check_probes.COLUMNS.values() for way in ways]
-
-    def table(self, **letters: str) -> outcomes.Table:
+    def tables(self, **letters: str) -> list[Table]:
         """All probes blocked, but for some ways."""
-        return {probe.name: dict.fromkeys(self.ways, "bb") | letters for probe in all_probes()}
+        return [
+            {probe.name: dict.fromkeys(sheet.ways, "bb") | self.of(sheet, letters) for probe in sheet.probes()}
+            for sheet in (SANDBOXES, SIBLINGS)
+        ]
+
+    def of(self, sheet: Sheet, letters: dict[str, str]) -> dict[str, str]:
+        return {way: letters[way] for way in sheet.ways if way in letters}
 
     def test_a_cell_says_which_runs_escape(self) -> None:
         for one, other, words in (
@@ -210,19 +213,23 @@ class Probes(unittest.TestCase):
             self.assertEqual(check_probes.cell({"srt": one, "srt!": other}), words)
 
     def test_a_stale_page_and_an_escape(self) -> None:
-        table = self.table(none="EE")
-        self.assertEqual(check_probes.mistakes(table, check_probes.tables(table)), [])
-        self.assertEqual(len(check_probes.mistakes(self.table(), check_probes.tables(table))), 1)
-        escaped = self.table(guard="bE")
-        self.assertEqual(len(check_probes.mistakes(escaped, check_probes.tables(escaped))), len(escaped))
+        tables = self.tables(none="EE", open="EE")
+        self.assertEqual(check_probes.mistakes(tables, check_probes.text_of(tables)), [])
+        self.assertEqual(len(check_probes.mistakes(self.tables(), check_probes.text_of(tables))), 1)
+        for way, table in ("bubblewrap!", 0), ("walls", 1):
+            escaped = self.tables(**{way: "bE"})
+            self.assertEqual(
+                len(check_probes.mistakes(escaped, check_probes.text_of(escaped))), len(escaped[table]), way
+            )
 
     def test_a_table_of_other_probes(self) -> None:
-        (problem,) = check_probes.mistakes({}, "")
-        self.assertIn("does not have the probes", problem)
+        problems = check_probes.mistakes([{}, {}], "")
+        self.assertEqual([problem for problem in problems if "does not have the probes" not in problem], [])
+        self.assertEqual(len(problems), 2)
 
-    def test_the_table_is_read_as_it_is_written(self) -> None:
-        table = self.table(srt="-E")
-        self.assertEqual(outcomes.read(outcomes.written(table)), table)
+    def test_a_table_is_read_as_it_is_written(self) -> None:
+        for sheet, table in zip((SANDBOXES, SIBLINGS), self.tables(srt="-E", open="E-"), strict=True):
+            self.assertEqual(sheet.parsed(sheet.written(table)), table)
 
 
 class SnippetProgram(unittest.TestCase):

@@ -137,6 +137,47 @@ TEST_CASE("walls: a reset keeps the directory and empties the private ones", "[k
     CHECK(with.run("a", "os.getcwd()") == "'" + (with.dir().path() / "a").string() + "'");
 }
 
+TEST_CASE("walls: the first process within them has no more than a command", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    sessions with;
+    CHECK(with.run("b", "open('x', 'w').write('of b')") == "4");
+    // The second one is in a room that was made before.
+    for (auto const* name : {"a", "c"}) {
+        CHECK(with.run(name, "!readlink /proc/1/cwd; cat /proc/1/cwd/b/x 2>&1") ==
+              "/\ncat: /proc/1/cwd/b/x: No such file or directory");
+        CHECK(with.run(name, "!ls -l /proc/1/fd | grep -c pipe:") == "0");
+        CHECK(with.run(name, "!grep -h -E '^(Cap|Seccomp)' /proc/1/status /proc/self/status | sort | uniq -u") == "");
+    }
+}
+
+TEST_CASE("walls: a kernel inherits no descriptor of the others", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    sessions with;
+    CHECK(with.run("a", "1") == "1");
+    CHECK(with.run("b", "2") == "2");
+    CHECK(with.run("c", "import os\ndef link(n):\n    try: return os.readlink(f'/proc/self/fd/{n}')\n    except "
+                        "OSError: return ''\n[link(n) for n in range(100) if 'pidfd' in link(n)]") == "[]");
+}
+
+TEST_CASE("walls: a kernel does not inherit what the supervisor was told of others", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    sessions with;
+    with.options().kernel_env["TOKEN"] = "token-of-a-kernel";
+    CHECK(with.run("a", "!echo $TOKEN word-of-a-command") == "token-of-a-kernel word-of-a-command");
+    with.options().kernel_env.erase("TOKEN");
+    CHECK(with.run("b", R"(
+import re
+found = set()
+with open('/proc/self/maps') as maps, open('/proc/self/mem', 'rb', 0) as memory:
+    for line in maps:
+        place, rights = line.split()[:2]
+        begin, end = (int(number, 16) for number in place.split('-'))
+        if rights[0] == 'r' and '[v' not in line:
+            memory.seek(begin)
+            found.update(re.findall(rb'token-[o]f-a|word-[o]f-a', memory.read(end - begin)))
+print(found))") == "set()");
+}
+
 TEST_CASE("walls: executors with the directory of the runtime share it, and nothing else", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;

@@ -7,16 +7,13 @@ not have.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
-import outcomes
 import pytest
 from inside.catalogue import all_probes
-from open_interpreter import ORDINARY_USER, open_interpreter
-from program import PYTHON, Ended, Program
+from outcomes import SANDBOXES
+from program import Ended, Program
 from targets import Place, place
 
-USERS = {"root": 0, "ordinary": ORDINARY_USER}
 LIMITS = {"memory": "1G", "file-size": "500M", "open-files": "500", "processes": "200"}
 
 #: What is said where a sandbox does not work on this machine.
@@ -30,26 +27,7 @@ IN_A_CELL = "import inside.__main__\n"
 AS_A_COMMAND = "import sys\n!{sys.executable} -m inside\n"
 
 
-@pytest.fixture(scope="module", params=USERS)
-def user(request: pytest.FixtureRequest) -> int:
-    if os.geteuid() == 0:
-        return USERS[request.param]
-    if request.param == "root":
-        pytest.skip("elsewhere: these tests run as an ordinary user")
-    return os.geteuid()
-
-
-@pytest.fixture(scope="module")
-def python(user: int) -> Iterator[str]:
-    """The kernel's interpreter, which this user can run."""
-    if user == os.geteuid():
-        yield PYTHON
-    else:
-        with open_interpreter(PYTHON) as interpreter:
-            yield interpreter
-
-
-@pytest.mark.parametrize("way", outcomes.WAYS)
+@pytest.mark.parametrize("way", SANDBOXES.ways)
 def test_each_ends_as_the_table_says(way: str, user: int, python: str) -> None:
     kind, as_a_command = way.rstrip("!"), way.endswith("!")
     script = AS_A_COMMAND if as_a_command else IN_A_CELL
@@ -59,9 +37,9 @@ def test_each_ends_as_the_table_says(way: str, user: int, python: str) -> None:
         changed = made.changes_since(before)
     print(*(f"{name}: {what}" for name, what in seen.items()), sep="\n")
     if os.environ.get("IPYBOX_UPDATE_GOLDEN"):
-        outcomes.note(way, user, seen)
-    assert outcomes.surprises(way, user, seen) == []
-    if kind in outcomes.WITHOUT_GAPS:
+        SANDBOXES.note(way, user, seen)
+    assert SANDBOXES.surprises(way, user, seen) == []
+    if kind in SANDBOXES.without_gaps:
         assert "ESCAPED" not in seen.values()
         assert changed == []
 

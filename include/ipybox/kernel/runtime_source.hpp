@@ -960,13 +960,8 @@ class Broker:
     """The kernels that live, their programs, and the background processes that these left."""
 
     def __init__(self) -> None:
-        self.environments: dict[int, dict[str, str]] = {}  # what each kernel was forked with
+        self.environments: dict[int, dict[str, str]] = {}  # what each kernel was forked with; within walls nothing
         self.owners: dict[int, int] = {}  # program or background process -> kernel
-
-    def environment(self, kernel: int, changes: dict[str, str | None]) -> dict[str, str]:
-        """The environment of a program; KeyError if the kernel is gone."""
-        merged = {**self.environments[kernel], **changes}
-        return {name: value for name, value in merged.items() if value is not None}
 
     def processes_of(self, kernel: int) -> set[int]:
         """A kernel and what runs for it beside it; not what these have started themselves."""
@@ -4866,20 +4861,22 @@ import socket
 import struct
 import sys
 from collections import deque
+from contextlib import contextmanager
 
 from ipybox_kernel import hosts, landlock, packages, process
 from ipybox_kernel.broker import Broker
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any, NoReturn
 
     from ipybox_kernel.kernel import HandlersKernel
-    from ipybox_kernel.walls import Room, Walls
+    from ipybox_kernel.walls import Environment, Room, Walls, Words
     from ipybox_kernel.watchdog import Excess, Watchdog
 
     Chore = Callable[[], object]
+    Own = Callable[[], dict[str, Any]]  # what belongs to a kernel or a program alone
 
 PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
@@ -5033,34 +5030,51 @@ class Supervisor:
 
     def answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
         operation = request["op"]
-        if operation == "fork":
-            return self.fork(request, descriptors)
+        if operation in ("fork", "run"):
+            with self.own_part(request, descriptors) as own:
+                return (self.fork if operation == "fork" else self.run)(request, own, descriptors)
         if operation == "spawn":
             return self.spawn(request)
-        if operation == "run":
-            return self.run(request, descriptors)
         if operation == "signal":
             return self.signal(request)
         if operation == "watch":
             return self.watch(request)
         raise Refused("request", f"unknown operation {operation!r}")
 
-    def fork(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
+    @contextmanager
+    def own_part(self, request: dict[str, Any], descriptors: list[int]) -> Iterator[Own]:
+        """What a kernel or program gets to know alone, for the process that becomes it.
+
+        With walls it is in a file, for kernels inherit the memory of this process with all that it has ever read.
+        """
+        if not self.walls:
+            yield lambda: request
+        elif not descriptors:
+            raise Refused("request", "the environment has to come in a file")
+        else:
+            with open(descriptors.pop(), "rb") as file:
+                yield lambda: json.load(file)
+
+    def fork(self, request: dict[str, Any], own: Own, descriptors: list[int]) -> dict[str, Any] | Birth:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
         from ipybox_kernel import child
 
-        env = self.sandboxed(checked_env(request["env"]))
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.checked_guard(request.get("guard"))
         allow = self.checked_allow(request.get("allow", []))
         self.enter(request.get("cwd"))
-        user = self.walls.user if self.walls else os.getuid()
-        env = child.environment(env, user)
-        network = bool(request.get("network"))
+        env: dict[str, str] = {}  # within walls filled in the child alone
+
+        def environment(listener: socket.socket | None) -> dict[str, str]:
+            given = self.sandboxed(checked_env(own()["env"]))
+            env.update(child.environment(given, os.getuid()))
+            env.update(hosts.environment(listener) if listener else {})
+            return env
+
         try:
-            pid, room, listener = self.fork_now(network)
+            pid, room, listener = self.fork_now(bool(request.get("network")), environment)
         except OSError as error:
             self.leave()
             raise Refused("fork", str(error)) from None
@@ -5068,12 +5082,8 @@ class Supervisor:
             self.leave()
             text = f"the kernels of a runtime cannot be kept apart here: {lack}; {SHARE}"
             raise Refused("walls", text) from None
-        if listener:
-            env.update(hosts.environment(listener))
         if pid == 0:
             self.close()
-            if self.walls:
-                child.matplotlib_place(env, user)  # it lay in a directory that is another one now
             if listener:
                 listener.close()
             sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
@@ -5101,11 +5111,12 @@ class Supervisor:
             self.chores.extend(self.warm_up)
         return {"pid": pid, "listener": listener} if listener else {"pid": pid}
 
-    def fork_now(self, network: bool) -> tuple[int, Room | None, socket.socket | None]:
+    def fork_now(self, network: bool, environment: Environment) -> tuple[int, Room | None, socket.socket | None]:
         """Forks, into walls around the current directory if there are any; the pid, the room, the listening socket."""
         if self.walls:
-            return self.walls.fork(os.getcwd(), network, self.living)
+            return self.walls.fork(os.getcwd(), network, environment, self.living)
         listener = hosts.listen() if network else None
+        environment(listener)
         return os.fork(), None, listener
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
@@ -5144,28 +5155,45 @@ class Supervisor:
         argv, env = checked_argv(request["argv"]), self.sandboxed(checked_env(request["env"]))
         return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
 
-    def run(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+    def run(self, request: dict[str, Any], own: Own, descriptors: list[int]) -> dict[str, Any]:
         """Starts a program that a kernel has asked for."""
-        kernel, argv = request["kernel"], checked_argv(request["argv"])
+        kernel = request["kernel"]
         if len(descriptors) != 3:
             raise Refused("request", "a program needs three descriptors")
         if kernel not in self.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
-        env = checked_env(self.broker.environment(kernel, request["env"]))
-        if self.cpu_time is not None:
-            argv = process.with_cpu_time(argv, self.cpu_time)
-        cwd = request.get("cwd")
-        if walls := self.walls:  # the directory is one of the kernel's, and need not exist here
-            started = self.start(argv, None, lambda: walls.start(kernel, argv, env, cwd, descriptors))
+
+        def words(environment: dict[str, str]) -> tuple[list[str], dict[str, str], str | None]:
+            asked = own()
+            argv, env = checked_argv(asked["argv"]), checked_env(changed(environment, asked["env"]))
+            if self.cpu_time is not None:
+                argv = process.with_cpu_time(argv, self.cpu_time)
+            return argv, env, asked.get("cwd")
+
+        if self.walls:
+            started = self.start_within(self.walls, kernel, words, descriptors)
         else:
+            argv, env, cwd = words(self.broker.environments[kernel])
             started = self.start(argv, cwd, lambda: process.start(argv, env, descriptors))
         self.broker.owners[started["pid"]] = kernel
         return started
 
+    def start_within(self, walls: Walls, kernel: int, words: Words, descriptors: list[int]) -> dict[str, Any]:
+        """Starts a program within the walls of a kernel; its directory is one there, and need not exist here."""
+        try:
+            pid = walls.start(kernel, words, descriptors)
+        except OSError as error:
+            raise Refused("exec", error.strerror or str(error), errno=error.errno) from None
+        except landlock.Missing as lack:  # the kernel's first process has just ended, and so does the kernel
+            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
+        self.living.add(pid)
+        return {"pid": pid}
+
     def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> dict[str, Any]:
         self.enter(cwd)
         try:
-            pid = program()
+)py"
+R"py(            pid = program()
         except OSError as error:
             raise Refused("exec", f"{argv[0]}: {error.strerror}", errno=error.errno) from None
         finally:
@@ -5201,8 +5229,7 @@ class Supervisor:
         numbers = process.numbered_children()
         strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
 
-)py"
-R"py(        def roots(kernel: int) -> list[str]:
+        def roots(kernel: int) -> list[str]:
             pids = self.broker.processes_of(kernel) if kernel else strangers
             return [numbers[pid] for pid in pids if pid in numbers]
 
@@ -5353,6 +5380,11 @@ def checked_env(env: Any) -> dict[str, str]:
         if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
             raise Refused("request", f"not an environment variable: {name!r}")
     return dict(env)
+
+
+def changed(environment: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
+    """An environment with other variables, and without those that are None."""
+    return {name: value for name, value in {**environment, **changes}.items() if value is not None}
 
 
 def taken(limits: dict[str, int], control: socket.socket) -> Callable[[], None]:
@@ -5879,6 +5911,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import fcntl
+import json
 import os
 import signal
 import socket
@@ -5890,8 +5923,13 @@ from ipybox_kernel.landlock import Missing, libc, missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
+
+    #: The environment of a kernel with this listening socket, if it has one.
+    Environment = Callable[[socket.socket | None], dict[str, str]]
+    #: Of a kernel's environment: words, environment and directory of a program.
+    Words = Callable[[dict[str, str]], tuple[list[str], dict[str, str], str | None]]
 
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 CLONE_NEWPID = 0x20000000
@@ -5905,7 +5943,6 @@ AT_FDCWD = -100
 
 LONGEST_WORDS = 4096
 
-PR_SET_SECUREBITS, SECBIT_NOROOT = 28, 1
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
 
 
@@ -5929,7 +5966,6 @@ class Walls:
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.hello = hello
-        self.user: int = hello["user"]
         self.plan: Plan | None = None  # from the first kernel on
         self.rooms: dict[int, Room] = {}
         self.next: Room | None = None
@@ -5947,26 +5983,37 @@ class Walls:
         except (OSError, Missing):
             self.plan = None  # the next kernel tries it again, and its start says why it fails
 
-    def fork(self, directory: str, network: bool, living: set[int]) -> tuple[int, Room | None, socket.socket | None]:
-        """Forks a kernel; the pid is 0 in the child. Raises Missing and OSError."""
+    def fork(
+        self, directory: str, network: bool, environment: Environment, living: set[int]
+    ) -> tuple[int, Room, socket.socket | None]:
+        """Forks a kernel; the pid is 0 in the child, where alone its environment is asked for.
+
+        Raises Missing and OSError.
+        """
         self.plan = self.plan or Plan(self.hello)
         room, self.next = self.next or prepare(self.plan), None
         living.discard(room.init)
         try:
-            pid, listener = fork_kernel(self.plan, room, directory, network)
+            pid, listener = fork_kernel(self.plan, room, directory, network, environment)
         except BaseException:
             process.kill(room.init, signal.SIGKILL)
             room.close()
             raise
+        if not pid:  # the rooms of others are none of its business
+            for each in (room, *self.rooms.values()):
+                each.close()
         return pid, room, listener
 
     def add(self, kernel: int, room: Room) -> None:
         self.rooms[kernel] = room
 
-    def start(self, kernel: int, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]) -> int:
-        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError."""
+    def start(self, kernel: int, words: Words, descriptors: list[int]) -> int:
+        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError.
+
+        What the words are is asked in the child alone: kernels to come inherit the memory of this process.
+        """
         plan = self.plan or Plan(self.hello)
-        return start(Program(plan, self.rooms[kernel], argv, env, cwd, descriptors))
+        return start(Program(plan, self.rooms[kernel], words, descriptors))
 
     def forget(self, pid: int) -> None:
         """A kernel has ended, or the first process of the next one's room."""
@@ -5980,14 +6027,10 @@ class Walls:
 class Program:
     """A program that a kernel has asked for."""
 
-    def __init__(
-        self, plan: Plan, room: Room, argv: list[str], env: dict[str, str], cwd: str | None, descriptors: list[int]
-    ) -> None:
+    def __init__(self, plan: Plan, room: Room, words: Words, descriptors: list[int]) -> None:
         self.plan = plan
         self.room = room
-        self.argv = argv
-        self.env = env
-        self.cwd = cwd
+        self.words = words
         self.descriptors = descriptors
 
 
@@ -5997,9 +6040,18 @@ class Room:
     def __init__(self, init: int) -> None:
         self.init = init  # with it the system ends everything else there
         self.descriptor = os.pidfd_open(init)
+        self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
+
+    def remember(self, environment: dict[str, str]) -> None:
+        os.pwrite(self.memory, json.dumps(environment).encode(), 0)
+
+    def environment(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(os.pread(self.memory, os.fstat(self.memory).st_size, 0))
+        return found
 
     def close(self) -> None:
         os.close(self.descriptor)
+        os.close(self.memory)
 
 
 def prepare(plan: Plan) -> Room:
@@ -6022,6 +6074,8 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
+        give_up_rights(plan)
         tell(report, f"init {start_init()}")
     except BaseException as error:
         tell(report, f"failure {error}")
@@ -6042,13 +6096,12 @@ def enter_new_namespaces(plan: Plan) -> None:
 def start_init() -> int:
     """Starts the first process of a namespace, which does nothing: the system reaps what it adopts.
 
-    It is a program: a fork of this process would take more time and memory. It has no capabilities, whoever runs it.
+    It is a program: a fork of this process would take more time and memory. Code can look into it, and change it.
     """
-    if libc.prctl(PR_SET_SECUREBITS, SECBIT_NOROOT, 0, 0, 0):
-        raise missing("programs within walls would have capabilities")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     silent, other = socket.socketpair()  # it waits for what is never written
-    actions = [(os.POSIX_SPAWN_DUP2, silent.fileno(), 0), (os.POSIX_SPAWN_DUP2, other.fileno(), 3)]
+    numbers = {0: silent, 2: silent, 3: other}  # of the supervisor it has nothing
+    actions = [(os.POSIX_SPAWN_DUP2, end.fileno(), number) for number, end in numbers.items()]
     with silent, other:
         return os.posix_spawn("/bin/sh", ["sh", "-c", "read nothing"], {}, file_actions=actions, setsid=True)
 
@@ -6072,13 +6125,15 @@ def enter(descriptor: int, namespaces: int) -> None:
         raise missing("the namespaces for a kernel cannot be entered")
 
 
-def fork_kernel(plan: Plan, room: Room, directory: str, network: bool) -> tuple[int, socket.socket | None]:
+def fork_kernel(
+    plan: Plan, room: Room, directory: str, network: bool, environment: Environment
+) -> tuple[int, socket.socket | None]:
     """Forks a kernel into a room, with a listening socket there if it has a network; the pid is 0 in the child."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         pid = fork(room)
         if not pid:
-            return 0, settle(plan, room, directory, network, theirs)
+            return 0, settle(plan, room, directory, network, environment, theirs)
         theirs.close()
         words, descriptors = collect(ours)
     listener = socket.socket(fileno=descriptors[0]) if descriptors else None
@@ -6090,7 +6145,9 @@ def fork_kernel(plan: Plan, room: Room, directory: str, network: bool) -> tuple[
     raise Missing(words["failure"])
 
 
-def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket.socket) -> socket.socket | None:
+def settle(
+    plan: Plan, room: Room, directory: str, network: bool, environment: Environment, report: socket.socket
+) -> socket.socket | None:
     """What a kernel does first; its listening socket."""
     try:
         enter(room.descriptor, NAMESPACES & ~CLONE_NEWPID)
@@ -6100,6 +6157,7 @@ def settle(plan: Plan, room: Room, directory: str, network: bool, report: socket
         listener = hosts.listen() if network else None
         if listener:
             socket.send_fds(report, [b"listener"], [listener.fileno()])
+        room.remember(environment(listener))
     except BaseException as error:
         tell(report, f"failure {error}")
         os._exit(1)
@@ -6117,26 +6175,29 @@ def start(program: Program) -> int:
     if "failure" not in words:
         return pid
     os.waitpid(pid, 0)
-    code, _, file = words["failure"].partition(" ")
-    why = os.strerror(int(code))
-    raise OSError(int(code), f"{why}: {file}" if file == program.cwd else why)
+    code, _, text = words["failure"].partition(" ")
+    raise OSError(int(code), text)
 
 
 def become(program: Program, report: socket.socket) -> NoReturn:
     """Runs a program in place of this process."""
+    argv, cwd = [""], None
     try:
         os.setsid()
+        argv, env, cwd = program.words(program.room.environment())
         enter(program.room.descriptor, NAMESPACES & ~CLONE_NEWPID)
-        if program.cwd is not None:
-            os.chdir(program.cwd)
+        if cwd is not None:
+            os.chdir(cwd)
         give_up_rights(program.plan)
         process.default_signals()
         for number, descriptor in enumerate(program.descriptors):
             os.dup2(descriptor, number)
-        process.execute(program.argv, program.env)
+        process.execute(argv, env)
+    except OSError as error:
+        place = f": {cwd}" if cwd is not None and error.filename == cwd else ""
+        tell(report, f"failure {error.errno} {argv[0]}: {error.strerror}{place}")
     except BaseException as error:
-        code, file = (error.errno, error.filename) if isinstance(error, OSError) else (errno.EPERM, error)
-        tell(report, f"failure {code or errno.EPERM} {file or ''}")
+        tell(report, f"failure {errno.EPERM} {argv[0]}: {error}")
     finally:
         os._exit(127)
 
@@ -6217,7 +6278,8 @@ def put_back(path: str, tree: int | None) -> None:
     if stat.S_ISDIR(os.fstat(tree).st_mode):
         os.makedirs(path, exist_ok=True)
     else:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+)py"
+R"py(        os.makedirs(os.path.dirname(path), exist_ok=True)
         if not os.path.lexists(path):
             os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
     if libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH):
@@ -6245,8 +6307,7 @@ def raise_loopback() -> None:
 
 
 def give_up_rights(plan: Plan) -> None:
-)py"
-R"py(    """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
+    """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
     if plan.processes is not None:
         limits.take({"processes": plan.processes})
     privileges.drop_capabilities()

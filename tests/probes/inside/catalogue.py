@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from inside import files, kernel, later, network, processes, sharing
+from inside import files, kernel, later, network, processes, sharing, siblings
 from inside.frame import Group, Probe
 
 GROUPS: list[Group] = [
@@ -23,6 +23,15 @@ GROUPS: list[Group] = [
 
 
 def all_probes() -> list[Probe]:
-    probes = [probe for group in GROUPS for probe in group.probes.values()]
+    return probes_of(GROUPS)
+
+
+def sibling_probes() -> list[Probe]:
+    """Those that aim at another kernel of the same runtime."""
+    return probes_of(siblings.GROUPS)
+
+
+def probes_of(groups: list[Group]) -> list[Probe]:
+    probes = [probe for group in groups for probe in group.probes.values()]
     assert len(probes) == len({probe.name for probe in probes})
     return probes

@@ -260,6 +260,7 @@ IPYBOX_DECL void supervisor_core::adopt(launched_supervisor started) {
         if (ended_) return fail(error(errc::not_running, "the supervisor was ended before it started"));
         kept_ = std::move(started.kept);
         network_ = std::move(started.network);
+        keeps_apart_ = started.keeps_apart;
         process_ = std::move(started.process);
         program_ = std::move(started.program);
         lifeline_ = std::move(started.lifeline);
@@ -281,6 +282,20 @@ IPYBOX_DECL void supervisor_core::adopt(launched_supervisor started) {
     await_standard_error();
 }
 
+/// What a request says of one kernel alone, in a file. The supervisor does not read it, for later kernels inherit its memory.
+inline result<os::unique_fd> take_own_part(json& message) {
+    auto const& operation = message["op"];
+    if (operation != "fork" && operation != "run") return os::unique_fd();
+    json own = json::object();
+    for (auto const* name : {"env", "argv", "cwd"}) {
+        auto const member = message.find(name);
+        if (member == message.end() || (operation == "fork" && member.key() == "cwd")) continue;
+        own[name] = std::move(*member);
+        message.erase(member);
+    }
+    return os::make_memory_file("ipybox_own", json_of_bytes(own));
+}
+
 IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_fd> descriptors,
                                           answer_function answer) {
     ensure_started();
@@ -292,6 +307,12 @@ IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_f
         return answer(
             failure(error(errc::message_too_large, "the environment or the arguments of a process exceed 128 KiB")
                         .with_cause(std::make_error_code(std::errc::argument_list_too_long))));
+    if (keeps_apart_) {
+        auto own = take_own_part(message);
+        if (!own) return answer(failure(own));
+        if (*own) descriptors.push_back(std::move(*own));
+        bytes = json_of_bytes(message);
+    }
     answers_[id] = std::move(answer);
     outbox_.push_back({id, std::move(bytes), std::move(descriptors)});
     flush();

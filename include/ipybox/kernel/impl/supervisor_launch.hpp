@@ -19,6 +19,7 @@ struct launched_supervisor {
     std::string program; ///< the interpreter, or what the sandbox has put in front of it
     std::shared_ptr<void const> kept;
     std::shared_ptr<network_config const> network;
+    bool keeps_apart; ///< its kernels live within walls
 };
 
 /**
