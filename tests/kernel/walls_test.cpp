@@ -192,7 +192,8 @@ TEST_CASE("walls: executors with the directory of the runtime share it, and noth
 TEST_CASE("walls: an executor that works outside of the runtime's directory sees nothing of it", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir outside;
-    auto config = sandbox_config::parse(R"({"filesystem": {"allowWrite": [".", ")" + outside.path().string() + R"("]}})");
+    auto config =
+        sandbox_config::parse(R"({"filesystem": {"allowWrite": [".", ")" + outside.path().string() + R"("]}})");
     REQUIRE(config);
     sessions with({}, bubblewrap_sandbox(*config));
     CHECK(with.run("a", "open('mine.txt', 'w').write('of a')") == "4");
