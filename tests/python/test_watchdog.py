@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ipybox_kernel import watchdog
 
 from harness import Host, Kernel
 
@@ -165,35 +167,25 @@ def test_a_process_that_may_be_of_two_kernels_is_ended_alone(host: Host) -> None
     assert kernel.host.signal(kernel.pid, 0)
 
 
-SHARED = """
-import mmap, os, time
-kept = mmap.mmap(-1, 300 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-kept.madvise(getattr(mmap, 'MADV_NOHUGEPAGE', 15))
-for place in range(0, 300 << 20, 4096): kept[place] = 1
-for _ in range(100):
-    if not os.fork(): time.sleep(1000)
-print('up')
-time.sleep(1000)
-"""
+def test_requests_do_not_wait_for_a_look_that_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What many processes share takes long to count: it is counted in slices."""
+    counted = []
 
+    def count(state: watchdog.State) -> int:
+        counted.append(state)
+        time.sleep(watchdog.SLICE)
+        return 0
 
-def test_requests_do_not_wait_for_a_look_that_takes_long() -> None:
-    """What many processes share takes long to count."""
-    with Host(limits={"kernel_memory": 1500 * MIB}) as host:
-        kernel, other = host.fork(), host.fork()
-        watch(kernel)
-        kernel.start(SHARED)
-        kernel.until("up")
-        longest = 0.0
-        ends = time.monotonic() + 3
-        while time.monotonic() < ends:
-            begun = time.monotonic()
-            assert host.signal(other.pid, 0)
-            longest = max(longest, time.monotonic() - begun)
-            time.sleep(0.01)
-        assert longest < 0.3
-        kernel.close()
-        assert "exceeded" not in end_of(kernel)
+    monkeypatch.setattr(watchdog, "own_memory", count)
+    looking = watchdog.Watchdog({"kernel_memory": 1})
+    looking.begin(1)
+    processes = [str(os.getpid())] * 5
+    for number in range(1, 6):
+        assert looking.is_due() and looking.look(lambda kernel: processes if kernel else []) == {}
+        assert len(counted) <= number
+    while looking.is_due():
+        looking.look(lambda kernel: [])
+    assert len(counted) >= 5
 
 
 def test_what_a_cell_has_left_at_work_is_looked_at(host: Host) -> None:
