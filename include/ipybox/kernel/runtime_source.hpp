@@ -4882,6 +4882,7 @@ PROTOCOL = 1
 MAX_DATAGRAM = 128 * 1024
 MAX_DESCRIPTORS = 8
 SHARE = "if they may see each other's files and processes, set runtime_options::walls to false"
+MOST_SECONDS = 1 << 33  # of processor time: the system counts nanoseconds, and more of them than it can count are few
 SHORTLY = 5  # milliseconds without a request, before namespaces for the next kernel are made: half of a start
 IDLE = 100  # milliseconds without a request, before a chore begins: the longest take a third of that
 
@@ -4935,7 +4936,9 @@ class Supervisor:
         self.control = control
         self.lifeline = lifeline
         self.limits = limits
-        self.cpu_time = limits.get("cpu_time")  # of each process, but not of this one
+        self.cpu_time: int | None = None  # of each process, but not of this one
+        if "cpu_time" in limits:
+            self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.watchdog: Watchdog | None = None  # from the first code on that runs for long
         self.excesses: dict[int, Excess] = {}  # for which kernels were ended
         self.variables = variables  # of which the sandbox decides
@@ -5185,15 +5188,15 @@ class Supervisor:
         except OSError as error:
             raise Refused("exec", error.strerror or str(error), errno=error.errno) from None
         except landlock.Missing as lack:  # the kernel's first process has just ended, and so does the kernel
-            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
+)py"
+R"py(            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
         self.living.add(pid)
         return {"pid": pid}
 
     def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> dict[str, Any]:
         self.enter(cwd)
         try:
-)py"
-R"py(            pid = program()
+            pid = program()
         except OSError as error:
             raise Refused("exec", f"{argv[0]}: {error.strerror}", errno=error.errno) from None
         finally:
