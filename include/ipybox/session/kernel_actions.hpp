@@ -35,6 +35,7 @@ namespace ipybox::detail {
 class action_router;
 class network_proxy;
 class package_installation;
+class tool_packages;
 
 /// The cell on whose behalf actions are asked for.
 struct acting_cell {
@@ -87,6 +88,9 @@ class kernel_actions final : public action_host,
 
     [[nodiscard]] mcp::server_registry& servers() noexcept { return *servers_; }
 
+    /// The functions of the application that code may call.
+    [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept { return tools_; }
+
     [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
     [[nodiscard]] asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
@@ -121,6 +125,7 @@ class kernel_actions final : public action_host,
     approval_funnel funnel_;
     bool const shares_servers_;
     std::shared_ptr<mcp::server_registry> const servers_;
+    std::shared_ptr<tool_packages> const tools_;
     acting_cell cell_;
     os::unique_fd channel_; ///< our end, until the kernel runs
     std::shared_ptr<action_router> router_;

@@ -8,6 +8,7 @@
 #include <ipybox/packages/package_installation.hpp>
 #include <ipybox/packages/package_output.hpp>
 #include <ipybox/session/kernel_actions.hpp>
+#include <ipybox/tools/tool_packages.hpp>
 
 #include <fcntl.h>
 
@@ -79,9 +80,9 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
                                                                                                cell_.waiting(count);
                                                                                        }),
       shares_servers_(shared != nullptr),
-      servers_(shared
-                   ? std::move(shared)
-                   : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())) {}
+      servers_(shared ? std::move(shared)
+                      : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())),
+      tools_(std::make_shared<tool_packages>(executor, servers_)) {}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
@@ -92,6 +93,7 @@ IPYBOX_DECL void kernel_actions::abandon() {
         for (auto const& weak : installations_)
             if (auto const installation = weak.lock()) installation->kill();
     }
+    tools_->end(std::chrono::milliseconds(0));
     if (!shares_servers_) servers_->kill();
 }
 
