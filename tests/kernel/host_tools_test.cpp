@@ -568,3 +568,79 @@ TEST_CASE("host tools: more calls than threads", "[kernel]") {
     CHECK(most <= 64);
     CHECK(most > 4);
 }
+
+// --- progress ------------------------------------------------------------------------------------------------------------
+
+TEST_CASE("host tools: progress is heard where code asks for it", "[kernel][compat]") {
+    auto const work = [](int steps, tool_context const& call) {
+        for (int done = 1; done <= steps; ++done) call.progress(done, steps, "step " + std::to_string(done));
+        return steps;
+    };
+    host_box box({host_tool("work", "", {"steps"}, work)});
+    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::call_style::both}));
+    CHECK(box.run("import mcptools\nfrom mcptools.host import work\nwork.run(steps=3)") == "3");
+    // Of reports in quick succession the last one is heard.
+    CHECK(box.run("heard = []\nwith mcptools.progress(heard.append):\n    work.run(steps=2000)\n"
+                  "print(heard[-1], len(heard) <= 2000, [r.done for r in heard] == sorted({r.done for r in heard}))") ==
+          "2000 of 2000: step 2000 True True");
+    CHECK(box.run(
+              "heard.clear()\nwith mcptools.progress(heard.append):\n    await work.arun(steps=5)\nprint(heard[-1])") ==
+          "5 of 5: step 5");
+    CHECK(box.run("with mcptools.progress():\n    work.run(steps=1)") == "1 of 1: step 1");
+    CHECK(box.run("heard.clear()\nwork.run(steps=5)\nheard") == "[]");
+}
+
+TEST_CASE("host tools: what hears of progress may end the call", "[kernel]") {
+    std::atomic<bool> told = false;
+    host_box box({host_tool("work", "", [&](tool_context const& call) {
+        for (int done = 1; !call.stop_requested(); ++done) {
+            call.progress(done);
+            std::this_thread::sleep_for(1ms);
+        }
+        told = true;
+    })});
+    CHECK(box.run("import mcptools\nfrom mcptools.host import work\n"
+                  "def enough(report):\n    if report.done > 3:\n        raise LookupError(report.total)\n"
+                  "try:\n    with mcptools.progress(enough):\n        work.run()\nexcept LookupError as e:\n    "
+                  "print('ended', e)") == "ended None");
+    CHECK(eventually([&] { return told.load(); }));
+    // A cell that waits for reports can be interrupted as any other.
+    told = false;
+    auto const r = box->execute("with mcptools.progress(lambda report: None):\n    work.run()", {.timeout = 300ms});
+    REQUIRE_FALSE(r);
+    CHECK(r.error() == condition::timeout);
+    CHECK(eventually([&] { return told.load(); }));
+    CHECK(box.run("1 + 1") == "2");
+}
+
+// --- much ----------------------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// Resident memory of this process in KiB.
+long kept_kib() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
+    return 0;
+}
+
+} // namespace
+
+TEST_CASE("host tools: 100,000 calls take no more memory than 10,000", "[kernel]") {
+    host_box box({host_tool("add", "", {"a", "b"}, [](int a, int b) { return a + b; })});
+    // Many at once: one after the other they would wait for each other's threads most of the time.
+    auto const calls = [&](int count) {
+        return box.run(
+            "import asyncio\nfrom ipybox_kernel.tools import ToolRunner\nhost = ToolRunner('host')\nsum = 0\n"
+            "for first in range(0, " +
+            std::to_string(count) +
+            ", 500):\n    some = range(first, first + 500)\n"
+            "    for got in await asyncio.gather(*(host.run('add', {'a': n, 'b': 1}) for n in some)):\n        sum += "
+            "got\nprint(sum)");
+    };
+    CHECK(calls(10'000) == "50005000");
+    auto const before = kept_kib();
+    CHECK(calls(100'000) == "5000050000");
+    CHECK(kept_kib() - before < 4096);
+}

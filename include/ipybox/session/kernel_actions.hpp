@@ -93,8 +93,8 @@ class kernel_actions final : public action_host,
 
     [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
-    [[nodiscard]] asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
-                                                                 mcp::raw_json arguments) override;
+    [[nodiscard]] asio::awaitable<result<mcp::call_result>>
+    call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) override;
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
 

@@ -87,7 +87,8 @@ class scripted_host final : public action_host {
 
     void ended(approval_subject const& subject, action_outcome const& how) override { outcomes[subject.id] = how; }
 
-    asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, mcp::raw_json arguments) override {
+    asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, mcp::raw_json arguments,
+                                                   mcp::call_options) override {
         called.push_back(subject.tool + arguments.text());
         if (subject.tool == "slow") {
             asio::steady_timer forever(executor, 1h);

@@ -179,9 +179,9 @@ IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_o
     (void)funnel_.finished(subject.id, how);
 }
 
-IPYBOX_DECL asio::awaitable<result<mcp::call_result>> kernel_actions::call(approval_subject const& subject,
-                                                                           mcp::raw_json arguments) {
-    return servers_->call_listed(subject.server, subject.tool, std::move(arguments));
+IPYBOX_DECL asio::awaitable<result<mcp::call_result>>
+kernel_actions::call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) {
+    return servers_->call_listed(subject.server, subject.tool, std::move(arguments), std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_actions::run(program_run const& wanted,

@@ -23,7 +23,6 @@ IPYBOX_DECL bool host_call::settle(outcome value) {
         if (std::exchange(settled_, true)) return false;
         done = std::move(done_);
         if (!cancelled_) unneeded = std::exchange(on_cancel_, nullptr);
-        unreported_.reset();
     }
     if (done) done(std::move(value));
     return true;
@@ -62,9 +61,8 @@ IPYBOX_DECL void host_call::report(mcp::progress reached) {
         unreported_ = std::move(reached);
         if (on_its_way) return;
     }
-    home_->post([weak = weak_from_this()] {
-        if (auto const self = weak.lock()) self->tell_progress();
-    });
+    // Kept until then: the last report is told before the answer.
+    home_->post([self = shared_from_this()] { self->tell_progress(); });
 }
 
 IPYBOX_DECL void host_call::tell_progress() {

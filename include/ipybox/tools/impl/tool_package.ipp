@@ -53,7 +53,8 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
     /// False where the arguments are refused, or nobody waits any more.
     [[nodiscard]] bool read() {
         if (call_->is_settled()) return false;
-        auto arguments = nlohmann::json::parse(sent_.text());
+        nlohmann::json arguments =
+            sent_.value(); // which goes through long strings in runs, unlike nlohmann/json's parser
         auto const wrong = find_mismatch(tool_->listed().input_schema, arguments);
         if (wrong) {
             refuse("the arguments of " + tool_->name() + " are refused: " + *wrong);
