@@ -116,6 +116,7 @@ TEST_CASE("host tools: a function is called like every tool", "[kernel][compat]"
     CHECK(contains(box.run("mcptools.describe('host.add')"), "the first"));
     CHECK(contains(box.run("mcptools.describe('host.add')"), "def run(params: Params) -> Result"));
     CHECK(contains(box.run("print(add.run.__doc__)"), "Adds two numbers. Nothing else."));
+    CHECK(contains(box.run("print(mcptools.host.__doc__)"), "Tools of the application."));
     CHECK(box->tools() == std::vector<std::string>{"host.add"});
     CHECK(box->mcp_servers().empty());
 }

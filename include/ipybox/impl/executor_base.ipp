@@ -180,8 +180,11 @@ IPYBOX_DECL std::vector<unprotected_file> executor_base::unprotected_files() con
 namespace detail {
 
 /// Code in the kernel may have made links in its working directory.
-inline codegen::generate_options beside_code(codegen::generate_options options, session_handle const& session) {
+inline codegen::generate_options options_for(std::string const& package, codegen::generate_options options,
+                                             session_handle const& session) {
     if (options.code_dir.empty()) options.code_dir = session.code_dir();
+    auto const tools = session.tools();
+    if (options.about.empty() && tools && tools->list(package)) options.about = "Tools of the application.";
     return options;
 }
 
@@ -193,7 +196,7 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
     auto tools = detail::wait_for<std::vector<mcp::tool>>(
         *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
     if (!tools) return failure(tools.error());
-    auto const how = detail::beside_code(options, *session_);
+    auto const how = detail::options_for(server, options, *session_);
     session_->remember_place(server, {root_dir, how});
     return codegen::generate(server, *tools, root_dir, how);
 }
@@ -201,7 +204,7 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
 IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,
                                                   std::filesystem::path root_dir, generate_how how,
                                                   detail::completion<result<codegen::generated_sources>> done) {
-    auto options = detail::beside_code(how ? *how : codegen::generate_options(), *s);
+    auto options = detail::options_for(server, how ? *how : codegen::generate_options(), *s);
     s->remember_place(server, {root_dir, options});
     auto const make = [server, root_dir = std::move(root_dir),
                        options = std::move(options)](std::vector<mcp::tool> const& tools) {

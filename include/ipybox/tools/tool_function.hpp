@@ -169,7 +169,7 @@ template <class F, std::size_t... I>
     tool_definitions definitions;
     auto properties = nlohmann::ordered_json::object();
     auto required = nlohmann::ordered_json::array();
-    auto const add = [&]<class T>(std::type_identity<T>, std::size_t i) {
+    [[maybe_unused]] auto const add = [&]<class T>(std::type_identity<T>, std::size_t i) {
         static_assert(require_described<T>());
         auto schema = schema_of<T>(definitions);
         if (!descriptions[i].empty()) schema["description"] = descriptions[i];

@@ -214,7 +214,7 @@ template <class T>
     auto const description = ipybox_tool_members(static_cast<T const*>(nullptr));
     auto properties = nlohmann::ordered_json::object();
     auto required = nlohmann::ordered_json::array();
-    auto const add = [&](auto const& member) {
+    [[maybe_unused]] auto const add = [&](auto const& member) {
         using value = typename std::remove_cvref_t<decltype(member)>::value_type;
         properties[member.name] = schema_of<value>(definitions);
         if (!description.has_defaults && !is_instance<value, std::optional>) required.push_back(member.name);

@@ -65,7 +65,7 @@ template <class T>
 template <class T>
 [[nodiscard]] T struct_from(nlohmann::json const& json) {
     T value{};
-    auto const take = [&](auto const& member) {
+    [[maybe_unused]] auto const take = [&](auto const& member) {
         using type = typename std::remove_cvref_t<decltype(member)>::value_type;
         auto const found = json.find(member.name);
         if (found != json.end()) value.*member.pointer = value_at<type>(member.name, *found);
@@ -153,7 +153,7 @@ T value_from(nlohmann::json const& json) {
 template <class T>
 [[nodiscard]] nlohmann::ordered_json json_from_struct(T const& value) {
     auto json = nlohmann::ordered_json::object();
-    auto const add = [&](auto const& member) {
+    [[maybe_unused]] auto const add = [&](auto const& member) {
         using type = typename std::remove_cvref_t<decltype(member)>::value_type;
         auto const& held = value.*member.pointer;
         if constexpr (is_instance<type, std::optional>) {
