@@ -9,6 +9,7 @@ PEERS = ("original", "original_nodelay", "jupyter_client")
 AS_INSTALLED = ("original", "jupyter_client")
 CELLS = ("execute_pass", "execute_expr", "execute_print", "execute_error")
 SDK_TOOL = ("tool_100b", "tool_1mb", "tool_8_threads")
+HOST_TOOL = ("host_tool_100b", "host_tool_1mb", "host_tool_8_threads")
 PLAIN_TOOL = ("tool_100b_plain", "tool_1mb_plain", "tool_8_threads_plain")
 CODEGEN_MANY = ("codegen_many", "codegen_many_alone", "codegen_many_bytes", "codegen_many_tools")
 CODEGEN_FILESYSTEM = tuple(name.replace("many", "filesystem") for name in CODEGEN_MANY)
@@ -45,6 +46,7 @@ GROUPS = [
     Group(("cancel_sleep", "timeout_excess"), AS_INSTALLED, quick=2, srt=True),
     Group(("print_10mb", "print_10mb_received"), AS_INSTALLED, quick=1, srt=True),
     Group((*PLAIN_TOOL, *(f"{name}_approval" for name in PLAIN_TOOL)), ("original",), quick=1),
+    Group((*HOST_TOOL, *(f"{name}_approval" for name in HOST_TOOL)), (), quick=1),
     Group(("tool_import", "tool_first_call"), ("original",), quick=1, once=True),
     Group((*CODEGEN_MANY, "codegen_many_importable"), ("original",), quick=1, once=True),
     Group((*SDK_TOOL, *(f"{name}_approval" for name in SDK_TOOL)), ("original",), once=True),

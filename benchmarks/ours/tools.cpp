@@ -1,11 +1,14 @@
 // Calls of MCP tools, timed in the kernel.
 
 #include <ipybox/codegen/write_package.hpp>
+#include <ipybox/tools/host_tool.hpp>
 
 #include <ours/bare_server.hpp>
 #include <ours/context.hpp>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -19,6 +22,18 @@ ipybox::executor echo_executor(context const& context, std::string const& server
     options.approve_tool_calls = asks;
     auto box = context.new_executor(accept, options);
     require(box.register_mcp_server("echo", context.server(server)));
+    require(box.generate_mcp_sources("echo", "mcptools"));
+    require(box.start());
+    return box;
+}
+
+/// The same with a function of this program in the place of the server.
+ipybox::executor host_executor(context const& context, bool asks) {
+    ipybox::executor_options options;
+    options.approve_tool_calls = asks;
+    auto box = context.new_executor(accept, options);
+    ipybox::host_tool echo("echo", "Returns the text", {"text"}, [](std::string text) { return text; });
+    require(box.add_tool(std::move(echo), "echo"));
     require(box.generate_mcp_sources("echo", "mcptools"));
     require(box.start());
     return box;
@@ -41,6 +56,22 @@ void tool_calls(context& context) {
     measure("tool_1mb", "ms", calls(1'000'000, 20 * context.repeat));
     auto const bursts = std::to_string(15 * context.repeat);
     measure("tool_8_threads", "calls/s", "keep([burst(200) for _ in range(" + bursts + ")])");
+}
+
+template <bool Asks>
+void host_calls(context& context) {
+    std::string const suffix = Asks ? "_approval" : "";
+    auto const note =
+        Asks ? "a function of the host, each call accepted by a callback" : "a function of the host, no approval";
+    auto box = host_executor(context, Asks);
+    require(box.execute(context.cell("tool_calls.py")));
+    auto const measure = [&](std::string const& name, std::string const& unit, std::string const& cell) {
+        if (context.wants(name + suffix)) context.record(name + suffix, unit, samples_of(box, cell), note);
+    };
+    measure("host_tool_100b", "ms", calls(100, 500 * context.repeat));
+    measure("host_tool_1mb", "ms", calls(1'000'000, 20 * context.repeat));
+    auto const bursts = std::to_string(15 * context.repeat);
+    measure("host_tool_8_threads", "calls/s", "keep([burst(200) for _ in range(" + bursts + ")])");
 }
 
 void first_calls(context& context) {
@@ -98,6 +129,8 @@ std::vector<measurement> tool_measurements() {
             {{"tool_100b_plain", "tool_1mb_plain", "tool_8_threads_plain"}, tool_calls<true, false>},
             {{"tool_100b_plain_approval", "tool_1mb_plain_approval", "tool_8_threads_plain_approval"},
              tool_calls<true, true>},
+            {{"host_tool_100b", "host_tool_1mb", "host_tool_8_threads"}, host_calls<false>},
+            {{"host_tool_100b_approval", "host_tool_1mb_approval", "host_tool_8_threads_approval"}, host_calls<true>},
             {{"tool_above_server"}, above_server},
             {{"server_100b", "server_1mb", "server_100b_plain", "server_1mb_plain"}, bare_servers},
             {{"tool_60mb", "tool_60mb_received"}, large_call}};

@@ -25,6 +25,10 @@
 #include <vector>
 
 namespace ipybox {
+
+class host_tool;
+class host_tools;
+
 namespace detail {
 class session_handle;
 struct execution;
@@ -199,7 +203,7 @@ class executor_base {
     [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
     /**
-     * \brief Generates the Python API of a registered server's tools: the package `root_dir/server`.
+     * \brief Generates the Python API of a registered server's tools, or of the application's: the package `root_dir/server`.
      * \details Code calls them as `from mcptools.server import tool; tool.run(tool.Params(…))` where `root_dir` is `mcptools` in the working directory. A package that is
      * there already is replaced in one step.
      * \par Errors those of starting the server; errc::invalid_argument — what stands at `root_dir/server` is not ours; errc::io_error
@@ -228,6 +232,31 @@ class executor_base {
         auto const how = std::make_shared<Options const>(std::move(options));
         return initiate_generation(std::move(server), std::move(root_dir), how, token);
     }
+
+    /**
+     * \brief Offers a function of the application to the code, as a tool of the package `package`: `mcptools.host.NAME.run(…)`.
+     * \details Its package is generated as that of a server: `generate_mcp_sources("host", …)`. Wherever that was done, it is written again when tools of it are added
+     * or removed, and code finds them without a reset. Calls of it are approved and recorded as those of every tool. Include `ipybox/tools/host_tool.hpp`.
+     * \par Errors errc::invalid_argument — there is a tool of that name, or what is wrong with its name or its schema; errc::mcp_server_exists — `package` is an MCP
+     * server; errc::io_error — the package cannot be written again: the tool was added
+     */
+    [[nodiscard]] result<void> add_tool(host_tool tool, std::string const& package = "host");
+
+    /// Offers several, all or none. \par Errors as `add_tool`
+    [[nodiscard]] result<void> add_tools(host_tools const& tools);
+
+    /**
+     * \brief Withdraws a tool. Its calls end with errc::not_running; code that has imported it gets a `ToolRunnerError`.
+     * \return whether there was one
+     * \par Errors errc::io_error — its package cannot be written again: the tool was withdrawn
+     */
+    [[nodiscard]] result<bool> remove_tool(std::string const& name, std::string const& package = "host");
+
+    /// Withdraws all tools of a package, and the package with them; what was generated of it stays. \return whether there was one
+    bool remove_tools(std::string const& package);
+
+    /// The names of the tools that the application offers: "host.solve".
+    [[nodiscard]] std::vector<std::string> tools() const;
 
     /**
      * \brief Installs packages into the layer that the kernel imports from (`executor_options::packages`): `words` are those behind `pip install`, names with versions.
@@ -276,6 +305,8 @@ class executor_base {
             },
             token);
     }
+
+    [[nodiscard]] result<void> write_again(std::string const& package);
 
     using generate_how = std::shared_ptr<codegen::generate_options const>;
 

@@ -12,6 +12,8 @@ class error;
 class executor; // NOLINT(bugprone-forward-declaration-namespace): asio::executor is another one
 class execution_stream;
 class grant;
+class host_tool;
+class host_tools;
 class kernel_host;
 class package_layer;
 class runtime;

@@ -35,6 +35,8 @@
 #include <ipybox/sandbox/sandbox_policy.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 #include <ipybox/sandbox/srt_sandbox.hpp>
+#include <ipybox/tools/host_tool.hpp>
+#include <ipybox/tools/host_tools.hpp>
 #include <ipybox/transport/socketpair_transport.hpp>
 #include <ipybox/transport/transport.hpp>
 #include <ipybox/transport/zmq_transport.hpp>

@@ -171,6 +171,15 @@
 #include <ipybox/session/impl/session_handle.ipp>
 #include <ipybox/session/impl/session_settings.ipp>
 #include <ipybox/session/impl/unprotected_file.ipp>
+#include <ipybox/tools/impl/argument_check.ipp>
+#include <ipybox/tools/impl/host_call.ipp>
+#include <ipybox/tools/impl/host_tool.ipp>
+#include <ipybox/tools/impl/tool_context.ipp>
+#include <ipybox/tools/impl/tool_package.ipp>
+#include <ipybox/tools/impl/tool_packages.ipp>
+#include <ipybox/tools/impl/tool_reply.ipp>
+#include <ipybox/tools/impl/tool_result.ipp>
+#include <ipybox/tools/impl/tool_threads.ipp>
 #include <ipybox/transport/impl/scripted_transport.ipp>
 #include <ipybox/transport/impl/socketpair_transport.ipp>
 #include <ipybox/transport/impl/stream_frame.ipp>

@@ -81,6 +81,12 @@ class Request:
         self.wake = wake
         self.thread = thread  # which need not be woken by what it reads itself; 0: none
 
+    def take_report(self) -> dict[str, Any] | None:
+        """How far the work has come, if that is the next answer."""
+        if self.answers and self.answers[0].head["op"] == "progress":
+            return self.answers.popleft().head
+        return None
+
     def take(self) -> Answer:
         """The next answer; raises what it says if it is an error."""
         if not self.answers:
@@ -133,6 +139,25 @@ class ActionChannel:
                 self._outstanding.pop(request.number, None)
         return request.take()
 
+    def call_heard(
+        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
+    ) -> Answer:
+        """As `call`, and calls `heard` with the reports that come before the answer. What it raises ends the call."""
+        request = None
+        try:
+            with interrupts:
+                request = self.ask(op, head, body)
+                self.wait(request)
+            while report := request.take_report():
+                heard(report)
+                with interrupts:
+                    self.wait(request)
+            return request.take()
+        finally:
+            if request:
+                self.cancel(request)
+                self.forget(request)
+
     async def call_async(self, op: str, head: dict[str, Any], body: bytes) -> Answer:
         """The same in a coroutine, which can be cancelled."""
         loop = asyncio.get_running_loop()
@@ -143,6 +168,29 @@ class ActionChannel:
                 request = self.ask(op, head, body, partial(settle, answered))
                 self._watch(loop)
             await answered
+            return request.take()
+        finally:
+            if request:
+                self._unwatch(loop)
+                self.cancel(request)
+                self.forget(request)
+
+    async def call_async_heard(
+        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
+    ) -> Answer:
+        """As `call_async`, and calls `heard` with the reports that come before the answer."""
+        loop = asyncio.get_running_loop()
+        came = asyncio.Event()
+        request = None
+        try:
+            with interrupts:
+                request = self.ask(op, head, body, partial(call_soon, loop, came.set))
+                self._watch(loop)
+            while not request.answers:
+                await came.wait()
+                came.clear()
+                while report := request.take_report():
+                    heard(report)
             return request.take()
         finally:
             if request:
@@ -340,7 +388,12 @@ def settle(future: asyncio.Future[None]) -> None:
         if not future.done():
             future.set_result(None)
 
+    call_soon(future.get_loop(), set_result)
+
+
+def call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+    """Has a loop call something, from any thread."""
     try:
-        future.get_loop().call_soon_threadsafe(set_result)
+        loop.call_soon_threadsafe(call)
     except RuntimeError:
-        pass  # its loop was closed while it waited
+        pass  # it was closed while a task of it waited

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 from ipybox_kernel import actions
 from ipybox_kernel.actions import ApprovalRejectedError, ApprovalTimeoutError, ToolRunnerError
@@ -18,10 +21,44 @@ __all__ = [
     "Document",
     "Image",
     "Link",
+    "Progress",
     "ToolRunner",
     "ToolRunnerError",
     "Unreadable",
+    "progress",
 ]
+
+
+class Progress(NamedTuple):
+    """How far a tool has come."""
+
+    done: float  #: grows with each report
+    total: float | None = None  #: what it will be at the end, where that is known
+    message: str | None = None  #: what the tool is doing
+
+    def __str__(self) -> str:
+        of = "" if self.total is None else f" of {self.total:g}"
+        return f"{self.done:g}{of}" + (f": {self.message}" if self.message else "")
+
+
+_listener: ContextVar[Callable[[Progress], object] | None] = ContextVar("_listener", default=None)
+
+
+@contextmanager
+def progress(heard: Callable[[Progress], object] = print) -> Iterator[None]:
+    """Within it, calls of tools tell `heard` how far they have come: those of this thread, and of its tasks.
+
+    What `heard` raises ends the call.
+    """
+    token = _listener.set(heard)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def _reported(heard: Callable[[Progress], object]) -> Callable[[dict[str, Any]], object]:
+    return lambda head: heard(Progress(head["done"], head.get("total"), head.get("message")))
 
 
 class ToolRunner:
@@ -50,11 +87,16 @@ class ToolRunner:
             ToolRunnerError: the tool failed, or could not be called.
         """
         head, body = self._request(tool_name, tool_args)
+        if heard := _listener.get():
+            return result(actions.channel().call_heard("call", {**head, "progress": True}, body, _reported(heard)))
         return result(actions.channel().call("call", head, body))
 
     async def run(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
         """The same for ``await``."""
         head, body = self._request(tool_name, tool_args)
+        if heard := _listener.get():
+            head["progress"] = True
+            return result(await actions.channel().call_async_heard("call", head, body, _reported(heard)))
         return result(await actions.channel().call_async("call", head, body))
 
     def _request(self, tool_name: str, tool_args: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

@@ -6,8 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
-from functools import cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +42,21 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
         hint = f"did you mean {', '.join(close)}?" if close else f"help({name}) lists its tools"
         raise AttributeError(f"{name} has no tool {attribute!r}: {hint}")
 
-    @cache
+    known: tuple[object, list[str]] = (None, [])
+
     def modules() -> list[str]:
+        """What is listed now: tools of an application come and go while code runs."""
+        nonlocal known
+        listed = Path(__file__).with_name("_schemas.json")
         try:
-            return list(json.loads(Path(__file__).with_name("_schemas.json").read_bytes())["modules"])
+            state = listed.stat()
+            version = (state.st_ino, state.st_mtime_ns)
+            if version != known[0]:
+                known = (version, list(json.loads(listed.read_bytes())["modules"]))
+                invalidate_caches()
         except (OSError, ValueError, KeyError):
             return []
+        return known[1]
 
     return _client(server), get, lambda: sorted({*vars(own), *modules()})
 

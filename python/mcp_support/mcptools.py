@@ -2,6 +2,8 @@
 
 search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
 describe("server") lists what a server has. None of them imports a tool.
+
+    with mcptools.progress(print): ...    # calls of tools within tell how far they have come
 """
 
 from __future__ import annotations
@@ -9,13 +11,15 @@ from __future__ import annotations
 import json
 import re
 from ast import literal_eval
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-__all__ = ["describe", "search"]
+__all__ = ["describe", "progress", "search"]
 
 
 class Text(str):
@@ -96,6 +100,13 @@ def describe(name: str) -> Text:
     close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
+
+
+def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[None]:
+    """Within it, calls of tools tell how far they have come: `heard(report)`, with `done`, `total` and `message`."""
+    from ipybox_kernel import tools
+
+    return tools.progress(heard)
 
 
 def _checks(interface: str, listed: dict[str, Any]) -> str:

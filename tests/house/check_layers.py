@@ -19,6 +19,7 @@ FLOOR_1 = {
     "codegen",
     "network",
     "packages",
+    "tools",
 }
 
 #: What each room may include beside itself. The root ("") holds the front door.
@@ -37,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "transport": GROUND | {"jupyter", "kernel"},
     "action": GROUND | {"mcp", "approval"},
     "codegen": GROUND | {"mcp"},
+    "tools": GROUND | {"mcp"},
     "network": GROUND | {"approval", "sandbox"},
     "packages": GROUND | {"sandbox", "network", "approval", "jupyter", "kernel"},
     # what the front door stands on: it brings the rooms of floor 1 together

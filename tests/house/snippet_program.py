@@ -19,13 +19,18 @@ PREAMBLE = """\
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <asio/awaitable.hpp>
 #include <asio/experimental/channel.hpp>
@@ -49,11 +54,38 @@ struct print {
     template <class Event>
     void operator()(Event const&) const {}
 };
+enum class tier { balcony, stalls };
+NLOHMANN_JSON_SERIALIZE_ENUM(tier, {{tier::balcony, "balcony"}, {tier::stalls, "stalls"}})
+struct booking {
+    std::string play;
+    tier where;
+    int seats;
+};
+IPYBOX_TOOL_TYPE(booking, play, where, seats)
+struct ticket {
+    std::string number;
+    double price;
+};
+IPYBOX_TOOL_TYPE(ticket, number, price)
+struct event_loop {
+    void post(std::function<void()> work);
+};
+extern event_loop loop;
+extern std::function<void(std::function<void()>)> const in_loop;
+struct robot_arm {
+    void move(double x, double y);
+    std::string where() const;
+};
+extern robot_arm arm;
+struct scripted_model {
+    asio::awaitable<std::string> complete(std::string prompt);
+};
+extern std::promise<bool> ended;
 """
 
 _definition = re.compile(
     r"(?:///?.*\n)*"  # comments
-    r"(?:(?:struct|class|template|namespace)\b"
+    r"(?:(?:struct|class|enum|template|namespace)\b"
     r"|[\w:]+(?:<.*>)? \w+\(.*\) \{$)",  # a function
     re.MULTILINE,
 )

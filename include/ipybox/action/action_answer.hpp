@@ -5,6 +5,7 @@
 #include <ipybox/approval/ruling.hpp>
 #include <ipybox/core/error.hpp>
 #include <ipybox/core/exit_status.hpp>
+#include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 
 #include <cstddef>
@@ -23,6 +24,9 @@ namespace ipybox::detail {
 
 /// Bytes of what a tool returned, about: of what may be large in it.
 [[nodiscard]] std::size_t size_of(mcp::call_result const& returned);
+
+/// How far a tool has come. Messages are cut at 4 KiB.
+[[nodiscard]] action_frame progress_answer(action_id id, mcp::progress const& reached);
 
 /// A program runs; so many descriptors travel with this.
 [[nodiscard]] action_frame started_answer(action_id id, std::size_t descriptors);

@@ -6,6 +6,7 @@
 #include <ipybox/approval/ruling.hpp>
 #include <ipybox/core/exit_status.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -58,8 +59,8 @@ class action_host {
     virtual void ended(approval_subject const& subject, action_outcome const& how) = 0;
 
     /// \par Cancellation terminal: the server is told
-    [[nodiscard]] virtual asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
-                                                                         mcp::raw_json arguments) = 0;
+    [[nodiscard]] virtual asio::awaitable<result<mcp::call_result>>
+    call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) = 0;
 
     [[nodiscard]] virtual asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                         program_streams streams) = 0;

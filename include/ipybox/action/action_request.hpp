@@ -38,6 +38,7 @@ struct tool_call {
     tool_arguments arguments; ///< an object, to be looked into
     mcp::raw_json sent;       ///< the same as it is sent
     std::size_t size = 0;     ///< bytes that it takes, about
+    bool wants_progress = false;
 };
 
 /// A program is to be run.

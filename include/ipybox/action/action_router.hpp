@@ -2,6 +2,7 @@
 
 #include <ipybox/action/action_channel.hpp>
 #include <ipybox/action/action_host.hpp>
+#include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/async/side_threads.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -44,6 +45,9 @@ class action_router : public std::enable_shared_from_this<action_router> {
         bool is_call = false;                     ///< of a tool
         bool cancelled = false;
         bool outlived_cell = false;
+
+        bool is_reporting = false;               ///< a report is being sent
+        std::optional<mcp::progress> unreported; ///< the latest one since
     };
 
     /// While it lives, a program is being started; then another may be, however that went.
@@ -81,8 +85,13 @@ class action_router : public std::enable_shared_from_this<action_router> {
     static asio::awaitable<void> stop(std::shared_ptr<running_program> program);
     static asio::awaitable<void> interrupt(std::shared_ptr<running_program> program);
     void answer(action_frame frame);
+    [[nodiscard]] mcp::call_options options_of(tool_call const& wanted);
+    void report(action_id id, mcp::progress reached);
+    static asio::awaitable<void> send_reports(std::shared_ptr<action_router> self, action_id id,
+                                              std::shared_ptr<pending> waiting);
 
     asio::any_io_executor executor_;
+    std::shared_ptr<context_bound_executor const> home_; ///< the same, for servers that other executors have
     action_channel channel_;
     std::weak_ptr<action_host> host_;
     std::map<action_id, std::shared_ptr<pending>> pending_;

@@ -25,6 +25,7 @@ inline constexpr json_bounds largest_list{std::size_t(16) << 20, 1'000'000};
 struct generate_options {
     call_style style = call_style::synchronous;        ///< what modules have to call their tools by
     std::function<bool(mcp::tool const&)> filter = {}; ///< which tools get a module; empty: all
+    std::string about = {}; ///< what the package says of itself first; empty: whose tools they are
     std::filesystem::path code_dir =
         {}; ///< `write_options::code_dir`; an executor's is its working directory unless set
 };

@@ -21,8 +21,7 @@ import json
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
-from functools import cache
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +57,21 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
         hint = f"did you mean {', '.join(close)}?" if close else f"help({name}) lists its tools"
         raise AttributeError(f"{name} has no tool {attribute!r}: {hint}")
 
-    @cache
+    known: tuple[object, list[str]] = (None, [])
+
     def modules() -> list[str]:
+        """What is listed now: tools of an application come and go while code runs."""
+        nonlocal known
+        listed = Path(__file__).with_name("_schemas.json")
         try:
-            return list(json.loads(Path(__file__).with_name("_schemas.json").read_bytes())["modules"])
+            state = listed.stat()
+            version = (state.st_ino, state.st_mtime_ns)
+            if version != known[0]:
+                known = (version, list(json.loads(listed.read_bytes())["modules"]))
+                invalidate_caches()
         except (OSError, ValueError, KeyError):
             return []
+        return known[1]
 
     return _client(server), get, lambda: sorted({*vars(own), *modules()})
 
@@ -1343,6 +1351,8 @@ inline constexpr std::string_view root_index = R"py("""Tools of MCP servers: a p
 
 search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
 describe("server") lists what a server has. None of them imports a tool.
+
+    with mcptools.progress(print): ...    # calls of tools within tell how far they have come
 """
 
 from __future__ import annotations
@@ -1350,13 +1360,15 @@ from __future__ import annotations
 import json
 import re
 from ast import literal_eval
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-__all__ = ["describe", "search"]
+__all__ = ["describe", "progress", "search"]
 
 
 class Text(str):
@@ -1437,6 +1449,13 @@ def describe(name: str) -> Text:
     close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
+
+
+def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[None]:
+    """Within it, calls of tools tell how far they have come: `heard(report)`, with `done`, `total` and `message`."""
+    from ipybox_kernel import tools
+
+    return tools.progress(heard)
 
 
 def _checks(interface: str, listed: dict[str, Any]) -> str:

@@ -8,6 +8,9 @@
 #include <ipybox/executor_base.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/session_handle.hpp>
+#include <ipybox/tools/host_tool.hpp>
+#include <ipybox/tools/host_tools.hpp>
+#include <ipybox/tools/tool_packages.hpp>
 
 #include <utility>
 
@@ -125,6 +128,51 @@ IPYBOX_DECL std::vector<std::string> executor_base::mcp_servers() const {
     return names;
 }
 
+IPYBOX_DECL result<void> executor_base::add_tool(host_tool tool, std::string const& package) {
+    auto const tools = session_->tools();
+    if (!tools) return failure(errc::not_running);
+    std::vector<host_tool> list;
+    list.push_back(std::move(tool));
+    if (auto added = tools->add(package, std::move(list)); !added) return added;
+    return write_again(package);
+}
+
+IPYBOX_DECL result<void> executor_base::add_tools(host_tools const& list) {
+    auto const tools = session_->tools();
+    if (!tools) return failure(errc::not_running);
+    if (auto added = tools->add(list.package(), list.list()); !added) return added;
+    return write_again(list.package());
+}
+
+IPYBOX_DECL result<bool> executor_base::remove_tool(std::string const& name, std::string const& package) {
+    auto const tools = session_->tools();
+    if (!tools || !tools->remove(package, name)) return false;
+    if (auto written = write_again(package); !written) return failure(written);
+    return true;
+}
+
+IPYBOX_DECL bool executor_base::remove_tools(std::string const& package) {
+    auto const tools = session_->tools();
+    return tools && tools->remove(package);
+}
+
+IPYBOX_DECL std::vector<std::string> executor_base::tools() const {
+    auto const tools = session_->tools();
+    return tools ? tools->names() : std::vector<std::string>();
+}
+
+/// Writes a package of host tools wherever it was generated before.
+IPYBOX_DECL result<void> executor_base::write_again(std::string const& package) {
+    auto const tools = session_->tools();
+    for (auto const& place : session_->places_of(package)) {
+        auto const list = tools ? tools->list(package) : std::nullopt;
+        if (!list) break;
+        auto const written = codegen::generate(package, *list, place.root_dir, place.options);
+        if (!written) return failure(written.error());
+    }
+    return {};
+}
+
 IPYBOX_DECL std::vector<unprotected_file> executor_base::unprotected_files() const {
     return session_->unprotected_files();
 }
@@ -132,8 +180,11 @@ IPYBOX_DECL std::vector<unprotected_file> executor_base::unprotected_files() con
 namespace detail {
 
 /// Code in the kernel may have made links in its working directory.
-inline codegen::generate_options beside_code(codegen::generate_options options, session_handle const& session) {
+inline codegen::generate_options options_for(std::string const& package, codegen::generate_options options,
+                                             session_handle const& session) {
     if (options.code_dir.empty()) options.code_dir = session.code_dir();
+    auto const tools = session.tools();
+    if (options.about.empty() && tools && tools->list(package)) options.about = "Tools of the application.";
     return options;
 }
 
@@ -144,14 +195,17 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
                                     codegen::generate_options const& options) {
     auto tools = detail::wait_for<std::vector<mcp::tool>>(
         *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
-    return tools ? codegen::generate(server, *tools, root_dir, detail::beside_code(options, *session_))
-                 : failure(tools.error());
+    if (!tools) return failure(tools.error());
+    auto const how = detail::options_for(server, options, *session_);
+    session_->remember_place(server, {root_dir, how});
+    return codegen::generate(server, *tools, root_dir, how);
 }
 
 IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,
                                                   std::filesystem::path root_dir, generate_how how,
                                                   detail::completion<result<codegen::generated_sources>> done) {
-    auto options = detail::beside_code(how ? *how : codegen::generate_options(), *s);
+    auto options = detail::options_for(server, how ? *how : codegen::generate_options(), *s);
+    s->remember_place(server, {root_dir, options});
     auto const make = [server, root_dir = std::move(root_dir),
                        options = std::move(options)](std::vector<mcp::tool> const& tools) {
         return codegen::generate(server, tools, root_dir, options);

@@ -621,6 +621,12 @@ class Request:
         self.wake = wake
         self.thread = thread  # which need not be woken by what it reads itself; 0: none
 
+    def take_report(self) -> dict[str, Any] | None:
+        """How far the work has come, if that is the next answer."""
+        if self.answers and self.answers[0].head["op"] == "progress":
+            return self.answers.popleft().head
+        return None
+
     def take(self) -> Answer:
         """The next answer; raises what it says if it is an error."""
         if not self.answers:
@@ -673,6 +679,25 @@ class ActionChannel:
                 self._outstanding.pop(request.number, None)
         return request.take()
 
+    def call_heard(
+        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
+    ) -> Answer:
+        """As `call`, and calls `heard` with the reports that come before the answer. What it raises ends the call."""
+        request = None
+        try:
+            with interrupts:
+                request = self.ask(op, head, body)
+                self.wait(request)
+            while report := request.take_report():
+                heard(report)
+                with interrupts:
+                    self.wait(request)
+            return request.take()
+        finally:
+            if request:
+                self.cancel(request)
+                self.forget(request)
+
     async def call_async(self, op: str, head: dict[str, Any], body: bytes) -> Answer:
         """The same in a coroutine, which can be cancelled."""
         loop = asyncio.get_running_loop()
@@ -683,6 +708,29 @@ class ActionChannel:
                 request = self.ask(op, head, body, partial(settle, answered))
                 self._watch(loop)
             await answered
+            return request.take()
+        finally:
+            if request:
+                self._unwatch(loop)
+                self.cancel(request)
+                self.forget(request)
+
+    async def call_async_heard(
+        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
+    ) -> Answer:
+        """As `call_async`, and calls `heard` with the reports that come before the answer."""
+        loop = asyncio.get_running_loop()
+        came = asyncio.Event()
+        request = None
+        try:
+            with interrupts:
+                request = self.ask(op, head, body, partial(call_soon, loop, came.set))
+                self._watch(loop)
+            while not request.answers:
+                await came.wait()
+                came.clear()
+                while report := request.take_report():
+                    heard(report)
             return request.take()
         finally:
             if request:
@@ -861,7 +909,8 @@ class ActionChannel:
 
     def _in_child(self) -> None:
         """A forked process has no part in the socket; threads that held the locks do not exist in it."""
-        self.closed = FORKED
+)py"
+R"py(        self.closed = FORKED
         self._sending, self._reading, self._lock = threading.RLock(), threading.RLock(), threading.RLock()
         self._outstanding.clear()
         self._loops.clear()
@@ -880,10 +929,15 @@ def settle(future: asyncio.Future[None]) -> None:
         if not future.done():
             future.set_result(None)
 
+    call_soon(future.get_loop(), set_result)
+
+
+def call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
+    """Has a loop call something, from any thread."""
     try:
-        future.get_loop().call_soon_threadsafe(set_result)
+        loop.call_soon_threadsafe(call)
     except RuntimeError:
-        pass  # its loop was closed while it waited
+        pass  # it was closed while a task of it waited
 )py"},
 {"aliases", R"py("""The original's names of ``ipybox_kernel.tools``, for code that was written for it."""
 
@@ -5461,7 +5515,10 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
 from ipybox_kernel import actions
 from ipybox_kernel.actions import ApprovalRejectedError, ApprovalTimeoutError, ToolRunnerError
@@ -5476,10 +5533,44 @@ __all__ = [
     "Document",
     "Image",
     "Link",
+    "Progress",
     "ToolRunner",
     "ToolRunnerError",
     "Unreadable",
+    "progress",
 ]
+
+
+class Progress(NamedTuple):
+    """How far a tool has come."""
+
+    done: float  #: grows with each report
+    total: float | None = None  #: what it will be at the end, where that is known
+    message: str | None = None  #: what the tool is doing
+
+    def __str__(self) -> str:
+        of = "" if self.total is None else f" of {self.total:g}"
+        return f"{self.done:g}{of}" + (f": {self.message}" if self.message else "")
+
+
+_listener: ContextVar[Callable[[Progress], object] | None] = ContextVar("_listener", default=None)
+
+
+@contextmanager
+def progress(heard: Callable[[Progress], object] = print) -> Iterator[None]:
+    """Within it, calls of tools tell `heard` how far they have come: those of this thread, and of its tasks.
+
+    What `heard` raises ends the call.
+    """
+    token = _listener.set(heard)
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def _reported(heard: Callable[[Progress], object]) -> Callable[[dict[str, Any]], object]:
+    return lambda head: heard(Progress(head["done"], head.get("total"), head.get("message")))
 
 
 class ToolRunner:
@@ -5508,11 +5599,16 @@ class ToolRunner:
             ToolRunnerError: the tool failed, or could not be called.
         """
         head, body = self._request(tool_name, tool_args)
+        if heard := _listener.get():
+            return result(actions.channel().call_heard("call", {**head, "progress": True}, body, _reported(heard)))
         return result(actions.channel().call("call", head, body))
 
     async def run(self, tool_name: str, tool_args: dict[str, Any]) -> Any:
         """The same for ``await``."""
         head, body = self._request(tool_name, tool_args)
+        if heard := _listener.get():
+            head["progress"] = True
+            return result(await actions.channel().call_async_heard("call", head, body, _reported(heard)))
         return result(await actions.channel().call_async("call", head, body))
 
     def _request(self, tool_name: str, tool_args: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

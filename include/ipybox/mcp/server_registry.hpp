@@ -5,6 +5,7 @@
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_files.hpp>
+#include <ipybox/mcp/tool_provider.hpp>
 
 #include <concepts>
 #include <filesystem>
@@ -28,7 +29,7 @@ struct registry_options {
 };
 
 /**
- * \brief The MCP servers of the host: names, and behind each its parameters and its client.
+ * \brief The MCP servers of the host: names, and behind each its parameters and its client. Tools of the application have names among them.
  * \details A name stands for the parameters it was registered with until the host replaces them. Servers start with their first request and anew with
  * the first one after they ended; one that is slow delays no other. The destructor ends all at once; `stop` does it politely.
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once. While servers run, something is under way there.
@@ -63,6 +64,15 @@ class server_registry {
                                                       std::optional<std::chrono::milliseconds> tool_timeout = {});
 
     /**
+     * \brief Offers tools of the application under a name of their own, until `remove`.
+     * \par Errors errc::invalid_argument — no name for a Python package; errc::mcp_server_exists
+     */
+    [[nodiscard]] result<void> add(std::string name, std::shared_ptr<tool_provider> provider);
+
+    /// What offers tools under a name; none where that is a server's, or no name.
+    [[nodiscard]] std::shared_ptr<tool_provider> provider(std::string const& name) const;
+
+    /**
      * \brief What the servers are started from, and the files that they were read from.
      * \details Of those that are registered now and run on this machine; variables that are not set, or whose look-up throws, leave a server out.
      */
@@ -71,9 +81,10 @@ class server_registry {
     /// The files that each of these servers is started from, by its name.
     [[nodiscard]] std::map<std::string, server_files> files_by_server() const;
 
-    /// Forgets a server and stops it. \return whether there was one
+    /// Forgets a server and stops it, or tools of the application, whose calls end. \return whether there was one
     bool remove(std::string const& name);
 
+    /// The names of the servers.
     [[nodiscard]] std::vector<std::string> names() const;
 
     /// The parameters as they were registered: variables have not been put in.
@@ -108,12 +119,14 @@ class server_registry {
                                                      nlohmann::json const& arguments, call_options options);
     [[nodiscard]] result<std::shared_ptr<client>> make_client(std::string const& name, server_params params) const;
     [[nodiscard]] result<std::shared_ptr<client>> find(std::string const& name) const;
+    [[nodiscard]] result<void> check_free(std::string const& name) const;
     [[nodiscard]] std::vector<std::shared_ptr<client>> clients() const;
 
     ipybox::detail::context_bound_executor executor_;
     registry_options options_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<client>> clients_;
+    std::map<std::string, std::shared_ptr<tool_provider>> providers_;
     std::vector<std::filesystem::path> configurations_;
 };
 

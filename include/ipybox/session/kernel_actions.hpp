@@ -35,6 +35,7 @@ namespace ipybox::detail {
 class action_router;
 class network_proxy;
 class package_installation;
+class tool_packages;
 
 /// The cell on whose behalf actions are asked for.
 struct acting_cell {
@@ -87,10 +88,13 @@ class kernel_actions final : public action_host,
 
     [[nodiscard]] mcp::server_registry& servers() noexcept { return *servers_; }
 
+    /// The functions of the application that code may call.
+    [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept { return tools_; }
+
     [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
-    [[nodiscard]] asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject,
-                                                                 mcp::raw_json arguments) override;
+    [[nodiscard]] asio::awaitable<result<mcp::call_result>>
+    call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) override;
     [[nodiscard]] asio::awaitable<result<std::shared_ptr<running_program>>> run(program_run const& wanted,
                                                                                 program_streams streams) override;
 
@@ -123,6 +127,7 @@ class kernel_actions final : public action_host,
     approval_funnel funnel_;
     bool const shares_servers_;
     std::shared_ptr<mcp::server_registry> const servers_;
+    std::shared_ptr<tool_packages> const tools_;
     acting_cell cell_;
     os::unique_fd channel_; ///< our end, until the kernel runs
     std::shared_ptr<action_router> router_;

@@ -27,6 +27,7 @@ namespace ipybox::detail {
 class session;
 class session_handle;
 class session_settings;
+class tool_packages;
 
 /// Runs work on a session's executor; nothing happens where it has ended. From any thread.
 void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(session&)> work);
@@ -35,7 +36,7 @@ void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(se
  * \brief One kernel and the queue of what is asked of it: the body of every executor.
  * \details A single coroutine, `serve`, takes the requests in order; the kernel is a `kernel_manager`'s. It lives in its I/O context,
  * destroyed with that at the latest; everything outside has a `session_handle`.
- * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `servers`, `unprotected_files` and `end_from_outside` are safe.
+ * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `servers`, `tools`, `unprotected_files` and `end_from_outside` are safe.
  */
 class session final : public kernel_manager::observer, public std::enable_shared_from_this<session> {
   public:
@@ -68,6 +69,7 @@ class session final : public kernel_manager::observer, public std::enable_shared
     void end_from_outside() { kernel_->end_from_outside(); }
 
     [[nodiscard]] mcp::server_registry& servers() noexcept;
+    [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept;
     [[nodiscard]] std::vector<unprotected_file> unprotected_files() const { return kernel_->unprotected_files(); }
     [[nodiscard]] kernel_state state() const noexcept { return kernel_->life().seen_from_outside(); }
 

@@ -3,11 +3,13 @@
 #include <ipybox/async/context_waiters.hpp>
 #include <ipybox/async/home.hpp>
 #include <ipybox/async/side_threads.hpp>
+#include <ipybox/codegen/generate.hpp>
 #include <ipybox/session/pending_call.hpp>
 #include <ipybox/session/session.hpp>
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -15,6 +17,12 @@
 #include <vector>
 
 namespace ipybox::detail {
+
+/// Where a package was generated, and how.
+struct generated_place {
+    std::filesystem::path root_dir;
+    codegen::generate_options options;
+};
 
 /**
  * \brief How everything outside holds a session: executors, operations that have not begun, signals, streams, answers.
@@ -75,6 +83,18 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
         return session_ != nullptr;
     }
 
+    /// The host tools; none when it is closed. They may be asked after that, and refuse.
+    [[nodiscard]] std::shared_ptr<tool_packages> tools() const {
+        std::scoped_lock const lock(mutex_);
+        return session_ ? session_->tools() : nullptr;
+    }
+
+    /// Remembers where a package was generated, if its tools are the application's: they may change.
+    void remember_place(std::string const& package, generated_place place);
+
+    /// Where a package was generated.
+    [[nodiscard]] std::vector<generated_place> places_of(std::string const& package) const;
+
     /// The files that code in the kernel can change and must not; nothing when it is closed.
     [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
@@ -129,6 +149,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     std::unique_ptr<io_thread> thread_;
     std::shared_ptr<context_waiters> context_; ///< of an application
     std::shared_ptr<context_waiters::waiter> context_end_;
+    std::map<std::string, std::vector<generated_place>> generated_; ///< packages of host tools
     side_threads aside_;
 };
 

@@ -87,8 +87,13 @@ class scripted_host final : public action_host {
 
     void ended(approval_subject const& subject, action_outcome const& how) override { outcomes[subject.id] = how; }
 
-    asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, mcp::raw_json arguments) override {
+    asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, mcp::raw_json arguments,
+                                                   mcp::call_options options) override {
         called.push_back(subject.tool + arguments.text());
+        asks_for_progress = static_cast<bool>(options.on_progress);
+        if (subject.tool == "reports" && options.on_progress)
+            for (int done = 1; done <= 100; ++done)
+                options.on_progress({double(done), 100, done == 100 ? std::string(10'000, 'x') : "some"});
         if (subject.tool == "slow") {
             asio::steady_timer forever(executor, 1h);
             asio::error_code stopped;
@@ -134,6 +139,7 @@ class scripted_host final : public action_host {
         released.cancel();
     }
     bool holds_starts = false;
+    bool asks_for_progress = false;
     asio::steady_timer released{executor, asio::steady_timer::time_point::max()};
 };
 
@@ -195,6 +201,30 @@ TEST_CASE("action router: a call that is accepted is done and answered") {
     CHECK(*on.host->subjects[0].arguments == nlohmann::ordered_json{{"x", 1}});
     CHECK_FALSE(on.host->outcomes.at(1).failure);
     CHECK(on.host->outcomes.at(1).result_size == 15);
+}
+
+TEST_CASE("action router: reports go to a kernel that asks for them, the last one before the answer") {
+    stage on;
+    on.call(1, "reports");
+    CHECK(on.answer()["op"] == "result");
+    CHECK_FALSE(on.host->asks_for_progress);
+
+    on.send({{"op", "call"}, {"id", 2}, {"cell", "c"}, {"server", "s"}, {"tool", "reports"}, {"progress", true}}, "{}");
+    std::vector<json> reports;
+    for (auto next = on.answer();; next = on.answer()) {
+        if (next["op"] == "result") break;
+        CHECK(next["op"] == "progress");
+        CHECK(next["id"] == 2);
+        reports.push_back(std::move(next));
+    }
+    REQUIRE_FALSE(reports.empty());
+    CHECK(reports.size() < 100);
+    CHECK(reports.back()["done"] == 100);
+    CHECK(reports.back()["total"] == 100);
+    CHECK(reports.back()["message"].get<std::string>().size() == 4096);
+
+    on.send({{"op", "call"}, {"id", 3}, {"cell", "c"}, {"server", "s"}, {"tool", "t"}, {"progress", "yes"}}, "{}");
+    CHECK(on.answer()["kind"] == "request");
 }
 
 TEST_CASE("action router: other handlers run while a large request is read") {

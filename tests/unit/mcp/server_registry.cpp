@@ -98,6 +98,53 @@ TEST_CASE_METHOD(two_servers, "server_registry: a name stands for its parameters
     CHECK(call("github") == "one");
 }
 
+namespace {
+
+/// Offers one tool, which returns its arguments.
+class mirror final : public tool_provider {
+  public:
+    [[nodiscard]] std::vector<tool> tools() const override { return {tool{.name = "t"}}; }
+    asio::awaitable<result<call_result>> call(std::string tool, raw_json arguments, call_options) override {
+        call_result returned;
+        returned.content.emplace_back(text_content{tool + arguments.text()});
+        co_return returned;
+    }
+    void end() override { ended = true; }
+
+    bool ended = false;
+};
+
+} // namespace
+
+TEST_CASE_METHOD(two_servers, "server_registry: tools of the application have names among the servers") {
+    auto const own = std::make_shared<mirror>();
+    REQUIRE(registry->add("own", own));
+    REQUIRE(registry->add("github", running("one")));
+    CHECK(registry->names() == std::vector<std::string>{"github"});
+    CHECK(registry->provider("own") == own);
+    CHECK_FALSE(registry->provider("github"));
+    CHECK(call("own") == "t{}");
+    CHECK(call("github") == "one");
+    auto const listed = run(context, registry->call_listed("own", "u", *raw_json::of(json{{"a", 1}})));
+    REQUIRE(listed);
+    CHECK(joined_text(*listed) == R"(u{"a":1})");
+    auto const list = run(context, registry->list_tools("own"));
+    REQUIRE(list);
+    CHECK(list->at(0).name == "t");
+
+    auto const code_of = [](result<void> const& r) { return r ? std::error_code() : r.error().code(); };
+    CHECK(code_of(registry->add("github", own)) == errc::mcp_server_exists);
+    CHECK(code_of(registry->add("own", running("two"))) == errc::mcp_server_exists);
+    CHECK(code_of(registry->replace("own", running("two"))) == errc::mcp_server_exists);
+    CHECK(code_of(registry->add("no name", own)) == errc::invalid_argument);
+
+    CHECK(registry->remove("own"));
+    CHECK(own->ended);
+    CHECK(call("own") == "<no MCP server of that name is registered>");
+    REQUIRE(registry->add("own", running("two")));
+    CHECK(call("own") == "two");
+}
+
 TEST_CASE_METHOD(two_servers, "server_registry: names are such that Python can import them") {
     for (auto const* const name : {"", "a-b", "../x", "2fa", "a b"}) {
         auto const added = registry->add(name, running("one"));

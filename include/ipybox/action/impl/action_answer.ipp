@@ -4,6 +4,7 @@
 #include <ipybox/async/aside.hpp>
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/utf8.hpp>
 
 #include <system_error>
 #include <utility>
@@ -134,6 +135,15 @@ IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result returned) 
     if (body.size() > largest_action_answer / 2)
         return error_frame(id, "server", "the result of the tool is larger than 128 MiB");
     return {json_text(head), std::move(body)};
+}
+
+IPYBOX_DECL action_frame progress_answer(action_id id, mcp::progress const& reached) {
+    constexpr std::size_t longest_message = 4096;
+    nlohmann::json head = {{"op", "progress"}, {"id", id}, {"done", reached.done}};
+    if (reached.total) head["total"] = *reached.total;
+    if (reached.message)
+        head["message"] = reached.message->substr(0, whole_characters(*reached.message, longest_message));
+    return {json_text(head)};
 }
 
 IPYBOX_DECL action_frame started_answer(action_id id, std::size_t descriptors) {

@@ -185,7 +185,8 @@ IPYBOX_DECL action_request parse_action(action_frame frame) {
                             head.text("tool"),
                             std::move(arguments),
                             std::move(*sent),
-                            size};
+                            size,
+                            head.flag("progress")};
     } else if (op == "run") {
         request = program_run{
             *id,        head.text("cell"),  head.number("after"),  head.kind(), head.argv(), head.directory("cwd"),

@@ -7,6 +7,7 @@
 #include <ipybox/async/within.hpp>
 #include <ipybox/os/datagram.hpp>
 
+#include <asio/dispatch.hpp>
 #include <asio/this_coro.hpp>
 
 #include <fcntl.h>
@@ -92,7 +93,8 @@ inline approval_subject subject_of(program_run const& wanted) {
 
 IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
                                          std::weak_ptr<action_host> host)
-    : executor_(executor), channel_(executor, std::move(socket)), host_(std::move(host)),
+    : executor_(executor), home_(std::make_shared<context_bound_executor const>(executor)),
+      channel_(executor, std::move(socket)), host_(std::move(host)),
       start_ended_(executor, asio::steady_timer::time_point::max()) {}
 
 /// Serves until the kernel hangs up, or a request cannot be taken, for want of memory, say: then it is told by the end of the channel.
@@ -157,6 +159,7 @@ action_router::refusal action_router::begin(Wanted wanted) {
         self->pending_.erase(found);
         self->held_ -= waiting->size;
         if (bug) frame = error_answer(id, error(errc::io_error, "the host could not do this"));
+        if (waiting->unreported) self->answer(progress_answer(id, *std::exchange(waiting->unreported, std::nullopt)));
         // The kernel would take its length for the end of the channel.
         if (4 + frame.head.size() + frame.body.size() > largest_action_answer)
             frame = error_answer(id, error(errc::message_too_large, "the answer is larger than 256 MiB"));
@@ -212,7 +215,8 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         how.failure = sent.error().code();
         co_return error_answer(wanted.id, error(errc::invalid_argument, "an edited argument " + sent.error().text()));
     }
-    auto returned = co_await host.call(subject, std::move(*sent));
+    auto options = options_of(wanted);
+    auto returned = co_await host.call(subject, std::move(*sent), std::move(options));
     if (!returned) {
         how.failure = returned.error().code();
         auto const waiting = pending_.find(wanted.id);
@@ -228,6 +232,44 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         frame = co_await answer_aside(wanted.id, std::move(*returned));
     how.result_size = frame.body.size();
     co_return frame;
+}
+
+/// Progress goes to a kernel that asks for it.
+IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted) {
+    mcp::call_options options;
+    if (wanted.wants_progress)
+        options.on_progress = [weak = weak_from_this(), home = home_, id = wanted.id](mcp::progress const& reached) {
+            auto const report = [weak, id, reached] {
+                if (auto const self = weak.lock()) self->report(id, reached);
+            };
+            // At once where it is called on the same executor: the answer must not be faster.
+            home->with([&](asio::any_io_executor const& executor) { asio::dispatch(executor, report); });
+        };
+    return options;
+}
+
+/// Sends a report beside everything else. While one is on its way only the latest is kept.
+IPYBOX_DECL void action_router::report(action_id id, mcp::progress reached) {
+    auto const found = pending_.find(id);
+    if (found == pending_.end()) return;
+    auto const waiting = found->second;
+    waiting->unreported = std::move(reached);
+    if (std::exchange(waiting->is_reporting, true)) return;
+    auto const ended = [self = shared_from_this()](std::exception_ptr bug) {
+        if (bug) self->close();
+    };
+    spawn(executor_, send_reports(shared_from_this(), id, waiting), ended);
+}
+
+IPYBOX_DECL asio::awaitable<void> action_router::send_reports(std::shared_ptr<action_router> self, action_id id,
+                                                              std::shared_ptr<pending> waiting) {
+    while (waiting->unreported) {
+        auto const found = self->pending_.find(id);
+        if (found == self->pending_.end() || found->second != waiting) co_return; // it was answered
+        auto frame = progress_answer(id, *std::exchange(waiting->unreported, std::nullopt));
+        (void)co_await self->channel_.send(std::move(frame));
+    }
+    waiting->is_reporting = false;
 }
 
 IPYBOX_DECL asio::awaitable<action_frame> action_router::answer_aside(action_id id, mcp::call_result returned) {

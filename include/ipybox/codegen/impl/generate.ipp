@@ -195,7 +195,7 @@ generate_package(std::string_view server_name, std::vector<mcp::tool> const& too
         package.files[package.modules[i] + ".py"] = std::move(module.text);
         for (auto& warning : module.warnings) package.notices.push_back({usable[i].name, std::move(warning)});
     }
-    package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules);
+    package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules, options.about);
     package.files["py.typed"] = "";
     for (auto const& file : detail::package_support) package.files[std::string(file.name)] = file.text;
     auto list = listed_tools(server_name, usable, package.modules, package.files);

@@ -11,7 +11,7 @@ namespace ipybox::codegen::detail {
 
 /// `__init__.py` of a package: what its tools are, a line for each, and the client that calls them.
 [[nodiscard]] std::string package_index(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                        std::vector<std::string> const& modules);
+                                        std::vector<std::string> const& modules, std::string_view about = {});
 
 } // namespace ipybox::codegen::detail
 

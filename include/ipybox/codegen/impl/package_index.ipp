@@ -40,11 +40,11 @@ inline std::string index_line(mcp::tool const& tool, std::string const& module) 
 }
 
 IPYBOX_DECL std::string package_index(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                      std::vector<std::string> const& modules) {
+                                      std::vector<std::string> const& modules, std::string_view about) {
     std::string const server(server_name);
     auto const first = modules.empty() ? std::string("TOOL") : modules.front();
-    auto text = "Tools of the MCP server " + server + ".\n\n    from mcptools." + server + " import " + first +
-                "\n    result = " + first + ".run(" + first +
+    auto text = (about.empty() ? "Tools of the MCP server " + server + "." : std::string(about)) +
+                "\n\n    from mcptools." + server + " import " + first + "\n    result = " + first + ".run(" + first +
                 ".Params(...))\n\nTools, with the parameters they require:\n";
     for (std::size_t i = 0; i < tools.size(); ++i) text += "\n" + index_line(tools[i], modules[i]);
     return docstring(text, "") +

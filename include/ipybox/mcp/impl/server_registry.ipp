@@ -19,6 +19,14 @@ asio::awaitable<result<T>> failed(error why) {
     co_return failure(std::move(why));
 }
 
+inline asio::awaitable<result<std::vector<tool>>> listed(std::vector<tool> tools) { co_return std::move(tools); }
+
+inline asio::awaitable<result<call_result>> call_with(std::shared_ptr<tool_provider> const& own,
+                                                      std::string const& tool, result<raw_json> arguments,
+                                                      call_options const& options) {
+    return arguments ? own->call(tool, std::move(*arguments), options) : failed<call_result>(arguments.error());
+}
+
 /// Completes when the last of several has. They may end in several threads.
 struct countdown {
     std::atomic<std::size_t> left;
@@ -63,12 +71,21 @@ IPYBOX_DECL result<std::shared_ptr<client>> server_registry::make_client(std::st
     return made;
 }
 
-IPYBOX_DECL result<void> server_registry::add(std::string name, server_params params) {
-    if (auto named = check_server_name(name); !named) return named;
-    std::scoped_lock const lock(mutex_);
+/// With the lock held.
+IPYBOX_DECL result<void> server_registry::check_free(std::string const& name) const {
     if (clients_.contains(name))
         return failure(errc::mcp_server_exists,
                        "an MCP server '" + name + "' is registered already; choose another name");
+    if (providers_.contains(name))
+        return failure(errc::mcp_server_exists,
+                       "the application offers tools as '" + name + "' already; choose another name");
+    return {};
+}
+
+IPYBOX_DECL result<void> server_registry::add(std::string name, server_params params) {
+    if (auto named = check_server_name(name); !named) return named;
+    std::scoped_lock const lock(mutex_);
+    if (auto is_free = check_free(name); !is_free) return is_free;
     auto made = make_client(name, std::move(params));
     if (!made) return failure(made);
     clients_.emplace(name, std::move(*made));
@@ -78,6 +95,8 @@ IPYBOX_DECL result<void> server_registry::add(std::string name, server_params pa
 IPYBOX_DECL result<void> server_registry::replace(std::string name, server_params params) {
     if (auto named = check_server_name(name); !named) return named;
     std::scoped_lock const lock(mutex_);
+    if (!clients_.contains(name))
+        if (auto is_free = check_free(name); !is_free) return is_free;
     auto made = make_client(name, std::move(params));
     if (!made) return failure(made);
     auto const old = std::exchange(clients_[name], std::move(*made));
@@ -107,7 +126,7 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<named_s
         return failure(errc::invalid_argument, registered.notices.front() + "; there is no other");
     std::scoped_lock const lock(mutex_);
     for (auto const& server : servers)
-        if (clients_.contains(server.name))
+        if (clients_.contains(server.name) || providers_.contains(server.name))
             return failure(errc::mcp_server_exists, file.string() + ": an MCP server '" + server.name +
                                                         "' is registered already: remove or rename one of them");
     configurations_.push_back(file);
@@ -153,7 +172,30 @@ IPYBOX_DECL server_files server_registry::files() const {
     return all;
 }
 
+IPYBOX_DECL result<void> server_registry::add(std::string name, std::shared_ptr<tool_provider> provider) {
+    if (auto named = check_server_name(name); !named) return named;
+    std::scoped_lock const lock(mutex_);
+    if (auto is_free = check_free(name); !is_free) return is_free;
+    providers_.emplace(std::move(name), std::move(provider));
+    return {};
+}
+
+IPYBOX_DECL std::shared_ptr<tool_provider> server_registry::provider(std::string const& name) const {
+    std::scoped_lock const lock(mutex_);
+    auto const found = providers_.find(name);
+    return found == providers_.end() ? nullptr : found->second;
+}
+
 IPYBOX_DECL bool server_registry::remove(std::string const& name) {
+    std::shared_ptr<tool_provider> removed; // ended, and dropped, behind the lock: it is the application's
+    {
+        std::scoped_lock const lock(mutex_);
+        if (auto const found = providers_.extract(name)) removed = std::move(found.mapped());
+    }
+    if (removed) {
+        removed->end();
+        return true;
+    }
     std::scoped_lock const lock(mutex_);
     auto const found = clients_.find(name);
     if (found == clients_.end()) return false;
@@ -184,6 +226,7 @@ IPYBOX_DECL result<std::shared_ptr<client>> server_registry::find(std::string co
 
 IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> server_registry::list_tools(std::string const& server,
                                                                                    call_options options) {
+    if (auto const own = provider(server)) return detail::listed(own->tools());
     auto const client = find(server);
     return client ? (*client)->list_tools(std::move(options)) : detail::failed<std::vector<tool>>(client.error());
 }
@@ -192,12 +235,14 @@ IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call(std::stri
                                                                        std::string const& tool,
                                                                        nlohmann::ordered_json const& arguments,
                                                                        call_options options) {
+    if (auto const own = provider(server)) return detail::call_with(own, tool, raw_json::of(arguments), options);
     auto const client = find(server);
     return client ? (*client)->call(tool, arguments, std::move(options)) : detail::failed<call_result>(client.error());
 }
 
 IPYBOX_DECL asio::awaitable<result<call_result>>
 server_registry::call(std::string const& server, std::string const& tool, raw_json arguments, call_options options) {
+    if (auto const own = provider(server)) return own->call(tool, std::move(arguments), std::move(options));
     auto const client = find(server);
     return client ? (*client)->call(tool, std::move(arguments), std::move(options))
                   : detail::failed<call_result>(client.error());
@@ -207,6 +252,7 @@ IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call_sorted(st
                                                                               std::string const& tool,
                                                                               nlohmann::json const& arguments,
                                                                               call_options options) {
+    if (auto const own = provider(server)) return detail::call_with(own, tool, raw_json::of(arguments), options);
     auto const client = find(server);
     return client ? (*client)->call(tool, arguments, std::move(options)) : detail::failed<call_result>(client.error());
 }
@@ -215,12 +261,19 @@ IPYBOX_DECL asio::awaitable<result<call_result>> server_registry::call_listed(st
                                                                               std::string const& tool,
                                                                               raw_json arguments,
                                                                               call_options options) {
+    if (auto const own = provider(server)) return own->call(tool, std::move(arguments), std::move(options));
     auto const client = find(server);
     return client ? (*client)->call_listed(tool, std::move(arguments), std::move(options))
                   : detail::failed<call_result>(client.error());
 }
 
 IPYBOX_DECL void server_registry::kill() {
+    std::vector<std::shared_ptr<tool_provider>> providers;
+    {
+        std::scoped_lock const lock(mutex_);
+        for (auto const& [name, own] : providers_) providers.push_back(own);
+    }
+    for (auto const& own : providers) own->end();
     for (auto const& client : clients()) client->kill();
 }
 

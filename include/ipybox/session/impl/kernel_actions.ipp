@@ -8,6 +8,7 @@
 #include <ipybox/packages/package_installation.hpp>
 #include <ipybox/packages/package_output.hpp>
 #include <ipybox/session/kernel_actions.hpp>
+#include <ipybox/tools/tool_packages.hpp>
 
 #include <asio/cancellation_type.hpp>
 #include <asio/this_coro.hpp>
@@ -82,9 +83,9 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
                                                                                                cell_.waiting(count);
                                                                                        }),
       shares_servers_(shared != nullptr),
-      servers_(shared
-                   ? std::move(shared)
-                   : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())) {}
+      servers_(shared ? std::move(shared)
+                      : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())),
+      tools_(std::make_shared<tool_packages>(executor, servers_)) {}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
@@ -95,6 +96,7 @@ IPYBOX_DECL void kernel_actions::abandon() {
         for (auto const& weak : installations_)
             if (auto const installation = weak.lock()) installation->kill();
     }
+    tools_->end(std::chrono::milliseconds(0));
     if (!shares_servers_) servers_->kill();
 }
 
@@ -180,9 +182,9 @@ IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_o
     (void)funnel_.finished(subject.id, how);
 }
 
-IPYBOX_DECL asio::awaitable<result<mcp::call_result>> kernel_actions::call(approval_subject const& subject,
-                                                                           mcp::raw_json arguments) {
-    return servers_->call_listed(subject.server, subject.tool, std::move(arguments));
+IPYBOX_DECL asio::awaitable<result<mcp::call_result>>
+kernel_actions::call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) {
+    return servers_->call_listed(subject.server, subject.tool, std::move(arguments), std::move(options));
 }
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_actions::run(program_run const& wanted,

@@ -4,15 +4,22 @@
 #include <ipybox/core/forked_away.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/session_handle.hpp>
+#include <ipybox/tools/tool_packages.hpp>
 
 #include <asio/post.hpp>
 #include <asio/system_executor.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
 namespace ipybox::detail {
+
+/// How long functions of the application that run may take to notice that their session ends.
+inline constexpr std::chrono::milliseconds time_for_functions{1000};
 
 /// Waits for the end of an application's context.
 class session_handle::context_end final : public context_waiters::waiter {
@@ -151,9 +158,11 @@ IPYBOX_DECL void session_handle::close() {
     std::unique_ptr<io_thread> thread;
     asio::any_io_executor executor;
     std::function<result<void>()> may_block;
+    std::shared_ptr<tool_packages> tools;
     {
         std::scoped_lock const lock(mutex_);
         if (!session_) return;
+        tools = session_->tools();
         asio::post(executor_, [self = session_] { self->close(); });
         body = std::move(session_);
         executor = std::move(executor_);
@@ -162,6 +171,8 @@ IPYBOX_DECL void session_handle::close() {
     }
     // A thread of its own brings everything to an end, in its order and within bounds. Nothing can be known of who runs an application's context.
     bool const alone = !thread || thread->join();
+    // Functions of the application may use what goes behind the executor.
+    tools->end(time_for_functions);
     if (alone) {
         body->end_from_outside();
         outstanding_->end(error(errc::not_running, ""));
@@ -190,6 +201,26 @@ IPYBOX_DECL void session_handle::context_ends() noexcept {
 
 IPYBOX_DECL void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(session&)> work) {
     if (auto const handle = outside.lock()) handle->post(std::move(work));
+}
+
+IPYBOX_DECL void session_handle::remember_place(std::string const& package, generated_place place) {
+    auto const own = tools();
+    if (!own || !own->list(package)) return;
+    std::error_code ignored; // the current directory may be another one by then
+    place.root_dir = std::filesystem::absolute(place.root_dir, ignored);
+    std::vector<generated_place> unneeded; // a filter is the application's
+    std::scoped_lock const lock(mutex_);
+    auto& places = generated_[package];
+    auto const same = std::ranges::partition(places, [&](auto const& p) { return p.root_dir != place.root_dir; });
+    unneeded.assign(std::move_iterator(same.begin()), std::move_iterator(same.end()));
+    places.erase(same.begin(), same.end());
+    places.push_back(std::move(place));
+}
+
+IPYBOX_DECL std::vector<generated_place> session_handle::places_of(std::string const& package) const {
+    std::scoped_lock const lock(mutex_);
+    auto const found = generated_.find(package);
+    return found == generated_.end() ? std::vector<generated_place>() : found->second;
 }
 
 IPYBOX_DECL std::vector<unprotected_file> session_handle::unprotected_files() const {

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+#include <ipybox/core/result.hpp>
+#include <ipybox/mcp/tool.hpp>
+#include <ipybox/tools/tool_body.hpp>
+#include <ipybox/tools/tool_context.hpp>
+#include <ipybox/tools/tool_function.hpp>
+#include <ipybox/tools/tool_options.hpp>
+#include <ipybox/tools/tool_reply.hpp>
+#include <ipybox/tools/tool_result.hpp>
+#include <ipybox/tools/tool_type.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace ipybox {
+
+/// A parameter of a host tool.
+struct tool_parameter {
+    tool_parameter(char const* own_name) : name(own_name) {}
+    tool_parameter(char const* own_name, char const* about) : name(own_name), description(about) {}
+
+    std::string name;
+    std::string description;
+};
+
+/**
+ * \brief A function of the application that code calls as a tool: `executor_base::add_tool` offers it.
+ * \details A function returns a value, nothing, a `tool_result`, or a `result` of these; or an `asio::awaitable` of them; or it answers by the `tool_reply` that is its last
+ * parameter. One that has a `tool_context` among its last parameters is told when it is not wanted any more, and reports how far it has come. Arguments are
+ * checked by the schema before the function is called. An exception is the failure of the call, and its `what()` is for the code.
+ * \par Thread safety The function may be called several times at once, unless its executor runs one thing after the other.
+ * \par Object lifetimes The function lives until it is removed or the executor ends, and as long as one of its calls: the executor's destructor waits for functions that
+ * run for a second at most. What a function uses that may go before has to be shared with it.
+ * \par Example
+ * \snippet 17_host_function.cpp tool
+ */
+class host_tool {
+  public:
+    /**
+     * \brief A function with a name for each of its parameters. Their schema follows from the types: docs/host_tools.md, section 2.
+     * \param parameters names, or `{name, description}`; a parameter whose type is `std::optional` may be left out
+     */
+    template <std::size_t N, class F>
+    host_tool(std::string name, std::string description, tool_parameter const (&parameters)[N], F function,
+              tool_options options = {})
+        : host_tool(std::move(name), std::move(description), std::move(options)) {
+        using traits = detail::tool_function<F>;
+        static_assert(N == traits::count, "a host tool has a name for each parameter of its function");
+        std::vector<std::string> names;
+        std::vector<std::string> about;
+        for (auto const& each : parameters) {
+            names.push_back(each.name);
+            about.push_back(each.description);
+        }
+        listed_.input_schema = detail::parameters_schema<F>(names, about, std::make_index_sequence<traits::count>());
+        listed_.output_schema = detail::result_schema<typename traits::returned>();
+        body_ = std::make_shared<detail::function_body<F>>(std::move(function), std::move(names));
+    }
+
+    /// A function without parameters, or with one struct (`IPYBOX_TOOL_TYPE`), whose members are the parameters of the tool.
+    template <class F>
+    host_tool(std::string name, std::string description, F function, tool_options options = {})
+        : host_tool(std::move(name), std::move(description), std::move(options)) {
+        using traits = detail::tool_function<F>;
+        static_assert(traits::count <= 1, "a host tool has a name for each parameter of its function");
+        if constexpr (traits::count == 1) {
+            using parameters = typename traits::template parameter<0>;
+            static_assert(
+                detail::described_struct<parameters>,
+                "a host tool without names of parameters has none, or one struct that IPYBOX_TOOL_TYPE describes");
+            listed_.input_schema = detail::members_schema<parameters>();
+        } else {
+            listed_.input_schema = detail::parameters_schema<F>({}, {}, std::index_sequence<>());
+        }
+        listed_.output_schema = detail::result_schema<typename traits::returned>();
+        body_ = std::make_shared<detail::function_body<F>>(std::move(function), std::vector<std::string>());
+    }
+
+    /**
+     * \brief A function of JSON: it gets all arguments as one object, `nlohmann::json` or `nlohmann::ordered_json`, and returns what any host tool may.
+     * \param schema  JSON Schema 2020-12 of the arguments, an object. `add_tool` refuses keywords that are not checked here.
+     * \param returns schema of the result, which is documentation for the code; not checked here. None: any value
+     */
+    template <class F>
+    [[nodiscard]] static host_tool of_json(std::string name, std::string description, nlohmann::ordered_json schema,
+                                           F function, tool_options options = {},
+                                           std::optional<nlohmann::ordered_json> returns = {}) {
+        using traits = detail::tool_function<F>;
+        static_assert(traits::count == 1 && detail::is_json<typename traits::template parameter<0>>,
+                      "a host tool of JSON takes one nlohmann::json, which has all arguments");
+        host_tool made(std::move(name), std::move(description), std::move(options));
+        made.listed_.input_schema = std::move(schema);
+        made.listed_.output_schema = returns ? std::move(returns) : detail::result_schema<typename traits::returned>();
+        made.body_ = std::make_shared<detail::function_body<F>>(std::move(function), std::vector<std::string>());
+        return made;
+    }
+
+    [[nodiscard]] std::string const& name() const noexcept { return listed_.name; }
+
+    /// How the tool is listed: its schemas and annotations.
+    [[nodiscard]] mcp::tool const& listed() const noexcept { return listed_; }
+    [[nodiscard]] tool_options const& options() const noexcept { return options_; }
+    [[nodiscard]] std::shared_ptr<detail::tool_body> const& body() const noexcept { return body_; }
+
+    /// Whether it can be offered. \par Errors errc::invalid_argument — what is wrong with its name, its schema or its executor
+    [[nodiscard]] result<void> check() const;
+
+  private:
+    host_tool(std::string name, std::string description, tool_options options);
+
+    mcp::tool listed_;
+    tool_options options_;
+    std::shared_ptr<detail::tool_body> body_;
+};
+
+namespace detail {
+
+template <class T, class Method, class R, class... Args>
+struct bound_method {
+    T object; ///< a pointer of any kind
+    Method function;
+    R operator()(Args... arguments) const { return ((*object).*function)(std::forward<Args>(arguments)...); }
+};
+
+template <class T>
+auto pointer_to(T& object) {
+    if constexpr (requires { *object; })
+        return object; // a pointer already
+    else
+        return &object;
+}
+
+} // namespace detail
+
+/// A member function as the function of a host tool. The object is given as itself, which has to live as long as the tool, or as a pointer, also a shared one.
+template <class T, class R, class C, class... Args>
+[[nodiscard]] auto method(T&& object, R (C::*function)(Args...)) {
+    auto pointer = detail::pointer_to(object);
+    return detail::bound_method<decltype(pointer), R (C::*)(Args...), R, Args...>{std::move(pointer), function};
+}
+template <class T, class R, class C, class... Args>
+[[nodiscard]] auto method(T&& object, R (C::*function)(Args...) const) {
+    auto pointer = detail::pointer_to(object);
+    return detail::bound_method<decltype(pointer), R (C::*)(Args...) const, R, Args...>{std::move(pointer), function};
+}
+
+} // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/tools/impl/host_tool.ipp>
+#endif

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <ipybox/tools/host_call.hpp>
+#include <ipybox/tools/tool_reply.hpp>
+
+#include <utility>
+
+namespace ipybox::detail {
+
+IPYBOX_DECL bool answer(host_call& call, tool_result answered) { return call.settle(std::move(answered).take()); }
+
+} // namespace ipybox::detail

@@ -1,0 +1,302 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+#include <variant>
+
+/** \file
+ * JSON Schemas of C++ types: docs/host_tools.md, section 2. Their conversions are in `tool_value.hpp`.
+ */
+
+namespace ipybox {
+
+/**
+ * \brief Describes a type of the application that nlohmann/json converts: a specialisation has a static `nlohmann::ordered_json schema()`.
+ * \details Structs are described by `IPYBOX_TOOL_TYPE` (`tools/tool_type.hpp`) without it. A specialisation goes before everything else that is known of a type.
+ */
+template <class T>
+struct tool_schema {};
+
+/// Schemas that are referred to by name: those of structs.
+class tool_definitions {
+  public:
+    /// The reference to a type's schema, which `make()` makes when it is first referred to. Types of the same name get numbers.
+    template <class T, class Make>
+    [[nodiscard]] nlohmann::ordered_json reference(std::string_view name, Make make) {
+        std::type_index const type = typeid(T);
+        auto const found = names_.find(type);
+        if (found != names_.end()) return {{"$ref", "#/$defs/" + found->second}};
+        auto own = std::string(name);
+        for (int i = 2; list_.contains(own); ++i) own = std::string(name) + "_" + std::to_string(i);
+        names_.emplace(type, own);
+        list_[own] = nullptr; // a type may refer to itself
+        auto schema = make();
+        list_[own] = std::move(schema);
+        return {{"$ref", "#/$defs/" + own}};
+    }
+
+    /// The schema with all that it refers to.
+    [[nodiscard]] nlohmann::ordered_json complete(nlohmann::ordered_json schema) const {
+        if (!list_.empty() && schema.is_object()) schema["$defs"] = list_;
+        return schema;
+    }
+
+  private:
+    std::map<std::type_index, std::string> names_;
+    nlohmann::ordered_json list_ = nlohmann::ordered_json::object();
+};
+
+namespace detail {
+
+template <class T>
+concept has_own_schema = requires {
+    { tool_schema<T>::schema() } -> std::convertible_to<nlohmann::ordered_json>;
+};
+
+/// What IPYBOX_TOOL_TYPE declares beside a struct. Its members are declared behind it, so that they may have the struct in them.
+template <class T>
+concept described_struct = std::is_class_v<T> && requires(T const* type) { ipybox_tool_type(type); };
+
+template <class T>
+inline constexpr bool is_json = std::same_as<T, nlohmann::json> || std::same_as<T, nlohmann::ordered_json>;
+
+template <class T>
+inline constexpr bool is_character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
+                                     std::same_as<T, char16_t> || std::same_as<T, char32_t>;
+
+template <class T>
+concept json_integer = std::integral<T> && !std::same_as<T, bool> && !is_character<T>;
+
+template <class T>
+concept json_null = std::same_as<T, std::nullptr_t> || std::same_as<T, std::monostate>;
+
+template <class T>
+concept json_text_type = std::same_as<T, std::string> || std::same_as<T, std::filesystem::path>;
+
+template <class T, template <class...> class Template>
+inline constexpr bool is_instance = false;
+template <class... Args, template <class...> class Template>
+inline constexpr bool is_instance<Template<Args...>, Template> = true;
+
+template <class T>
+concept json_tuple = is_instance<T, std::pair> || is_instance<T, std::tuple>;
+
+template <class T>
+inline constexpr std::size_t array_size = 0;
+template <class T, std::size_t N>
+inline constexpr std::size_t array_size<std::array<T, N>> = N;
+
+template <class T>
+concept json_map = requires {
+    typename T::key_type;
+    typename T::mapped_type;
+} && std::same_as<typename T::key_type, std::string>;
+
+template <class T>
+concept json_list = !json_text_type<T> && !is_json<T> && !described_struct<T> &&
+                    !requires { typename T::mapped_type; } && requires(T& list, typename T::value_type item) {
+                        list.begin();
+                        list.end();
+                        list.insert(list.end(), std::move(item));
+                    };
+
+/// The functions of an enumeration that NLOHMANN_JSON_SERIALIZE_ENUM declares, and no others.
+namespace found_by_argument {
+void to_json() = delete;
+template <class T>
+concept has_to_json = requires(nlohmann::json& json, T const& value) { to_json(json, value); };
+} // namespace found_by_argument
+
+template <class T>
+concept named_enum = std::is_enum_v<T> && found_by_argument::has_to_json<T>;
+
+template <class T>
+[[nodiscard]] constexpr bool is_described();
+
+template <class... Parts>
+[[nodiscard]] constexpr bool all_described(std::type_identity<std::tuple<Parts...>>) {
+    return (is_described<Parts>() && ...);
+}
+template <class... Parts>
+[[nodiscard]] constexpr bool all_described(std::type_identity<std::variant<Parts...>>) {
+    return (is_described<Parts>() && ...);
+}
+template <class A, class B>
+[[nodiscard]] constexpr bool all_described(std::type_identity<std::pair<A, B>>) {
+    return is_described<A>() && is_described<B>();
+}
+
+/// Whether a type has a schema here. Members of structs are looked at where they are described.
+template <class T>
+[[nodiscard]] constexpr bool is_described() {
+    if constexpr (has_own_schema<T> || described_struct<T> || is_json<T> || json_null<T> || json_text_type<T> ||
+                  std::same_as<T, bool> || json_integer<T> || std::floating_point<T> || named_enum<T>)
+        return true;
+    else if constexpr (is_instance<T, std::optional>)
+        return is_described<typename T::value_type>();
+    else if constexpr (is_instance<T, std::variant> || json_tuple<T>)
+        return all_described(std::type_identity<T>());
+    else if constexpr (array_size<T> > 0 || json_list<T>)
+        return is_described<typename T::value_type>();
+    else if constexpr (json_map<T>)
+        return is_described<typename T::mapped_type>();
+    else
+        return false;
+}
+
+/// Says what to do about a type that has no schema; the compiler names the type.
+template <class T>
+[[nodiscard]] consteval bool require_described() {
+    static_assert(
+        is_described<T>(),
+        "this type of a host tool has no JSON schema: describe a struct with IPYBOX_TOOL_TYPE(type, members...), "
+        "an enumeration with NLOHMANN_JSON_SERIALIZE_ENUM, or specialise ipybox::tool_schema");
+    return true;
+}
+
+/// Calls a function with each value that an enumeration has, and its JSON. NLOHMANN_JSON_SERIALIZE_ENUM does not tell them: those that come back from JSON as
+/// they were are tried out, from -256 to 1023 and powers of two.
+template <class Enum, class Each>
+void for_each_value(Each each) {
+    using number = std::underlying_type_t<Enum>;
+    std::map<long long, bool> tried;
+    auto const attempt = [&](long long candidate) {
+        if (!std::in_range<number>(candidate) || !tried.emplace(candidate, true).second) return;
+        auto const value = static_cast<Enum>(candidate);
+        nlohmann::json const json = value;
+        if (!json.is_null() && json.template get<Enum>() == value) each(value, json);
+    };
+    for (long long candidate = 0; candidate < 1024; ++candidate) attempt(candidate);
+    for (long long candidate = -1; candidate >= -256; --candidate) attempt(candidate);
+    for (int bit = 10; bit < 63; ++bit) attempt(1LL << bit);
+}
+
+template <class T>
+[[nodiscard]] nlohmann::ordered_json schema_of(tool_definitions& definitions);
+
+template <class T>
+[[nodiscard]] nlohmann::ordered_json integer_schema() {
+    nlohmann::ordered_json schema = {{"type", "integer"}};
+    if constexpr (sizeof(T) <= 2) {
+        schema["minimum"] = std::numeric_limits<T>::min();
+        schema["maximum"] = std::numeric_limits<T>::max();
+    } else if constexpr (std::unsigned_integral<T>) {
+        schema["minimum"] = 0;
+    }
+    return schema;
+}
+
+template <class Enum>
+[[nodiscard]] nlohmann::ordered_json enum_schema() {
+    auto values = nlohmann::ordered_json::array();
+    for_each_value<Enum>([&](Enum, nlohmann::json const& value) { values.push_back(nlohmann::ordered_json(value)); });
+    return {{"enum", std::move(values)}};
+}
+
+/// The schema of a struct itself, not a reference to it.
+template <class T>
+[[nodiscard]] nlohmann::ordered_json struct_schema(tool_definitions& definitions) {
+    auto const description = ipybox_tool_members(static_cast<T const*>(nullptr));
+    auto properties = nlohmann::ordered_json::object();
+    auto required = nlohmann::ordered_json::array();
+    [[maybe_unused]] auto const add = [&](auto const& member) {
+        using value = typename std::remove_cvref_t<decltype(member)>::value_type;
+        properties[member.name] = schema_of<value>(definitions);
+        if (!description.has_defaults && !is_instance<value, std::optional>) required.push_back(member.name);
+    };
+    std::apply([&](auto const&... members) { (add(members), ...); }, description.members);
+    nlohmann::ordered_json schema = {{"type", "object"}, {"properties", std::move(properties)}};
+    if (!required.empty()) schema["required"] = std::move(required);
+    schema["additionalProperties"] = false;
+    return schema;
+}
+
+template <class... Parts>
+[[nodiscard]] nlohmann::ordered_json schemas_of(tool_definitions& definitions,
+                                                std::type_identity<std::tuple<Parts...>>) {
+    auto list = nlohmann::ordered_json::array();
+    (list.push_back(schema_of<Parts>(definitions)), ...);
+    return list;
+}
+template <class... Parts>
+[[nodiscard]] nlohmann::ordered_json schemas_of(tool_definitions& definitions,
+                                                std::type_identity<std::variant<Parts...>>) {
+    return schemas_of(definitions, std::type_identity<std::tuple<Parts...>>());
+}
+template <class A, class B>
+[[nodiscard]] nlohmann::ordered_json schemas_of(tool_definitions& definitions, std::type_identity<std::pair<A, B>>) {
+    return schemas_of(definitions, std::type_identity<std::tuple<A, B>>());
+}
+
+template <class T>
+nlohmann::ordered_json schema_of(tool_definitions& definitions) {
+    using object = nlohmann::ordered_json;
+    if constexpr (has_own_schema<T>) {
+        return tool_schema<T>::schema();
+    } else if constexpr (is_json<T>) {
+        return object::object();
+    } else if constexpr (json_null<T>) {
+        return object{{"type", "null"}};
+    } else if constexpr (std::same_as<T, bool>) {
+        return object{{"type", "boolean"}};
+    } else if constexpr (json_integer<T>) {
+        return integer_schema<T>();
+    } else if constexpr (std::floating_point<T>) {
+        return object{{"type", "number"}};
+    } else if constexpr (json_text_type<T>) {
+        return object{{"type", "string"}};
+    } else if constexpr (named_enum<T>) {
+        return enum_schema<T>();
+    } else if constexpr (described_struct<T>) {
+        auto const name = ipybox_tool_members(static_cast<T const*>(nullptr)).name;
+        return definitions.reference<T>(name, [&] { return struct_schema<T>(definitions); });
+    } else if constexpr (is_instance<T, std::optional>) {
+        return object{{"anyOf", object::array({schema_of<typename T::value_type>(definitions), {{"type", "null"}}})}};
+    } else if constexpr (is_instance<T, std::variant>) {
+        return object{{"anyOf", schemas_of(definitions, std::type_identity<T>())}};
+    } else if constexpr (json_tuple<T>) {
+        constexpr auto size = std::tuple_size_v<T>;
+        object schema = {{"type", "array"}};
+        if constexpr (size > 0) schema["prefixItems"] = schemas_of(definitions, std::type_identity<T>());
+        schema["items"] = false;
+        schema["minItems"] = size;
+        return schema;
+    } else if constexpr (array_size<T> > 0) {
+        return object{{"type", "array"},
+                      {"items", schema_of<typename T::value_type>(definitions)},
+                      {"minItems", array_size<T>},
+                      {"maxItems", array_size<T>}};
+    } else if constexpr (json_map<T>) {
+        return object{{"type", "object"}, {"additionalProperties", schema_of<typename T::mapped_type>(definitions)}};
+    } else if constexpr (json_list<T>) {
+        return object{{"type", "array"}, {"items", schema_of<typename T::value_type>(definitions)}};
+    } else {
+        return object(); // said by `require_described`
+    }
+}
+
+/// The schema of a type by itself.
+template <class T>
+[[nodiscard]] nlohmann::ordered_json whole_schema_of() {
+    tool_definitions definitions;
+    auto schema = schema_of<T>(definitions);
+    return definitions.complete(std::move(schema));
+}
+
+} // namespace detail
+} // namespace ipybox

@@ -1,0 +1,208 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+#include <ipybox/tools/argument_check.hpp>
+#include <ipybox/tools/tool_schema.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+/** \file
+ * Values of C++ types from JSON and to JSON. What does not fit a type throws `std::invalid_argument` with a sentence for the code that called.
+ */
+
+namespace ipybox::detail {
+
+template <class T>
+[[nodiscard]] T value_from(nlohmann::json const& json);
+
+template <class T>
+[[nodiscard]] nlohmann::ordered_json json_from(T const& value);
+
+/// The same with the place in front of what is wrong.
+template <class T>
+[[nodiscard]] T value_at(std::string const& place, nlohmann::json const& json) {
+    try {
+        return value_from<T>(json);
+    } catch (std::exception const& wrong) { throw std::invalid_argument(place + ": " + wrong.what()); }
+}
+
+template <class T>
+[[nodiscard]] T integer_from(nlohmann::json const& json) {
+    auto const out_of_range = [] {
+        return std::invalid_argument("has to be from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
+                                     std::to_string(std::numeric_limits<T>::max()));
+    };
+    if (json.is_number_unsigned()) {
+        auto const number = json.get<std::uint64_t>();
+        if (!std::in_range<T>(number)) throw out_of_range();
+        return static_cast<T>(number);
+    }
+    if (json.is_number_integer()) {
+        auto const number = json.get<std::int64_t>();
+        if (!std::in_range<T>(number)) throw out_of_range();
+        return static_cast<T>(number);
+    }
+    auto const number = json.get<double>();
+    // 2 to the 63rd has no exact neighbours: what is so large was no integer of 64 bits, or is not known exactly.
+    if (!(std::abs(number) < 0x1p63) || std::trunc(number) != number) throw out_of_range();
+    auto const whole = static_cast<std::int64_t>(number);
+    if (!std::in_range<T>(whole)) throw out_of_range();
+    return static_cast<T>(whole);
+}
+
+template <class T>
+[[nodiscard]] T struct_from(nlohmann::json const& json) {
+    T value{};
+    [[maybe_unused]] auto const take = [&](auto const& member) {
+        using type = typename std::remove_cvref_t<decltype(member)>::value_type;
+        auto const found = json.find(member.name);
+        if (found != json.end()) value.*member.pointer = value_at<type>(member.name, *found);
+    };
+    std::apply([&](auto const&... members) { (take(members), ...); },
+               ipybox_tool_members(static_cast<T const*>(nullptr)).members);
+    return value;
+}
+
+/// The first of the alternatives that the value fits.
+template <class T, std::size_t I = 0>
+[[nodiscard]] T variant_from(nlohmann::json const& json) {
+    if constexpr (I == std::variant_size_v<T>) {
+        throw std::invalid_argument("fits none of its alternatives");
+    } else {
+        using alternative = std::variant_alternative_t<I, T>;
+        static auto const schema = whole_schema_of<alternative>();
+        if (!find_mismatch(schema, json)) {
+            try {
+                return T(std::in_place_index<I>, value_from<alternative>(json));
+            } catch (std::invalid_argument const&) {} // NOLINT(bugprone-empty-catch): a number that is too large for it
+        }
+        return variant_from<T, I + 1>(json);
+    }
+}
+
+template <class T, std::size_t... I>
+[[nodiscard]] T tuple_from(nlohmann::json const& json, std::index_sequence<I...>) {
+    return T{value_at<std::tuple_element_t<I, T>>(std::to_string(I), json.at(I))...};
+}
+
+template <class T>
+T value_from(nlohmann::json const& json) {
+    if constexpr (has_own_schema<T>) {
+        return json.get<T>();
+    } else if constexpr (std::same_as<T, nlohmann::json>) {
+        return json;
+    } else if constexpr (std::same_as<T, nlohmann::ordered_json>) {
+        return T(json);
+    } else if constexpr (json_null<T>) {
+        return T{};
+    } else if constexpr (json_integer<T>) {
+        return integer_from<T>(json);
+    } else if constexpr (std::same_as<T, std::filesystem::path>) {
+        return T(json.get_ref<std::string const&>());
+    } else if constexpr (std::same_as<T, std::string>) {
+        return json.get_ref<std::string const&>();
+    } else if constexpr (described_struct<T>) {
+        return struct_from<T>(json);
+    } else if constexpr (is_instance<T, std::optional>) {
+        return json.is_null() ? T() : T(value_from<typename T::value_type>(json));
+    } else if constexpr (is_instance<T, std::variant>) {
+        return variant_from<T>(json);
+    } else if constexpr (json_tuple<T>) {
+        return tuple_from<T>(json, std::make_index_sequence<std::tuple_size_v<T>>());
+    } else if constexpr (array_size<T> > 0) {
+        T list{};
+        for (std::size_t i = 0; i < list.size(); ++i)
+            list[i] = value_at<typename T::value_type>(std::to_string(i), json.at(i));
+        return list;
+    } else if constexpr (json_map<T>) {
+        T map;
+        for (auto const& [name, member] : json.items())
+            map.emplace(name, value_at<typename T::mapped_type>(name, member));
+        return map;
+    } else if constexpr (json_list<T>) {
+        T list;
+        if constexpr (requires { list.reserve(json.size()); }) list.reserve(json.size());
+        std::size_t i = 0;
+        for (auto const& item : json) {
+            // Its place is put together only where it is needed: there may be many.
+            try {
+                list.insert(list.end(), value_from<typename T::value_type>(item));
+            } catch (std::exception const& wrong) {
+                throw std::invalid_argument(std::to_string(i) + ": " + wrong.what());
+            }
+            ++i;
+        }
+        return list;
+    } else {
+        return json.get<T>();
+    }
+}
+
+template <class T>
+[[nodiscard]] nlohmann::ordered_json json_from_struct(T const& value) {
+    auto json = nlohmann::ordered_json::object();
+    [[maybe_unused]] auto const add = [&](auto const& member) {
+        using type = typename std::remove_cvref_t<decltype(member)>::value_type;
+        auto const& held = value.*member.pointer;
+        if constexpr (is_instance<type, std::optional>) {
+            if (held) json[member.name] = json_from(*held);
+        } else {
+            json[member.name] = json_from(held);
+        }
+    };
+    std::apply([&](auto const&... members) { (add(members), ...); },
+               ipybox_tool_members(static_cast<T const*>(nullptr)).members);
+    return json;
+}
+
+template <class T>
+nlohmann::ordered_json json_from(T const& value) {
+    using object = nlohmann::ordered_json;
+    if constexpr (has_own_schema<T> || named_enum<T>) {
+        return object(nlohmann::json(value));
+    } else if constexpr (is_json<T>) {
+        return object(value);
+    } else if constexpr (json_null<T>) {
+        return nullptr;
+    } else if constexpr (std::floating_point<T>) {
+        if (!std::isfinite(value))
+            throw std::invalid_argument("a number that JSON does not have: " + std::to_string(value));
+        return static_cast<double>(value);
+    } else if constexpr (std::same_as<T, std::filesystem::path>) {
+        return value.string();
+    } else if constexpr (described_struct<T>) {
+        return json_from_struct(value);
+    } else if constexpr (is_instance<T, std::optional>) {
+        return value ? json_from(*value) : object(nullptr);
+    } else if constexpr (is_instance<T, std::variant>) {
+        return std::visit([](auto const& held) { return json_from(held); }, value);
+    } else if constexpr (json_tuple<T>) {
+        auto list = object::array();
+        std::apply([&](auto const&... parts) { (list.push_back(json_from(parts)), ...); }, value);
+        return list;
+    } else if constexpr (json_map<T>) {
+        auto map = object::object();
+        for (auto const& [name, member] : value) map[name] = json_from(member);
+        return map;
+    } else if constexpr (array_size<T> > 0 || json_list<T>) {
+        auto list = object::array();
+        for (auto const& item : value) list.push_back(json_from<typename T::value_type>(item));
+        return list;
+    } else {
+        return value;
+    }
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,286 @@
+#include <ipybox/async/spawn.hpp>
+#include <ipybox/mcp/call_result.hpp>
+#include <ipybox/tools/host_tool.hpp>
+#include <ipybox/tools/tool_package.hpp>
+#include <ipybox/tools/tool_threads.hpp>
+
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/thread_pool.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <future>
+#include <latch>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.hpp"
+#include "support/contains.hpp"
+#include "support/eventually.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace ipybox;
+using namespace ipybox::detail;
+using namespace ipybox::test;
+
+/// A package whose calls are asked for on a context that the test runs, as a session does on its own.
+class offering {
+  public:
+    explicit offering(std::vector<host_tool> tools) {
+        home_ = std::make_shared<context_bound_executor const>(context->get_executor());
+        threads = std::make_shared<tool_threads>();
+        package = std::make_shared<tool_package>("host", home_, threads);
+        REQUIRE(package->add(std::move(tools)));
+    }
+    offering(offering const&) = delete;
+    offering& operator=(offering const&) = delete;
+    ~offering() {
+        package->end();
+        threads->end();
+    }
+
+    struct call {
+        asio::cancellation_signal cancel;
+        std::optional<result<mcp::call_result>> outcome;
+    };
+
+    std::shared_ptr<call> begin(std::string tool, nlohmann::json const& arguments = nlohmann::json::object(),
+                                mcp::call_options options = {}) {
+        auto made = std::make_shared<call>();
+        auto const ended = [made](std::exception_ptr thrown, result<mcp::call_result> r) {
+            made->outcome = thrown ? result<mcp::call_result>(failure(errc::io_error, "thrown")) : std::move(r);
+        };
+        spawn(context->get_executor(),
+              package->call(std::move(tool), *mcp::raw_json::of(arguments), std::move(options)), ended,
+              made->cancel.slot());
+        return made;
+    }
+
+    template <class Condition>
+    bool until(Condition condition) {
+        context->restart();
+        auto const deadline = std::chrono::steady_clock::now() + 30s;
+        while (!condition() && std::chrono::steady_clock::now() < deadline) context->run_one_for(10ms);
+        return condition();
+    }
+
+    /// The text of a call, or its error in angle brackets.
+    std::string text(std::shared_ptr<call> const& c) {
+        REQUIRE(until([&] { return c->outcome.has_value(); }));
+        auto const& r = *c->outcome;
+        if (!r) return "<" + r.error().code().message() + ": " + std::string(r.error().text()) + ">";
+        return r->structured_content ? r->structured_content->text() : joined_text(*r);
+    }
+
+    std::string text(std::string tool, nlohmann::json const& arguments = nlohmann::json::object()) {
+        return text(begin(std::move(tool), arguments));
+    }
+
+    std::unique_ptr<asio::io_context> context = std::make_unique<asio::io_context>(1);
+    std::shared_ptr<tool_threads> threads;
+    std::shared_ptr<tool_package> package;
+
+  private:
+    std::shared_ptr<context_bound_executor const> home_;
+};
+
+} // namespace
+
+TEST_CASE("tool_package: calls by name", "[fast][tsan]") {
+    offering on({host_tool("add", "", {"a", "b"}, [](int a, int b) { return a + b; }),
+                 host_tool("say", "", [] { return std::string("hi"); })});
+    CHECK(on.text("add", {{"a", 1}, {"b", 2}}) == "3");
+    CHECK(on.text("say") == "hi");
+    CHECK(on.text("add", {{"a", 1}}) == "the arguments of add are refused: the value lacks b");
+    CHECK(contains(on.text("sub"), "the application offers no tool host.sub"));
+    CHECK(on.package->tools().size() == 2);
+}
+
+TEST_CASE("tool_package: many calls from many threads", "[fast][tsan]") {
+    std::atomic<int> sum = 0;
+    asio::thread_pool pool(3);
+    auto const count = [&sum](int n) {
+        sum += n;
+        return n;
+    };
+    offering on({host_tool("own", "", {"n"}, count),
+                 host_tool("pooled", "", {"n"}, count, {.executor = pool.get_executor()}),
+                 host_tool("home", "", {"n"},
+                           [&sum](int n, tool_reply<int> const& reply) {
+                               sum += n;
+                               reply(n);
+                           }),
+                 host_tool("coroutine", "", {"n"},
+                           [&sum](int n) -> asio::awaitable<int> {
+                               sum += n;
+                               co_return n;
+                           },
+                           {.executor = pool.get_executor()})});
+    std::vector<std::shared_ptr<offering::call>> calls;
+    for (int i = 0; i < 100; ++i)
+        for (auto const* tool : {"own", "pooled", "home", "coroutine"}) calls.push_back(on.begin(tool, {{"n", 1}}));
+    for (auto const& call : calls) CHECK(on.text(call) == "1");
+    CHECK(sum == 400);
+    pool.join();
+}
+
+TEST_CASE("tool_package: the first outcome counts", "[fast][tsan]") {
+    std::vector<tool_reply<int>> kept;
+    offering on({host_tool("late", "", [&](tool_reply<int> reply) { kept.push_back(std::move(reply)); })});
+    auto const call = on.begin("late");
+    REQUIRE(on.until([&] { return kept.size() == 1; }));
+    call->cancel.emit(asio::cancellation_type::terminal);
+    CHECK(contains(on.text(call), "the call was cancelled"));
+    // From other threads, when nobody waits any more.
+    std::thread a([&] { CHECK_FALSE(kept[0](1)); });
+    std::thread b([&] { CHECK_FALSE(kept[0].fail("too late")); });
+    a.join();
+    b.join();
+
+    auto const twice = on.begin("late");
+    REQUIRE(on.until([&] { return kept.size() == 2; }));
+    std::atomic<int> waited_for = 0;
+    std::thread c([&] { waited_for += kept[1](1); });
+    std::thread d([&] { waited_for += kept[1](2); });
+    c.join();
+    d.join();
+    CHECK(waited_for == 1);
+    CHECK((bool(contains(on.text(twice), "1")) || bool(contains(on.text(twice), "2"))));
+}
+
+TEST_CASE("tool_package: cancelled while the answer comes", "[fast][tsan]") {
+    offering on({host_tool("quick", "", [](tool_context const& call) { return call.stop_requested(); })});
+    for (int i = 0; i < 200; ++i) {
+        auto const call = on.begin("quick");
+        on.context->restart();
+        on.context->poll();
+        call->cancel.emit(asio::cancellation_type::terminal);
+        REQUIRE(on.until([&] { return call->outcome.has_value(); }));
+    }
+}
+
+TEST_CASE("tool_package: progress, of which the last counts", "[fast][tsan]") {
+    std::promise<void> seen;
+    auto const told = seen.get_future().share();
+    offering on({host_tool("work", "", [told](tool_context const& call) {
+        for (int i = 1; i <= 1000; ++i) call.progress(i, 1000, "step " + std::to_string(i));
+        told.wait();
+        call.progress(1001);
+        return 1;
+    })});
+    std::vector<mcp::progress> reports;
+    mcp::call_options options;
+    options.on_progress = [&](mcp::progress const& p) {
+        reports.push_back(p);
+        if (p.done == 1000) seen.set_value();
+        throw std::runtime_error("which is dropped");
+    };
+    auto const call = on.begin("work", nlohmann::json::object(), options);
+    CHECK(on.text(call) == "1");
+    REQUIRE_FALSE(reports.empty());
+    CHECK(reports.size() <= 1001);
+    auto const last = reports.back().done == 1001 ? reports[reports.size() - 2] : reports.back();
+    CHECK(last.done == 1000);
+    CHECK(last.total == 1000);
+    CHECK(last.message == "step 1000");
+    for (std::size_t i = 1; i < reports.size(); ++i) CHECK(reports[i - 1].done < reports[i].done);
+}
+
+TEST_CASE("tool_package: its end, while calls are under way", "[fast][tsan]") {
+    std::latch begun(4);
+    std::atomic<int> told = 0;
+    auto const wait = [&](tool_context const& call) {
+        begun.count_down();
+        while (!call.stop_requested()) std::this_thread::sleep_for(1ms);
+        ++told;
+    };
+    offering on({host_tool("wait", "", wait)});
+    std::vector<std::shared_ptr<offering::call>> calls;
+    for (int i = 0; i < 4; ++i) calls.push_back(on.begin("wait"));
+    on.context->restart();
+    on.context->poll();
+    begun.wait();
+    CHECK_FALSE(on.threads->wait(0ms));
+    on.package->end();
+    CHECK(on.threads->wait(10s));
+    CHECK(told == 4);
+    for (auto const& call : calls) CHECK(contains(on.text(call), "the session has ended"));
+    CHECK(contains(on.text("wait"), "the application offers no tool"));
+    CHECK_FALSE(on.package->add({host_tool("late", "", [] {})}));
+}
+
+TEST_CASE("tool_package: the context of the session goes under a call", "[fast][tsan]") {
+    std::promise<void> gate;
+    std::latch begun(1);
+    offering on({host_tool("wait", "", [&, open = gate.get_future().share()] {
+        begun.count_down();
+        open.wait();
+        return 1;
+    })});
+    auto const call = on.begin("wait");
+    on.context->poll();
+    begun.wait();
+    on.context.reset();
+    gate.set_value(); // answers into nothing
+    CHECK(on.threads->wait(10s));
+    CHECK_FALSE(call->outcome);
+}
+
+TEST_CASE("tool_package: a function that throws in its loop, and a loop that refuses", "[fast]") {
+    auto const here = [](std::function<void()> const& work) { work(); };
+    auto const refuses = [](std::function<void()> const&) { throw std::runtime_error("the window is closed"); };
+    auto const drops = [](std::function<void()> const&) {};
+    offering on({host_tool("throws", "", []() -> int { throw std::runtime_error("in the loop"); }, {.executor = here}),
+                 host_tool("refused", "", [] {}, {.executor = refuses}),
+                 host_tool("dropped", "", [] {}, {.executor = drops})});
+    CHECK(on.text("throws") == "in the loop");
+    CHECK(on.text("refused") == "the window is closed");
+    CHECK(contains(on.text("dropped"), "the application has dropped the call without an answer"));
+}
+
+TEST_CASE("tool_package: long arguments are read aside", "[fast][tsan]") {
+    auto const here = [](std::function<void()> const& work) { work(); };
+    auto const size = [](std::string const& text) { return text.size(); };
+    offering on({host_tool("own", "", {"text"}, size), host_tool("loop", "", {"text"}, size, {.executor = here})});
+    nlohmann::json const arguments = {{"text", std::string(3'000'000, 'x')}};
+    CHECK(on.text("own", arguments) == "3000000");
+    CHECK(on.text("loop", arguments) == "3000000");
+}
+
+TEST_CASE("tool_threads: one more than run at once waits", "[fast][tsan]") {
+    tool_threads threads;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::size_t begun = 0;
+    bool open = false;
+    auto const hold = [&] {
+        std::unique_lock lock(mutex);
+        ++begun;
+        changed.notify_all();
+        changed.wait(lock, [&] { return open; });
+    };
+    for (std::size_t i = 0; i < tool_threads::most_threads + 1; ++i) REQUIRE(threads.run(hold));
+    {
+        std::unique_lock lock(mutex);
+        CHECK(changed.wait_for(lock, 30s, [&] { return begun == tool_threads::most_threads; }));
+        CHECK_FALSE(changed.wait_for(lock, 20ms, [&] { return begun > tool_threads::most_threads; }));
+        open = true;
+        changed.notify_all();
+        CHECK(changed.wait_for(lock, 30s, [&] { return begun == tool_threads::most_threads + 1; }));
+    }
+    CHECK(threads.wait(30s));
+    threads.end();
+    CHECK_FALSE(threads.run([] {}));
+}

@@ -1,0 +1,183 @@
+#include <ipybox/tools/tool_type.hpp>
+#include <ipybox/tools/tool_value.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "support/catch.hpp"
+
+namespace fleet {
+
+enum class mood { calm = 0, cross = 7, asleep = 1 << 20, unknown = -1 };
+NLOHMANN_JSON_SERIALIZE_ENUM(
+    mood, {{mood::unknown, nullptr}, {mood::calm, "calm"}, {mood::cross, "cross"}, {mood::asleep, "asleep"}})
+
+struct point {
+    double x = 0;
+    double y = 0;
+};
+IPYBOX_TOOL_TYPE(point, x, y)
+
+struct robot {
+    std::string name;
+    point at;
+    std::optional<mood> state;
+    std::vector<robot> followers;
+};
+IPYBOX_TOOL_TYPE(robot, name, at, state, followers)
+
+struct limits {
+    int speed = 5;
+    std::string unit = "m/s";
+};
+IPYBOX_TOOL_TYPE_WITH_DEFAULT(limits, speed, unit)
+
+/// nlohmann/json converts it already.
+struct known {
+    int a = 1;
+};
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(known, a)
+IPYBOX_TOOL_SCHEMA(known, a)
+
+struct nothing {};
+IPYBOX_TOOL_TYPE(nothing)
+
+/// A type of another library.
+struct colour {
+    std::string hex;
+};
+inline void to_json(nlohmann::json& json, colour const& value) { json = "#" + value.hex; }
+inline void from_json(nlohmann::json const& json, colour& value) { value.hex = json.get<std::string>().substr(1); }
+
+} // namespace fleet
+
+namespace other {
+
+struct point {
+    int n = 0;
+};
+IPYBOX_TOOL_TYPE(point, n)
+
+} // namespace other
+
+template <>
+struct ipybox::tool_schema<fleet::colour> {
+    static nlohmann::ordered_json schema() { return {{"type", "string"}, {"minLength", 7}}; }
+};
+
+namespace {
+
+using namespace ipybox;
+using namespace ipybox::detail;
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+template <class T>
+std::string schema() {
+    return whole_schema_of<T>().dump();
+}
+
+/// A value to JSON and back, and to JSON again.
+template <class T>
+std::string round(T const& value) {
+    auto const there = json_from(value).dump();
+    auto const back = value_from<T>(json::parse(there));
+    CHECK(json_from(back).dump() == there);
+    CHECK_FALSE(find_mismatch(whole_schema_of<T>(), json::parse(there)));
+    return there;
+}
+
+} // namespace
+
+TEST_CASE("tool_schema: plain types", "[fast]") {
+    CHECK(schema<bool>() == R"({"type":"boolean"})");
+    CHECK(schema<int>() == R"({"type":"integer"})");
+    CHECK(schema<unsigned>() == R"({"type":"integer","minimum":0})");
+    CHECK(schema<std::int8_t>() == R"({"type":"integer","minimum":-128,"maximum":127})");
+    CHECK(schema<float>() == R"({"type":"number"})");
+    CHECK(schema<std::string>() == R"({"type":"string"})");
+    CHECK(schema<std::filesystem::path>() == R"({"type":"string"})");
+    CHECK(schema<json>() == "{}");
+    CHECK(schema<std::monostate>() == R"({"type":"null"})");
+    CHECK(schema<std::optional<int>>() == R"({"anyOf":[{"type":"integer"},{"type":"null"}]})");
+    CHECK(schema<std::vector<std::deque<bool>>>() ==
+          R"({"type":"array","items":{"type":"array","items":{"type":"boolean"}}})");
+    CHECK(schema<std::set<int>>() == R"({"type":"array","items":{"type":"integer"}})");
+    CHECK(schema<std::array<int, 2>>() == R"({"type":"array","items":{"type":"integer"},"minItems":2,"maxItems":2})");
+    CHECK(schema<std::unordered_map<std::string, int>>() ==
+          R"({"type":"object","additionalProperties":{"type":"integer"}})");
+    CHECK(schema<std::pair<int, bool>>() ==
+          R"({"type":"array","prefixItems":[{"type":"integer"},{"type":"boolean"}],"items":false,"minItems":2})");
+    CHECK(schema<std::variant<int, std::string>>() == R"({"anyOf":[{"type":"integer"},{"type":"string"}]})");
+}
+
+TEST_CASE("tool_schema: enumerations have the values that come back", "[fast]") {
+    CHECK(schema<fleet::mood>() == R"({"enum":["calm","cross","asleep"]})");
+    CHECK(round(std::vector{fleet::mood::cross, fleet::mood::asleep}) == R"(["cross","asleep"])");
+}
+
+TEST_CASE("tool_schema: structs", "[fast]") {
+    CHECK(
+        schema<fleet::point>() ==
+        R"({"$ref":"#/$defs/point","$defs":{"point":{"type":"object","properties":{"x":{"type":"number"},"y":{"type":"number"}},)"
+        R"("required":["x","y"],"additionalProperties":false}}})");
+    auto const robot = whole_schema_of<fleet::robot>().at("$defs");
+    CHECK(robot.size() == 2);
+    CHECK(robot.at("robot").at("properties").at("followers").at("items").at("$ref") == "#/$defs/robot");
+    CHECK(robot.at("robot").at("required") == ordered_json{"name", "at", "followers"});
+    CHECK_FALSE(whole_schema_of<fleet::limits>().at("$defs").at("limits").contains("required"));
+    auto const two = whole_schema_of<std::tuple<fleet::point, other::point>>();
+    CHECK(two.at("prefixItems").dump() == R"([{"$ref":"#/$defs/point"},{"$ref":"#/$defs/point_2"}])");
+    CHECK(schema<fleet::colour>() == R"({"type":"string","minLength":7})");
+    CHECK(
+        schema<fleet::nothing>() ==
+        R"({"$ref":"#/$defs/nothing","$defs":{"nothing":{"type":"object","properties":{},"additionalProperties":false}}})");
+}
+
+TEST_CASE("tool_value: there and back", "[fast]") {
+    CHECK(
+        round(fleet::robot{"a", {1, 2.5}, fleet::mood::calm, {{"b", {}, {}, {}}}}) ==
+        R"({"name":"a","at":{"x":1.0,"y":2.5},"state":"calm","followers":[{"name":"b","at":{"x":0.0,"y":0.0},"followers":[]}]})");
+    CHECK(round(std::map<std::string, std::variant<int, double, std::string, fleet::point>>{
+              {"a", 1}, {"b", 1.5}, {"c", "x"}, {"d", fleet::point{}}}) ==
+          R"({"a":1,"b":1.5,"c":"x","d":{"x":0.0,"y":0.0}})");
+    CHECK(round(std::tuple(1, std::optional<bool>(), std::array{1, 2})) == "[1,null,[1,2]]");
+    CHECK(round(std::vector<bool>{true, false}) == "[true,false]");
+    CHECK(round(std::vector{fleet::colour{"ff0000"}}) == R"(["#ff0000"])");
+    CHECK(round(std::filesystem::path("/a/b")) == R"("/a/b")");
+    CHECK(round(fleet::known{4}) == R"({"a":4})");
+    CHECK(value_from<fleet::limits>(json{{"speed", 9}}).unit == "m/s");
+    CHECK(json(fleet::point{1, 2}).get<fleet::point>().y == 2);
+}
+
+TEST_CASE("tool_value: integers are exact or refused", "[fast]") {
+    CHECK(value_from<std::uint64_t>(json(std::numeric_limits<std::uint64_t>::max())) ==
+          std::numeric_limits<std::uint64_t>::max());
+    CHECK(value_from<std::int64_t>(json(std::numeric_limits<std::int64_t>::min())) ==
+          std::numeric_limits<std::int64_t>::min());
+    CHECK(value_from<int>(json(3.0)) == 3);
+    CHECK_THROWS_AS(value_from<int>(json(3'000'000'000)), std::invalid_argument);
+    CHECK_THROWS_AS(value_from<unsigned>(json(-1)), std::invalid_argument);
+    CHECK_THROWS_AS(value_from<std::int64_t>(json(1e30)), std::invalid_argument);
+    CHECK_THROWS_AS(value_from<std::uint64_t>(json(0x1p63)), std::invalid_argument);
+    CHECK_THROWS_WITH(value_from<fleet::known>(json{{"a", 1e12}}), "a: has to be from -2147483648 to 2147483647");
+    CHECK_THROWS_WITH(value_from<std::vector<std::int8_t>>(json{1, 2, 300}), "2: has to be from -128 to 127");
+}
+
+TEST_CASE("tool_value: numbers that JSON does not have", "[fast]") {
+    CHECK_THROWS_AS(json_from(std::vector<double>{1, std::nan("")}), std::invalid_argument);
+}
