@@ -111,7 +111,21 @@ class Walls:
         What the words are is asked in the child alone: kernels to come inherit the memory of this process.
         """
         plan = self.plan or Plan(self.hello)
-        return start(Program(plan, self.rooms[kernel], words, descriptors))
+        room = self.rooms[kernel]
+        pid = start(Program(plan, room, words, descriptors))
+        room.programs.add(pid)
+        return pid
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group: its room's first process adopted that."""
+        inits = [room.init for room in self.rooms.values() if program in room.programs]
+        return any(program in process.groups_below(init) for init in inits)
+
+    def end_program(self, kernel: int, program: int) -> None:
+        """A program has ended. Its pid stays in use as long as its group has processes."""
+        room = self.rooms.get(kernel)
+        if room and program in room.programs and not self.has_group(program):
+            room.programs.discard(program)
 
     def forget(self, pid: int) -> None:
         """A kernel has ended, or the first process of the next one's room."""
@@ -137,6 +151,7 @@ class Room:
 
     def __init__(self, init: int) -> None:
         self.init = init  # with it the system ends everything else there
+        self.programs: set[int] = set()  # those that run, and those that have ended and left processes
         self.descriptor = os.pidfd_open(init)
         self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
 

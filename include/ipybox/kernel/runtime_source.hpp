@@ -3592,6 +3592,19 @@ def numbered_children() -> dict[int, str]:
     return found
 
 
+def groups_below(child: int) -> set[int]:
+    """The process groups of what a child of this process has adopted."""
+    level = len(_namespace_pids("self")) - 1
+    number = numbered_children().get(child)
+    found = set()
+    for adopted in children_of_task(f"{number}/task/{number}") if number else ():
+        try:
+            found.add(os.getpgid(_namespace_pids(adopted)[level]))
+        except (OSError, IndexError):
+            continue  # gone meanwhile
+    return found
+
+
 def children_of_task(task: str) -> list[str]:
     """The children of a thread, as numbers in ``/proc``."""
     with open(f"/proc/{task}/children") as file:
@@ -5058,10 +5071,14 @@ R"py(            pid = program()
         pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
         self.reap()
         if pid not in self.living:
-            return {"sent": group and self.broker.has_group(pid) and process.kill(pid, number, group=True)}
+            return {"sent": group and self.has_group(pid) and process.kill(pid, number, group=True)}
         # A child that was forked just now may not have its group yet; then it is alone.
         sent = group and process.kill(pid, number, group=True)
         return {"sent": sent or process.kill(pid, number)}
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group."""
+        return self.walls.has_group(program) if self.walls else self.broker.has_group(program)
 
     def watch(self, request: dict[str, Any]) -> dict[str, Any]:
         """Looks from time to time at what a kernel takes while it runs code."""
@@ -5111,6 +5128,8 @@ R"py(            pid = program()
             if dead not in self.living:
                 os.waitpid(dead, 0)
             elif kernel is not None:
+                if self.walls:
+                    self.walls.end_program(kernel, dead)
                 self.report(dead, os.waitpid(dead, 0)[1])
             else:
                 if self.watchdog:
@@ -5860,7 +5879,21 @@ class Walls:
         What the words are is asked in the child alone: kernels to come inherit the memory of this process.
         """
         plan = self.plan or Plan(self.hello)
-        return start(Program(plan, self.rooms[kernel], words, descriptors))
+        room = self.rooms[kernel]
+        pid = start(Program(plan, room, words, descriptors))
+        room.programs.add(pid)
+        return pid
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group: its room's first process adopted that."""
+        inits = [room.init for room in self.rooms.values() if program in room.programs]
+        return any(program in process.groups_below(init) for init in inits)
+
+    def end_program(self, kernel: int, program: int) -> None:
+        """A program has ended. Its pid stays in use as long as its group has processes."""
+        room = self.rooms.get(kernel)
+        if room and program in room.programs and not self.has_group(program):
+            room.programs.discard(program)
 
     def forget(self, pid: int) -> None:
         """A kernel has ended, or the first process of the next one's room."""
@@ -5886,6 +5919,7 @@ class Room:
 
     def __init__(self, init: int) -> None:
         self.init = init  # with it the system ends everything else there
+        self.programs: set[int] = set()  # those that run, and those that have ended and left processes
         self.descriptor = os.pidfd_open(init)
         self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
 
@@ -6104,7 +6138,8 @@ def mount_processes() -> None:
 
 
 def lies_in(path: str, places: Iterable[str]) -> bool:
-    """Whether a path is one of these places, or lies in one."""
+)py"
+R"py(    """Whether a path is one of these places, or lies in one."""
     return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
 
 
@@ -6121,8 +6156,7 @@ def put_back(path: str, tree: int | None) -> None:
     """Mounts a copy where it was, also if something else has been mounted there."""
     if tree is None:
         return
-)py"
-R"py(    if stat.S_ISDIR(os.fstat(tree).st_mode):
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
         os.makedirs(path, exist_ok=True)
     else:
         os.makedirs(os.path.dirname(path), exist_ok=True)
