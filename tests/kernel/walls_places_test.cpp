@@ -49,6 +49,34 @@ std::unique_ptr<executor> box_in(std::filesystem::path const& dir, runtime const
 
 } // namespace
 
+TEST_CASE("walls: a working directory outside of the runtime's sees none of those in it", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    open_dir const dir;
+    runtime const shared({.working_dir = dir.path(), .python = python()});
+    auto const a = box_in(dir.path() / "a", shared);
+    CHECK(text_of(a->execute("open('x', 'w').write('of a')")) == "4");
+    auto const b = box_in(std::filesystem::path(IPYBOX_TEST_SOURCE_DIR) / "docs", shared);
+    auto const seen = "import os; os.path.exists('" + (dir.path() / "a/x").string() + "')";
+    CHECK(text_of(b->execute(seen)) == "False");
+}
+
+TEST_CASE("walls: a runtime's directory that is given by a link is covered by that name too", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    open_dir const dir;
+    scratch_dir links; // below /tmp: the path as it was given gets a mount of its own
+    auto const link = links.path() / "link";
+    std::filesystem::create_directory_symlink(dir.path(), link);
+    std::filesystem::create_directories(dir.path() / "ws");
+    runtime const shared({.working_dir = link / "ws", .python = python()});
+    auto const a = box_in(link / "ws/a", shared), b = box_in(link / "ws/b", shared);
+    CHECK(text_of(a->execute("open('x', 'w').write('of a')")) == "4");
+    CHECK(text_of(b->execute("open('x', 'w').write('of b')")) == "4");
+    for (auto const& place : {link, dir.path()})
+        CHECK(text_of(b->execute("import os; os.path.exists('" + (place / "ws/a/x").string() + "')")) == "False");
+    CHECK(text_of(b->execute("import os; os.listdir('..')")) == "['b']");
+    CHECK(text_of(b->execute("!pwd; ls")) == (link / "ws/b").string() + "\nx");
+}
+
 TEST_CASE("walls: an interpreter's environment in the runtime's directory can be used and not written", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;

@@ -6104,9 +6104,9 @@ def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
 def rearrange_files(plan: Plan, directory: str) -> None:
     """Gives this process a file system without the directories of other kernels."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
-    shared = directory == plan.workspace or not lies_in(directory, [plan.workspace])
-    hidden = [] if shared else [plan.workspace]
-    own = copy_of(directory)
+    inside = place_in(plan.workspace, directory)
+    hidden = [] if inside == plan.workspace else [plan.workspace]
+    own = [(path, copy_of(path)) for path in sorted({directory, inside})]
     outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
     kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
     for place in plan.private:
@@ -6120,15 +6120,28 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     for path, tree in kept:
         if lies_in(path, hidden):
             put_back(path, tree)
-    if lies_in(directory, [*plan.private, *hidden]):
-        put_back(directory, own)
+    for path, tree in own:
+        if lies_in(path, [*plan.private, *hidden]):
+            put_back(path, tree)
     for place in hidden:
         mount(None, place, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
-    for descriptor in (own, *(tree for _, tree in kept)):
+    for _, descriptor in (*own, *kept):
         if descriptor is not None:
             os.close(descriptor)
     mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def place_in(workspace: str, directory: str) -> str:
+    """The name of a directory in the workspace, which is mounted a second time where a link to it was private."""
+    above, rest = directory, ""
+    while above != "/":
+        if os.path.samefile(above, workspace):
+)py"
+R"py(            return os.path.join(workspace, rest) if rest else workspace
+        above, name = os.path.split(above)
+        rest = os.path.join(name, rest) if rest else name
+    return directory
 
 
 def mount_processes() -> None:
@@ -6138,8 +6151,7 @@ def mount_processes() -> None:
 
 
 def lies_in(path: str, places: Iterable[str]) -> bool:
-)py"
-R"py(    """Whether a path is one of these places, or lies in one."""
+    """Whether a path is one of these places, or lies in one."""
     return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
 
 
