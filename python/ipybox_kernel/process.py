@@ -106,6 +106,19 @@ def numbered_children() -> dict[int, str]:
     return found
 
 
+def groups_below(child: int) -> set[int]:
+    """The process groups of what a child of this process has adopted."""
+    level = len(_namespace_pids("self")) - 1
+    number = numbered_children().get(child)
+    found = set()
+    for adopted in children_of_task(f"{number}/task/{number}") if number else ():
+        try:
+            found.add(os.getpgid(_namespace_pids(adopted)[level]))
+        except (OSError, IndexError):
+            continue  # gone meanwhile
+    return found
+
+
 def children_of_task(task: str) -> list[str]:
     """The children of a thread, as numbers in ``/proc``."""
     with open(f"/proc/{task}/children") as file:

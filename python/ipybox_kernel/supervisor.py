@@ -358,10 +358,14 @@ class Supervisor:
         pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
         self.reap()
         if pid not in self.living:
-            return {"sent": group and self.broker.has_group(pid) and process.kill(pid, number, group=True)}
+            return {"sent": group and self.has_group(pid) and process.kill(pid, number, group=True)}
         # A child that was forked just now may not have its group yet; then it is alone.
         sent = group and process.kill(pid, number, group=True)
         return {"sent": sent or process.kill(pid, number)}
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group."""
+        return self.walls.has_group(program) if self.walls else self.broker.has_group(program)
 
     def watch(self, request: dict[str, Any]) -> dict[str, Any]:
         """Looks from time to time at what a kernel takes while it runs code."""
@@ -416,6 +420,8 @@ class Supervisor:
             if dead not in self.living:
                 os.waitpid(dead, 0)
             elif kernel is not None:
+                if self.walls:
+                    self.walls.end_program(kernel, dead)
                 self.report(dead, os.waitpid(dead, 0)[1])
             else:
                 if self.watchdog:

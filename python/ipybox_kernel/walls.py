@@ -111,7 +111,21 @@ class Walls:
         What the words are is asked in the child alone: kernels to come inherit the memory of this process.
         """
         plan = self.plan or Plan(self.hello)
-        return start(Program(plan, self.rooms[kernel], words, descriptors))
+        room = self.rooms[kernel]
+        pid = start(Program(plan, room, words, descriptors))
+        room.programs.add(pid)
+        return pid
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group: its room's first process adopted that."""
+        inits = [room.init for room in self.rooms.values() if program in room.programs]
+        return any(program in process.groups_below(init) for init in inits)
+
+    def end_program(self, kernel: int, program: int) -> None:
+        """A program has ended. Its pid stays in use as long as its group has processes."""
+        room = self.rooms.get(kernel)
+        if room and program in room.programs and not self.has_group(program):
+            room.programs.discard(program)
 
     def forget(self, pid: int) -> None:
         """A kernel has ended, or the first process of the next one's room."""
@@ -137,6 +151,7 @@ class Room:
 
     def __init__(self, init: int) -> None:
         self.init = init  # with it the system ends everything else there
+        self.programs: set[int] = set()  # those that run, and those that have ended and left processes
         self.descriptor = os.pidfd_open(init)
         self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
 
@@ -323,8 +338,9 @@ def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
 def rearrange_files(plan: Plan, directory: str) -> None:
     """Gives this process a file system without the directories of other kernels."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
-    hidden = [] if lies_in(plan.workspace, [directory]) else [plan.workspace]
-    own = copy_of(directory)
+    inside = place_in(plan.workspace, directory)
+    hidden = [] if lies_in(plan.workspace, [inside]) else [plan.workspace]
+    own = [(path, copy_of(path)) for path in sorted({directory, inside})]
     outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
     kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
     for place in plan.private:
@@ -338,15 +354,27 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     for path, tree in kept:
         if lies_in(path, hidden):
             put_back(path, tree)
-    if lies_in(directory, [*plan.private, *hidden]):
-        put_back(directory, own)
+    for path, tree in own:
+        if lies_in(path, [*plan.private, *hidden]):
+            put_back(path, tree)
     for place in hidden:
         mount(None, place, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
-    for descriptor in (own, *(tree for _, tree in kept)):
+    for _, descriptor in (*own, *kept):
         if descriptor is not None:
             os.close(descriptor)
     mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def place_in(workspace: str, directory: str) -> str:
+    """The name of a directory in the workspace, which is mounted a second time where a link to it was private."""
+    above, rest = directory, ""
+    while above != "/":
+        if os.path.samefile(above, workspace):
+            return os.path.join(workspace, rest) if rest else workspace
+        above, name = os.path.split(above)
+        rest = os.path.join(name, rest) if rest else name
+    return directory
 
 
 def mount_processes() -> None:

@@ -108,6 +108,8 @@ TEST_CASE("walls: a kernel that goes takes along what it has started, and nothin
     if (!has_bubblewrap()) return;
     sessions with;
     CHECK(with.run("b", "x = 'stays'") == "");
+    // The sandbox, the supervisor, the kernel, the first process of its room and that of the next one.
+    CHECK(eventually([] { return descendants().size() == 5; }));
     auto const before = descendants().size();
     CHECK(with.run("a", "!sleep 600 & sleep 600 &") == "");
     CHECK(with.run("a", "import os\nif os.fork() == 0:\n    os.setsid()\n    import time; time.sleep(600)") == "");

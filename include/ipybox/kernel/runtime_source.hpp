@@ -3794,6 +3794,19 @@ def numbered_children() -> dict[int, str]:
     return found
 
 
+def groups_below(child: int) -> set[int]:
+    """The process groups of what a child of this process has adopted."""
+    level = len(_namespace_pids("self")) - 1
+    number = numbered_children().get(child)
+    found = set()
+    for adopted in children_of_task(f"{number}/task/{number}") if number else ():
+        try:
+            found.add(os.getpgid(_namespace_pids(adopted)[level]))
+        except (OSError, IndexError):
+            continue  # gone meanwhile
+    return found
+
+
 def children_of_task(task: str) -> list[str]:
     """The children of a thread, as numbers in ``/proc``."""
     with open(f"/proc/{task}/children") as file:
@@ -5263,10 +5276,14 @@ R"py(            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") f
         pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
         self.reap()
         if pid not in self.living:
-            return {"sent": group and self.broker.has_group(pid) and process.kill(pid, number, group=True)}
+            return {"sent": group and self.has_group(pid) and process.kill(pid, number, group=True)}
         # A child that was forked just now may not have its group yet; then it is alone.
         sent = group and process.kill(pid, number, group=True)
         return {"sent": sent or process.kill(pid, number)}
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group."""
+        return self.walls.has_group(program) if self.walls else self.broker.has_group(program)
 
     def watch(self, request: dict[str, Any]) -> dict[str, Any]:
         """Looks from time to time at what a kernel takes while it runs code."""
@@ -5321,6 +5338,8 @@ R"py(            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") f
             if dead not in self.living:
                 os.waitpid(dead, 0)
             elif kernel is not None:
+                if self.walls:
+                    self.walls.end_program(kernel, dead)
                 self.report(dead, os.waitpid(dead, 0)[1])
             else:
                 if self.watchdog:
@@ -6112,7 +6131,21 @@ class Walls:
         What the words are is asked in the child alone: kernels to come inherit the memory of this process.
         """
         plan = self.plan or Plan(self.hello)
-        return start(Program(plan, self.rooms[kernel], words, descriptors))
+        room = self.rooms[kernel]
+        pid = start(Program(plan, room, words, descriptors))
+        room.programs.add(pid)
+        return pid
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group: its room's first process adopted that."""
+        inits = [room.init for room in self.rooms.values() if program in room.programs]
+        return any(program in process.groups_below(init) for init in inits)
+
+    def end_program(self, kernel: int, program: int) -> None:
+        """A program has ended. Its pid stays in use as long as its group has processes."""
+        room = self.rooms.get(kernel)
+        if room and program in room.programs and not self.has_group(program):
+            room.programs.discard(program)
 
     def forget(self, pid: int) -> None:
         """A kernel has ended, or the first process of the next one's room."""
@@ -6138,6 +6171,7 @@ class Room:
 
     def __init__(self, init: int) -> None:
         self.init = init  # with it the system ends everything else there
+        self.programs: set[int] = set()  # those that run, and those that have ended and left processes
         self.descriptor = os.pidfd_open(init)
         self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
 
@@ -6324,8 +6358,9 @@ def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
 def rearrange_files(plan: Plan, directory: str) -> None:
     """Gives this process a file system without the directories of other kernels."""
     mount(None, "/", None, MS_REC | MS_PRIVATE)
-    hidden = [] if lies_in(plan.workspace, [directory]) else [plan.workspace]
-    own = copy_of(directory)
+    inside = place_in(plan.workspace, directory)
+    hidden = [] if lies_in(plan.workspace, [inside]) else [plan.workspace]
+    own = [(path, copy_of(path)) for path in sorted({directory, inside})]
     outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
     kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
     for place in plan.private:
@@ -6339,15 +6374,28 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     for path, tree in kept:
         if lies_in(path, hidden):
             put_back(path, tree)
-    if lies_in(directory, [*plan.private, *hidden]):
-        put_back(directory, own)
+    for path, tree in own:
+        if lies_in(path, [*plan.private, *hidden]):
+            put_back(path, tree)
     for place in hidden:
         mount(None, place, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
-    for descriptor in (own, *(tree for _, tree in kept)):
+    for _, descriptor in (*own, *kept):
         if descriptor is not None:
             os.close(descriptor)
     mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
     os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def place_in(workspace: str, directory: str) -> str:
+    """The name of a directory in the workspace, which is mounted a second time where a link to it was private."""
+    above, rest = directory, ""
+    while above != "/":
+        if os.path.samefile(above, workspace):
+            return os.path.join(workspace, rest) if rest else workspace
+)py"
+R"py(        above, name = os.path.split(above)
+        rest = os.path.join(name, rest) if rest else name
+    return directory
 
 
 def mount_processes() -> None:
@@ -6377,8 +6425,7 @@ def put_back(path: str, tree: int | None) -> None:
     if stat.S_ISDIR(os.fstat(tree).st_mode):
         os.makedirs(path, exist_ok=True)
     else:
-)py"
-R"py(        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         if not os.path.lexists(path):
             os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
     if libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH):
