@@ -117,7 +117,7 @@ class Walls:
         return pid
 
     def has_group(self, program: int) -> bool:
-        """Whether a program that has ended left anything in its process group: its room's first process adopted that."""
+        """Whether a program that has ended left anything in its process group, which its first process adopted."""
         inits = [room.init for room in self.rooms.values() if program in room.programs]
         return any(program in process.groups_below(init) for init in inits)
 

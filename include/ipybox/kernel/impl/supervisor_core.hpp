@@ -128,7 +128,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     std::optional<supervisor_info> info_;
     std::optional<error> failure_;
     std::shared_ptr<network_config const> network_; ///< hosts that its kernels may reach by name
-    bool keeps_apart_ = false; ///< kernels live within walls
+    bool keeps_apart_ = false;                      ///< kernels live within walls
     std::vector<os::unique_fd> arrived_;            ///< descriptors that came with the message that is being dispatched
     std::int64_t last_id_ = 0;
     std::deque<outgoing> outbox_;

@@ -140,7 +140,7 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
     if (!process)
         return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
     return launched_supervisor{
-        std::move(*process),       std::move(control->ours),   std::move(standard_error), std::move(lifeline), program,
+        std::move(*process),       std::move(control->ours),    std::move(standard_error), std::move(lifeline), program,
         std::move(wrapped->keeps), std::move(wrapped->network), wrapped->walls.has_value()};
 }
 
