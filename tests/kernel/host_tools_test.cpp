@@ -628,7 +628,7 @@ long kept_kib() {
 
 } // namespace
 
-TEST_CASE("host tools: 100,000 calls take no more memory than 10,000", "[kernel]") {
+TEST_CASE("host tools: 30,000 calls take no more memory than 5,000", "[kernel]") {
     host_box box({host_tool("add", "", {"a", "b"}, [](int a, int b) { return a + b; })});
     // Many at once: one after the other they would wait for each other's threads most of the time.
     auto const calls = [&](int count) {
@@ -640,8 +640,8 @@ TEST_CASE("host tools: 100,000 calls take no more memory than 10,000", "[kernel]
             "    for got in await asyncio.gather(*(host.run('add', {'a': n, 'b': 1}) for n in some)):\n        sum += "
             "got\nprint(sum)");
     };
-    CHECK(calls(10'000) == "50005000");
+    CHECK(calls(5'000) == "12502500");
     auto const before = kept_kib();
-    CHECK(calls(100'000) == "5000050000");
+    CHECK(calls(30'000) == "450015000");
     CHECK(kept_kib() - before < 4096);
 }
