@@ -243,7 +243,7 @@ class executor_base {
     [[nodiscard]] result<void> add_tool(host_tool tool, std::string const& package = "host");
 
     /// Offers several, all or none. \par Errors as `add_tool`
-    [[nodiscard]] result<void> add_tools(host_tools const& tools);
+    [[nodiscard]] result<void> add_tools(host_tools const& list);
 
     /**
      * \brief Withdraws a tool. Its calls end with errc::not_running; code that has imported it gets a `ToolRunnerError`.

@@ -7,6 +7,7 @@
 
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 
 /** \file
  * Structs as parameters and results of host tools: docs/host_tools.md, section 2.
@@ -71,7 +72,7 @@ template <class... Members>
     [[maybe_unused]] inline void to_json(::nlohmann::json& json, type const& value) {                                  \
         json = ::nlohmann::json(::ipybox::detail::json_from(value));                                                   \
     }                                                                                                                  \
-    [[maybe_unused]] inline void from_json(::nlohmann::json const& json, type& value) {                                \
+    [[maybe_unused]] inline void from_json(::nlohmann::json const& json, ::std::type_identity_t<type>& value) {        \
         value = ::ipybox::detail::value_from<type>(json);                                                              \
     }
 /// \endcond

@@ -14,7 +14,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <latch>
@@ -284,33 +283,4 @@ TEST_CASE("tool_threads: one more than run at once waits", "[fast][tsan]") {
     CHECK(threads.wait(30s));
     threads.end();
     CHECK_FALSE(threads.run([] {}));
-}
-
-namespace {
-
-/// Memory that this process keeps, in KiB.
-long kept_by_process() {
-    std::ifstream status("/proc/self/status");
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
-    return 0;
-}
-
-} // namespace
-
-TEST_CASE("tool_package: 100,000 calls take no more memory than 10,000", "[fast]") {
-    offering on({host_tool("add", "", {"a", "b"}, [](int a, int b) { return a + b; })});
-    auto const calls = [&](int count) {
-        int right = 0;
-        for (int done = 0; done < count; done += 100) {
-            std::vector<std::shared_ptr<offering::call>> some;
-            for (int n = 0; n < 100; ++n) some.push_back(on.begin("add", {{"a", n}, {"b", 1}}));
-            for (int n = 0; n < 100; ++n) right += on.text(some[std::size_t(n)]) == std::to_string(n + 1) ? 1 : 0;
-        }
-        return right;
-    };
-    CHECK(calls(10'000) == 10'000);
-    auto const before = kept_by_process();
-    CHECK(calls(100'000) == 100'000);
-    CHECK(kept_by_process() - before < 4096);
 }

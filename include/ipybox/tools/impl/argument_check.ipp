@@ -18,6 +18,11 @@ using schema_json = nlohmann::ordered_json;
 
 // --- schemas -------------------------------------------------------------------------------------------------------------
 
+/// The place of a part within another.
+inline std::string joined(std::string const& where, std::string_view part) {
+    return std::string(where).append("/").append(part);
+}
+
 /// The part of a schema that `#/…` refers to; nothing where there is none.
 inline schema_json const* referred_to(schema_json const& root, std::string_view reference) {
     if (reference == "#") return &root;
@@ -39,7 +44,7 @@ class schema_review {
         if (schema.is_boolean()) return {};
         if (!schema.is_object()) return wrong(where, "a schema has to be an object, true or false");
         for (auto const& [keyword, value] : schema.items()) {
-            auto found = look_at(keyword, value, where + "/" + keyword);
+            auto found = look_at(keyword, value, joined(where, keyword));
             if (found) return found;
         }
         return {};
@@ -149,7 +154,7 @@ class schema_review {
         for (auto const& [name, part] : value.items()) {
             if (found->value == kind::named_names) {
                 if (!is_names(part)) return wrong(where, "this has to have arrays of names");
-            } else if (auto below = of(part, where + "/" + name)) {
+            } else if (auto below = of(part, joined(where, name))) {
                 return below;
             }
         }
@@ -362,7 +367,7 @@ class value_check {
 
     [[nodiscard]] mismatch of_array(schema_json const& schema, std::string const& keyword, schema_json const& rule,
                                     nlohmann::json const& value, std::string const& where) {
-        auto const at = [&](std::size_t i) { return where + "/" + std::to_string(i); };
+        auto const at = [&](std::size_t i) { return joined(where, std::to_string(i)); };
         auto const size = value.size();
         if (keyword == "minItems" && size < rule.get<std::size_t>())
             return says(where, "has to have at least " + json_text(rule) + " items");
@@ -396,7 +401,7 @@ class value_check {
 
     [[nodiscard]] mismatch of_object(schema_json const& schema, std::string const& keyword, schema_json const& rule,
                                      nlohmann::json const& value, std::string const& where) {
-        auto const at = [&](std::string const& name) { return where.empty() ? name : where + "/" + name; };
+        auto const at = [&](std::string const& name) { return where.empty() ? name : joined(where, name); };
         if (keyword == "required") return lacking(rule, value, where);
         if (keyword == "properties") {
             for (auto const& [name, part] : rule.items())
