@@ -6566,6 +6566,7 @@ LONGEST_INTERVAL = 1.0
 SLICE = 0.02  # seconds that a look takes at once: what many processes share takes long to count, and requests wait
 SHARE = 50  # looks take no more than this part of the time, as long as the longest interval allows it
 KIB = 1024
+IDLE_LOOKS = 3
 STRANGERS = 0  # no pid: processes that may be of several kernels
 
 
@@ -6581,6 +6582,14 @@ class Excess:
         return {"limit": self.limit, "used": self.used, "allowed": self.allowed}
 
 
+class Rest:
+    """What a kernel has left at work: its processor time at the last look, and how many looks found no more of it."""
+
+    def __init__(self) -> None:
+        self.used = -1
+        self.idle = 0
+
+
 class Watchdog:
     """Which kernels are looked at, and when. While none is, nothing happens."""
 
@@ -6588,7 +6597,7 @@ class Watchdog:
         self.memory = limits.get("kernel_memory")
         self.tasks = limits.get("kernel_processes")
         self.running: set[int] = set()
-        self.resting: dict[int, int] = {}  # kernel -> the processor time that its processes had at the last look
+        self.resting: dict[int, Rest] = {}  # what kernels have left at work
         self.next = 0.0
         self.steps: Iterator[dict[int, Excess] | None] | None = None  # of the look that is under way
         self.spent = 0.0  # seconds on it
@@ -6604,7 +6613,7 @@ class Watchdog:
         """The code has ended. What it has left at work is looked at until it does nothing any more."""
         if kernel in self.running:
             self.running.discard(kernel)
-            self.resting[kernel] = -1
+            self.resting[kernel] = Rest()
 
     def forget(self, kernel: int) -> None:
         self.running.discard(kernel)
@@ -6655,11 +6664,13 @@ class Watchdog:
         yield excesses
 
     def look_at_rest(self, kernel: int, numbers: list[str]) -> None:
+        """It is at rest when it has used no processor time for a few looks: a busy machine may have had none for it."""
+        rest = self.resting[kernel]
         used = sum(map(processor_time, numbers))
-        if used == self.resting[kernel]:
+        rest.idle = rest.idle + 1 if used == rest.used else 0
+        rest.used = used
+        if rest.idle == IDLE_LOOKS:
             del self.resting[kernel]
-        else:
-            self.resting[kernel] = used
 
     def excess(self, numbers: list[str]) -> Generator[None, None, Excess | None]:
         """The limit that these processes exceed together."""

@@ -119,7 +119,7 @@ concept json_list = !json_text_type<T> && !is_json<T> && !described_struct<T> &&
 namespace found_by_argument {
 void to_json() = delete;
 template <class T>
-concept has_to_json = requires(nlohmann::json& json, T const& value) { to_json(json, value); };
+concept has_to_json = requires(nlohmann::json& converted, T const& value) { to_json(converted, value); };
 } // namespace found_by_argument
 
 template <class T>
@@ -178,8 +178,8 @@ void for_each_value(Each each) {
     auto const attempt = [&](long long candidate) {
         if (!std::in_range<number>(candidate) || !tried.emplace(candidate, true).second) return;
         auto const value = static_cast<Enum>(candidate);
-        nlohmann::json const json = value;
-        if (!json.is_null() && json.template get<Enum>() == value) each(value, json);
+        nlohmann::json const converted = value;
+        if (!converted.is_null() && converted.template get<Enum>() == value) each(value, converted);
     };
     for (long long candidate = 0; candidate < 1024; ++candidate) attempt(candidate);
     for (long long candidate = -1; candidate >= -256; --candidate) attempt(candidate);

@@ -69,11 +69,11 @@ template <class... Members>
             #type, has_defaults __VA_OPT__(IPYBOX_DETAIL_EXPAND(IPYBOX_DETAIL_MEMBERS(type, __VA_ARGS__))));           \
     }
 #define IPYBOX_DETAIL_CONVERT(type)                                                                                    \
-    [[maybe_unused]] inline void to_json(::nlohmann::json& json, type const& value) {                                  \
-        json = ::nlohmann::json(::ipybox::detail::json_from(value));                                                   \
+    [[maybe_unused]] inline void to_json(::nlohmann::json& converted, type const& value) {                             \
+        converted = ::nlohmann::json(::ipybox::detail::json_from(value));                                              \
     }                                                                                                                  \
-    [[maybe_unused]] inline void from_json(::nlohmann::json const& json, ::std::type_identity_t<type>& value) {        \
-        value = ::ipybox::detail::value_from<type>(json);                                                              \
+    [[maybe_unused]] inline void from_json(::nlohmann::json const& converted, ::std::type_identity_t<type>& value) {   \
+        value = ::ipybox::detail::value_from<type>(converted);                                                         \
     }
 /// \endcond
 

@@ -25,36 +25,36 @@
 namespace ipybox::detail {
 
 template <class T>
-[[nodiscard]] T value_from(nlohmann::json const& json);
+[[nodiscard]] T value_from(nlohmann::json const& converted);
 
 template <class T>
 [[nodiscard]] nlohmann::ordered_json json_from(T const& value);
 
 /// The same with the place in front of what is wrong.
 template <class T>
-[[nodiscard]] T value_at(std::string const& place, nlohmann::json const& json) {
+[[nodiscard]] T value_at(std::string const& place, nlohmann::json const& converted) {
     try {
-        return value_from<T>(json);
+        return value_from<T>(converted);
     } catch (std::exception const& wrong) { throw std::invalid_argument(place + ": " + wrong.what()); }
 }
 
 template <class T>
-[[nodiscard]] T integer_from(nlohmann::json const& json) {
+[[nodiscard]] T integer_from(nlohmann::json const& converted) {
     auto const out_of_range = [] {
         return std::invalid_argument("has to be from " + std::to_string(std::numeric_limits<T>::min()) + " to " +
                                      std::to_string(std::numeric_limits<T>::max()));
     };
-    if (json.is_number_unsigned()) {
-        auto const number = json.get<std::uint64_t>();
+    if (converted.is_number_unsigned()) {
+        auto const number = converted.get<std::uint64_t>();
         if (!std::in_range<T>(number)) throw out_of_range();
         return static_cast<T>(number);
     }
-    if (json.is_number_integer()) {
-        auto const number = json.get<std::int64_t>();
+    if (converted.is_number_integer()) {
+        auto const number = converted.get<std::int64_t>();
         if (!std::in_range<T>(number)) throw out_of_range();
         return static_cast<T>(number);
     }
-    auto const number = json.get<double>();
+    auto const number = converted.get<double>();
     // 2 to the 63rd has no exact neighbours: what is so large was no integer of 64 bits, or is not known exactly.
     if (!(std::abs(number) < 0x1p63) || std::trunc(number) != number) throw out_of_range();
     auto const whole = static_cast<std::int64_t>(number);
@@ -63,12 +63,12 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] T struct_from(nlohmann::json const& json) {
+[[nodiscard]] T struct_from(nlohmann::json const& converted) {
     T value{};
     [[maybe_unused]] auto const take = [&](auto const& member) {
         using type = typename std::remove_cvref_t<decltype(member)>::value_type;
-        auto const found = json.find(member.name);
-        if (found != json.end()) value.*member.pointer = value_at<type>(member.name, *found);
+        auto const found = converted.find(member.name);
+        if (found != converted.end()) value.*member.pointer = value_at<type>(member.name, *found);
     };
     std::apply([&](auto const&... members) { (take(members), ...); },
                ipybox_tool_members(static_cast<T const*>(nullptr)).members);
@@ -77,65 +77,65 @@ template <class T>
 
 /// The first of the alternatives that the value fits.
 template <class T, std::size_t I = 0>
-[[nodiscard]] T variant_from(nlohmann::json const& json) {
+[[nodiscard]] T variant_from(nlohmann::json const& converted) {
     if constexpr (I == std::variant_size_v<T>) {
         throw std::invalid_argument("fits none of its alternatives");
     } else {
         using alternative = std::variant_alternative_t<I, T>;
         static auto const schema = whole_schema_of<alternative>();
-        if (!find_mismatch(schema, json)) {
+        if (!find_mismatch(schema, converted)) {
             try {
-                return T(std::in_place_index<I>, value_from<alternative>(json));
+                return T(std::in_place_index<I>, value_from<alternative>(converted));
             } catch (std::invalid_argument const&) {} // NOLINT(bugprone-empty-catch): a number that is too large for it
         }
-        return variant_from<T, I + 1>(json);
+        return variant_from<T, I + 1>(converted);
     }
 }
 
 template <class T, std::size_t... I>
-[[nodiscard]] T tuple_from(nlohmann::json const& json, std::index_sequence<I...>) {
-    return T{value_at<std::tuple_element_t<I, T>>(std::to_string(I), json.at(I))...};
+[[nodiscard]] T tuple_from(nlohmann::json const& converted, std::index_sequence<I...>) {
+    return T{value_at<std::tuple_element_t<I, T>>(std::to_string(I), converted.at(I))...};
 }
 
 template <class T>
-T value_from(nlohmann::json const& json) {
+T value_from(nlohmann::json const& converted) {
     if constexpr (has_own_schema<T>) {
-        return json.get<T>();
+        return converted.get<T>();
     } else if constexpr (std::same_as<T, nlohmann::json>) {
-        return json;
+        return converted;
     } else if constexpr (std::same_as<T, nlohmann::ordered_json>) {
-        return T(json);
+        return T(converted);
     } else if constexpr (json_null<T>) {
         return T{};
     } else if constexpr (json_integer<T>) {
-        return integer_from<T>(json);
+        return integer_from<T>(converted);
     } else if constexpr (std::same_as<T, std::filesystem::path>) {
-        return T(json.get_ref<std::string const&>());
+        return T(converted.get_ref<std::string const&>());
     } else if constexpr (std::same_as<T, std::string>) {
-        return json.get_ref<std::string const&>();
+        return converted.get_ref<std::string const&>();
     } else if constexpr (described_struct<T>) {
-        return struct_from<T>(json);
+        return struct_from<T>(converted);
     } else if constexpr (is_instance<T, std::optional>) {
-        return json.is_null() ? T() : T(value_from<typename T::value_type>(json));
+        return converted.is_null() ? T() : T(value_from<typename T::value_type>(converted));
     } else if constexpr (is_instance<T, std::variant>) {
-        return variant_from<T>(json);
+        return variant_from<T>(converted);
     } else if constexpr (json_tuple<T>) {
-        return tuple_from<T>(json, std::make_index_sequence<std::tuple_size_v<T>>());
+        return tuple_from<T>(converted, std::make_index_sequence<std::tuple_size_v<T>>());
     } else if constexpr (array_size<T> > 0) {
         T list{};
         for (std::size_t i = 0; i < list.size(); ++i)
-            list[i] = value_at<typename T::value_type>(std::to_string(i), json.at(i));
+            list[i] = value_at<typename T::value_type>(std::to_string(i), converted.at(i));
         return list;
     } else if constexpr (json_map<T>) {
         T map;
-        for (auto const& [name, member] : json.items())
+        for (auto const& [name, member] : converted.items())
             map.emplace(name, value_at<typename T::mapped_type>(name, member));
         return map;
     } else if constexpr (json_list<T>) {
         T list;
-        if constexpr (requires { list.reserve(json.size()); }) list.reserve(json.size());
+        if constexpr (requires { list.reserve(converted.size()); }) list.reserve(converted.size());
         std::size_t i = 0;
-        for (auto const& item : json) {
+        for (auto const& item : converted) {
             // Its place is put together only where it is needed: there may be many.
             try {
                 list.insert(list.end(), value_from<typename T::value_type>(item));
@@ -146,25 +146,25 @@ T value_from(nlohmann::json const& json) {
         }
         return list;
     } else {
-        return json.get<T>();
+        return converted.get<T>();
     }
 }
 
 template <class T>
 [[nodiscard]] nlohmann::ordered_json json_from_struct(T const& value) {
-    auto json = nlohmann::ordered_json::object();
+    auto converted = nlohmann::ordered_json::object();
     [[maybe_unused]] auto const add = [&](auto const& member) {
         using type = typename std::remove_cvref_t<decltype(member)>::value_type;
         auto const& held = value.*member.pointer;
         if constexpr (is_instance<type, std::optional>) {
-            if (held) json[member.name] = json_from(*held);
+            if (held) converted[member.name] = json_from(*held);
         } else {
-            json[member.name] = json_from(held);
+            converted[member.name] = json_from(held);
         }
     };
     std::apply([&](auto const&... members) { (add(members), ...); },
                ipybox_tool_members(static_cast<T const*>(nullptr)).members);
-    return json;
+    return converted;
 }
 
 template <class T>
