@@ -54,9 +54,9 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     kernel.run(Link(birth.stream), birth.restore_cwd, birth.first)
 
 
-def environment(env: dict[str, str], user: int) -> dict[str, str]:
+def environment(env: dict[str, str]) -> dict[str, str]:
     """What the host gave, what keeps programs from colouring their output, and where programs are found."""
-    return {**DEFAULTS, **matplotlib_place(env, user), **env, "PATH": program_path(env.get("PATH", os.defpath))}
+    return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
 def program_path(path: str) -> str:
@@ -65,7 +65,7 @@ def program_path(path: str) -> str:
     return os.pathsep.join(dict.fromkeys(folders))
 
 
-def matplotlib_place(env: dict[str, str], user: int) -> dict[str, str]:
+def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
     """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
     home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
     while not os.path.lexists(home):
@@ -73,7 +73,7 @@ def matplotlib_place(env: dict[str, str], user: int) -> dict[str, str]:
     if os.access(home, os.W_OK):
         return {}
     try:
-        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{user}")
+        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
         if not os.path.lexists(place):
             os.makedirs(place, 0o700, exist_ok=True)
             for known in glob.glob(os.path.join(home, "fontlist-*.json")):

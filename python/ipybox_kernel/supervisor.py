@@ -222,7 +222,7 @@ class Supervisor:
 
         def environment(listener: socket.socket | None) -> dict[str, str]:
             given = self.sandboxed(checked_env(own()["env"]))
-            env.update(child.environment(given, os.getuid()))
+            env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
             return env
 

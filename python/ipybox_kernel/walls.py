@@ -108,7 +108,7 @@ class Walls:
     def start(self, kernel: int, words: Words, descriptors: list[int]) -> int:
         """Starts a program of a kernel, as `process.start` does; raises Missing and OSError.
 
-        What the words are is asked in the child alone: kernels to come inherit the memory of this process.
+        The words are asked for in the child alone: kernels to come inherit the memory of this process.
         """
         plan = self.plan or Plan(self.hello)
         room = self.rooms[kernel]

@@ -1292,9 +1292,9 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     kernel.run(Link(birth.stream), birth.restore_cwd, birth.first)
 
 
-def environment(env: dict[str, str], user: int) -> dict[str, str]:
+def environment(env: dict[str, str]) -> dict[str, str]:
     """What the host gave, what keeps programs from colouring their output, and where programs are found."""
-    return {**DEFAULTS, **matplotlib_place(env, user), **env, "PATH": program_path(env.get("PATH", os.defpath))}
+    return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
 def program_path(path: str) -> str:
@@ -1303,7 +1303,7 @@ def program_path(path: str) -> str:
     return os.pathsep.join(dict.fromkeys(folders))
 
 
-def matplotlib_place(env: dict[str, str], user: int) -> dict[str, str]:
+def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
     """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
     home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
     while not os.path.lexists(home):
@@ -1311,7 +1311,7 @@ def matplotlib_place(env: dict[str, str], user: int) -> dict[str, str]:
     if os.access(home, os.W_OK):
         return {}
     try:
-        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{user}")
+        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
         if not os.path.lexists(place):
             os.makedirs(place, 0o700, exist_ok=True)
             for known in glob.glob(os.path.join(home, "fontlist-*.json")):
@@ -5139,7 +5139,7 @@ class Supervisor:
 
         def environment(listener: socket.socket | None) -> dict[str, str]:
             given = self.sandboxed(checked_env(own()["env"]))
-            env.update(child.environment(given, os.getuid()))
+            env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
             return env
 
@@ -5255,9 +5255,9 @@ class Supervisor:
         except OSError as error:
             raise Refused("exec", error.strerror or str(error), errno=error.errno) from None
         except landlock.Missing as lack:  # the kernel's first process has just ended, and so does the kernel
+            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
 )py"
-R"py(            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
-        self.living.add(pid)
+R"py(        self.living.add(pid)
         return {"pid": pid}
 
     def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> dict[str, Any]:
@@ -6128,7 +6128,7 @@ class Walls:
     def start(self, kernel: int, words: Words, descriptors: list[int]) -> int:
         """Starts a program of a kernel, as `process.start` does; raises Missing and OSError.
 
-        What the words are is asked in the child alone: kernels to come inherit the memory of this process.
+        The words are asked for in the child alone: kernels to come inherit the memory of this process.
         """
         plan = self.plan or Plan(self.hello)
         room = self.rooms[kernel]

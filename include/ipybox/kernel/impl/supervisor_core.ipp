@@ -282,7 +282,7 @@ IPYBOX_DECL void supervisor_core::adopt(launched_supervisor started) {
     await_standard_error();
 }
 
-/// What a request says of one kernel alone, in a file. The supervisor does not read it, for later kernels inherit its memory.
+/// A file with the part of a request that is for one kernel alone. The supervisor does not read it, for later kernels inherit its memory.
 inline result<os::unique_fd> take_own_part(json& message) {
     auto const& operation = message["op"];
     if (operation != "fork" && operation != "run") return os::unique_fd();
