@@ -17,6 +17,8 @@ class IpyboxConan(ConanFile):
     topics = ("python", "ipython", "jupyter", "sandbox", "mcp", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
+    options = {"with_zmq": [True, False]}
+    default_options = {"with_zmq": False}
     exports_sources = (
         "CMakeLists.txt",
         "LICENSE",
@@ -38,14 +40,17 @@ class IpyboxConan(ConanFile):
 
     def requirements(self):
         self.requires("asio/[>=1.22 <2]")
-        self.requires("cppzmq/[>=4.9 <5]")
         self.requires("http_parser/[>=2.9 <3]")
         self.requires("nlohmann_json/[>=3.11 <4]")
         self.requires("openssl/[>=3.0 <4]")
         self.requires("tl-expected/[>=1.0 <2]")
+        if self.options.with_zmq:
+            self.requires("cppzmq/[>=4.9 <5]")
 
     def build_requirements(self):
         self.test_requires("catch2/[>=2.13 <4]")
+        if not self.options.with_zmq:
+            self.test_requires("cppzmq/[>=4.9 <5]")
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -58,6 +63,7 @@ class IpyboxConan(ConanFile):
         for part in ("CLI", "EXAMPLES", "BENCHMARKS"):
             toolchain.cache_variables[f"IPYBOX_BUILD_{part}"] = False
         toolchain.cache_variables["IPYBOX_BUILD_TESTS"] = self._tests_wanted
+        toolchain.cache_variables["IPYBOX_ZMQ"] = bool(self.options.with_zmq) or self._tests_wanted
         toolchain.generate()
 
     @property

@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
     std::vector<ipybox::executor> boxes;
     for (int i = 0; i < kernels; ++i) {
         auto const result =
-            boxes.emplace_back(ipybox::executor_options{}, ipybox::any_approval{}, shared).execute("1+1");
+            boxes.emplace_back(ipybox::executor_options{}, ipybox::stream_reader_approval{}, shared).execute("1+1");
         if (!result) {
             std::cerr << result.error() << '\n';
             return 1;

@@ -1,4 +1,5 @@
-// Generates the package of an MCP server with a tool `echo`, calls it once, prints a line, and keeps the kernel until its input ends.
+// Generates the package of an MCP server with a tool `echo`, calls it once, prints a line, and keeps the kernel until
+// its input ends.
 //
 // first_tool_call none|bubblewrap COMMAND ARGUMENT…
 

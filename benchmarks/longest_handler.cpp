@@ -1,5 +1,5 @@
-// Measures how long one handler keeps an executor's thread, and what its host takes in memory, while code floods it, asks for much or prints much.
-// Each case runs in a process of its own, with the kernel outside of any sandbox.
+// Measures how long one handler keeps an executor's thread, and what its host takes in memory, while code floods it,
+// asks for much or prints much. Each case runs in a process of its own, with the kernel outside of any sandbox.
 //
 // longest_handler --benchmarks DIR [--server-python PYTHON] [--only CASE,…]
 
@@ -30,7 +30,8 @@ namespace {
 using namespace std::chrono_literals;
 using milliseconds = std::chrono::duration<double, std::milli>;
 
-/// A cell may use these: `flood(kind, content, metadata, *buffers)` sends one message on the stream socket, `ask(head, body)` one request on the action socket.
+/// A cell may use these: `flood(kind, content, metadata, *buffers)` sends one message on the stream socket, `ask(head,
+/// body)` one request on the action socket.
 constexpr auto preamble = R"(
 import json, os, sys
 import ipybox_kernel.actions as actions

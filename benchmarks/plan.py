@@ -25,6 +25,7 @@ class Group:
     srt: bool = False  #: ours under srt measures them too
     quick: int = 0  #: in how many rounds of `--quick`
     once: bool = False  #: otherwise in the first round only: too slow, or the same each time
+    mcp: bool = False  #: measured from outside, through the MCP servers of ours and of the original
 
     def rounds(self, quick: bool) -> int:
         if quick:
@@ -41,12 +42,14 @@ class Group:
 GROUPS = [
     Group(("process_first_result",), ("original",), quick=2, srt=True),
     Group(("start", "start_first_result", "stop", "reset", "reset_first_result"), AS_INSTALLED, quick=2, srt=True),
+    Group(("mcp_tools_list", "mcp_first_cell", "mcp_cell", "mcp_memory"), ("original",), quick=1, mcp=True),
     Group(("pss_host", "pss_supervisor", "pss_gateway", "pss_kernel", "pss_tree"), AS_INSTALLED, quick=1, srt=True),
     Group((*CELLS, "first_chunk"), quick=2, srt=True),
     Group(("cancel_sleep", "timeout_excess"), AS_INSTALLED, quick=2, srt=True),
     Group(("print_10mb", "print_10mb_received"), AS_INSTALLED, quick=1, srt=True),
     Group((*PLAIN_TOOL, *(f"{name}_approval" for name in PLAIN_TOOL)), ("original",), quick=1),
-    Group((*HOST_TOOL, *(f"{name}_approval" for name in HOST_TOOL)), (), quick=1),
+    Group((*HOST_TOOL, *(f"{name}_approval" for name in HOST_TOOL), "host_tool_100b_coroutine"), (), quick=1),
+    Group(("approval_decision", "approval_request"), (), quick=1),
     Group(("tool_import", "tool_first_call"), ("original",), quick=1, once=True),
     Group((*CODEGEN_MANY, "codegen_many_importable"), ("original",), quick=1, once=True),
     Group((*SDK_TOOL, *(f"{name}_approval" for name in SDK_TOOL)), ("original",), once=True),
@@ -94,6 +97,9 @@ TARGETS: dict[tuple[str, str], float] = {
     ("cancel_sleep", "original"): 40,
     ("timeout_excess", "original"): 40,
     ("pss_tree", "original"): 4,
+    ("mcp_tools_list", "original"): 50,
+    ("mcp_first_cell", "original"): 12,
+    ("mcp_cell", "original"): 20,
     ("tool_100b_plain", "original"): 12,
     ("tool_100b_plain_approval", "original"): 10,
     ("tool_1mb_plain", "original"): 1.5,
@@ -107,9 +113,15 @@ TARGETS: dict[tuple[str, str], float] = {
 #: What ours may take itself, at most.
 LIMITS: dict[str, float] = {
     "tool_above_server": 0.2,
+    "approval_decision": 0.01,
     "https_proxied_ratio": 2,
     "walled_fork_ratio": 1.5,
     "pss_per_walled_kernel_10_ratio": 1.1,
+    "compile_first_call_header_only_of_json": 5,
+    "compile_first_call_header_only_memory": 700,
+    "compile_include_compiled_of_json": 0.5,
+    "compile_include_compiled_memory": 250,
+    "compile_umbrella_compiled_of_json": 1.05,
 }
 
 #: What ours has to reach exactly.

@@ -23,6 +23,7 @@ from pool import BUBBLEWRAP, OURS, SRT, Pool
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 BENCH_OURS = ROOT / "build/release/bench/bench_ours"
+IPYBOX = ROOT / "build/release/bin/ipybox"
 ORIGINAL = ROOT / ".venvs/bench-original/bin/python"
 JUPYTER_CLIENT = ROOT / ".venvs/bench-jupyter-client/bin/python"
 SRT_PROGRAMS = ROOT / ".node/srt/node_modules/.bin"
@@ -80,6 +81,16 @@ PEER_MEASURERS = [
 ]
 
 
+MCP = [sys.executable, str(HERE / "peers/bench_mcp.py"), "--server"]
+MCP_MEASURERS = [
+    *(
+        Measurer(name, [*MCP, json.dumps([str(IPYBOX), "mcp", "--sandbox", sandbox])])
+        for name, sandbox in ((OURS, "none"), (BUBBLEWRAP, "bubblewrap"))
+    ),
+    Measurer("original", [*MCP, json.dumps([str(ORIGINAL.parent / "ipybox")])]),
+]
+
+
 def say(text: str, end: str = "\n") -> None:
     print(text, end=end, file=sys.stderr, flush=True)
 
@@ -94,8 +105,9 @@ def measure_group(group: Group, turn: int, scale: Scale, pool: Pool) -> None:
 
     The cost of a sandbox is less than a machine's moods: ours take turns with each and without.
     """
-    peers = [[measurer] for measurer in PEER_MEASURERS if measurer.name in group.peers]
-    ours = [measurer for measurer in OUR_MEASURERS if measurer.name != SRT or group.srt]
+    all_peers, all_ours = (MCP_MEASURERS[2:], MCP_MEASURERS[:2]) if group.mcp else (PEER_MEASURERS, OUR_MEASURERS)
+    peers = [[measurer] for measurer in all_peers if measurer.name in group.peers]
+    ours = [measurer for measurer in all_ours if measurer.name != SRT or group.srt]
     parties = [rotated(ours, turn) * scale.repeat, *peers]
     for measurer in chain(*rotated(parties, turn)):
         begin = time.perf_counter()

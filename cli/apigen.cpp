@@ -24,8 +24,8 @@ std::string in_words(std::vector<std::string> const& names) {
 }
 
 /// The server that is asked for, by its name in the file or by the one that it gets.
-result<mcp::named_server> find_server(apigen_options const& options) {
-    auto servers = mcp::read_server_file(options.mcp_config);
+result<mcp::detail::named_server> find_server(apigen_options const& options) {
+    auto servers = mcp::detail::read_server_file(options.mcp_config);
     if (!servers) return failure(errc::invalid_argument, servers.error().text());
     std::vector<std::string> names;
     for (auto& server : *servers) {
@@ -37,13 +37,16 @@ result<mcp::named_server> find_server(apigen_options const& options) {
 }
 
 /// How the server is started, and what its package is called.
-result<mcp::named_server> server_of(apigen_options const& options) {
+result<mcp::detail::named_server> server_of(apigen_options const& options) {
     if (options.server_params.empty()) return find_server(options);
     auto const json = detail::parse_strictly(options.server_params, "--server-params");
-    if (!json) return failure(json.error());
+    if (!json)
+        return failure(errc::invalid_argument,
+                       json.error().text() +
+                           R"(; JSON is wanted, as {"command": "uvx", "args": ["mcp-server-fetch"]})");
     auto params = mcp::read_server_params(*json);
     if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
-    return mcp::named_server{options.server_name, std::move(*params)};
+    return mcp::detail::named_server{options.server_name, std::move(*params)};
 }
 
 exit_code complain(output_file& err, error const& why) {

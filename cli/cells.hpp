@@ -50,8 +50,9 @@ inline constexpr std::string_view white_space = " \t\r\n\f\v";
 
 /**
  * \brief Cuts a file into cells at lines that begin with `# %%`.
- * \details The rest of such a line is the title of the cell below it. Blank cells and `# %% [markdown]` cells are left out, and so is what stands before the first
- * marker when it is but comments: the head of the file. Text without a marker is one cell.
+ * \details The rest of such a line is the title of the cell below it. Blank cells and `# %% [markdown]` cells are left
+ * out, and so is what stands before the first marker when it is but comments: the head of the file. Text without a
+ * marker is one cell.
  */
 [[nodiscard]] inline std::vector<cell> cut_into_cells(std::string_view text) {
     std::vector<cell> cells;

@@ -108,7 +108,8 @@ void interrupts::end(exit_code code) {
         std::scoped_lock const lock(mutex_);
         actions_.stop();
     }
-    // The reader of our output may have stopped reading, or an interpreter may hang: then the main thread does not come back in time.
+    // The reader of our output may have stopped reading, or an interpreter may hang: then the main thread does not come
+    // back in time.
     last_resort_.expires_after(3s);
     last_resort_.async_wait([this, code](std::error_code error) {
         if (!error) leave(code);

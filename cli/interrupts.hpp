@@ -20,9 +20,9 @@ namespace ipybox::cli {
 
 /**
  * \brief What signals do to a run: Ctrl-C interrupts the cell, everything else ends the run.
- * \details A second Ctrl-C in the same cell, one while no cell runs, SIGTERM and SIGHUP stop what runs, so that its operations return. Signals are
- * handled on a thread of this object, which outlives that: they work while the others wait. Signals that were ignored when the program
- * started stay ignored.
+ * \details A second Ctrl-C in the same cell, one while no cell runs, SIGTERM and SIGHUP stop what runs, so that its
+ * operations return. Signals are handled on a thread of this object, which outlives that: they work while the others
+ * wait. Signals that were ignored when the program started stay ignored.
  */
 class interrupts {
   public:

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace ipybox::cli {
 namespace {
@@ -67,6 +68,10 @@ result<void> set_limit(sandbox_limits& limits, std::string_view text) {
         return set(limits.cpu_time, value, seconds) ? result<void>()
                                                     : wrong("write whole seconds, as in cpu-time=60, or none");
     return wrong("there are memory, kernel-memory, processes, cpu-time, file-size and open-files");
+}
+
+std::vector<std::string> limit_names() {
+    return {"memory", "kernel-memory", "processes", "cpu-time", "file-size", "open-files"};
 }
 
 } // namespace ipybox::cli

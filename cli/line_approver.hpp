@@ -14,7 +14,8 @@ namespace ipybox::cli {
 
 /**
  * \brief Takes decisions as JSON lines from standard input: `{"id": 1, "decision": "accept"}` (docs/cli.md).
- * \details A line that is not a decision about a pending request changes nothing, and a complaint is written. At the end of file all pending and later requests are rejected.
+ * \details A line that is not a decision about a pending request changes nothing, and a complaint is written. At the
+ * end of file all pending and later requests are rejected.
  */
 class line_approver final : public approver {
   public:

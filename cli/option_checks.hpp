@@ -4,7 +4,8 @@
 
 namespace ipybox::cli {
 
-/// Checks of what an option is given, as CLI11 calls them: each returns what is wrong with the text, or an empty string.
+/// Checks of what an option is given, as CLI11 calls them: each returns what is wrong with the text, or an empty
+/// string.
 
 /// An empty text is as from a variable of a script that is not set. It must not mean the default.
 [[nodiscard]] std::string check_given(std::string const& text);

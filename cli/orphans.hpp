@@ -13,8 +13,8 @@ namespace ipybox::cli {
 
 /**
  * \brief Ends with the program what its tool servers left behind: daemons, which have left their groups and sessions.
- * \details From its construction on they become children of this process when their parents end. Those that were there before, from a shell that became this program,
- * are left alone.
+ * \details From its construction on they become children of this process when their parents end. Those that were there
+ * before, from a shell that became this program, are left alone.
  * \par Thread safety One in a process, made before it starts others. `end` is safe.
  */
 class orphans {

@@ -1,12 +1,15 @@
-#include <ipybox/sandbox/domain_pattern.hpp>
 #include <ipybox/version.hpp>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <cli/limit.hpp>
+#include <cli/command_description.hpp>
+#include <cli/completion.hpp>
+#include <cli/man_page.hpp>
+#include <cli/offered_words.hpp>
 #include <cli/option_checks.hpp>
 #include <cli/run_options.hpp>
+#include <cli/version_text.hpp>
 
 #include <unistd.h>
 
@@ -60,43 +63,41 @@ Examples:
       --root-dir mcptools --async
 )";
 
-constexpr std::array<std::pair<std::string_view, sandbox_choice>, 5> sandbox_names{
-    {{"bubblewrap", sandbox_choice::bubblewrap},
-     {"landlock", sandbox_choice::landlock},
-     {"srt", sandbox_choice::srt},
-     {"best", sandbox_choice::best},
-     {"none", sandbox_choice::none}}};
+constexpr auto about_doctor = R"(Tells what works on this machine, and what to do about the rest.
 
-std::string check_sandbox(std::string const& name) {
-    for (auto const& [known, choice] : sandbox_names)
-        if (known == name) return {};
-    return "'" + name + "' is none of bubblewrap, landlock, srt, best, none";
-}
+A kernel is started in each sandbox that is available, and runs a cell. Nothing is installed or changed.)";
 
-std::string check_access(std::string const& name) {
-    if (system_access_of(name)) return {};
-    std::string known;
-    for (auto const& [access, its_name] : detail::system_access_names)
-        known.append(known.empty() ? "" : ", ").append(its_name);
-    return "'" + name + "' is none of " + known;
-}
+constexpr auto doctor_footer = R"(Exit codes:
+  0  code runs with --sandbox NAME          2  wrong usage
+  1  code runs, but not with that sandbox,  3  no kernel starts
+     or a directory cannot be written to
 
-std::string check_host(std::string const& pattern) {
-    auto const read = domain_pattern::parse(pattern);
-    return read ? std::string() : read.error().text();
-}
+Examples:
+  ipybox doctor
+  ipybox doctor --sandbox landlock --json
+)";
 
-std::string check_limit(std::string const& text) {
-    sandbox_limits ignored;
-    auto const set = set_limit(ignored, text);
-    return set ? std::string() : set.error().text();
-}
+constexpr auto about_completion = R"(Prints the script that completes the command line in a shell.)";
+
+constexpr auto completion_footer = R"(Examples:
+  source <(ipybox completion bash)              # in ~/.bashrc
+  source <(ipybox completion zsh)               # in ~/.zshrc, behind compinit
+  ipybox completion fish | source               # in ~/.config/fish/config.fish
+)";
 
 /// Where an argument that the program does not know may have been meant for the code: how the code gets it.
 std::string advice_for_arguments(CLI::App const& command, CLI::Error const& error) {
     bool const unknown = dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
     if (!unknown || command.get_name() != "run" || command.count("FILE") == 0) return {};
     return "; to pass it to the code: ipybox run FILE -- ARG";
+}
+
+/// "run, mcp, …": those that the help shows.
+std::string names_of_commands(CLI::App const& program) {
+    std::string names;
+    for (auto const* command : program.get_subcommands([](CLI::App const*) { return true; }))
+        if (!command->get_group().empty()) names += (names.empty() ? "" : ", ") + command->get_name();
+    return names;
 }
 
 /// The message about a wrong call of the program.
@@ -106,7 +107,7 @@ std::string complaint(CLI::App const* program, CLI::Error const& error) {
     if (commands.empty()) {
         auto const strangers = program->remaining();
         what = strangers.empty() ? "a command is missing" : "'" + strangers.front() + "' is no command";
-        what += ". To run a file: ipybox run FILE";
+        what += "; there are " + names_of_commands(*program) + ". To run a file: ipybox run FILE";
     } else {
         what += advice_for_arguments(*commands.front(), error);
     }
@@ -121,57 +122,21 @@ struct approval_words {
     bool deny = false;
 };
 
-void add_package_options(CLI::App& run, package_choice& packages) {
-    run.add_option("--packages", packages.directory,
-                   "Install packages (%pip install) into this directory, from which the code\n"
-                   "imports and to which it cannot write; pip runs outside of its sandbox")
-        ->type_name("DIR")
-        ->check(check_given);
-    run.add_option("--package-index", packages.index,
-                   "URL of the index that pip asks (default: PyPI), or none; needs --packages")
-        ->type_name("URL")
-        ->check(check_given)
-        ->needs("--packages");
-    run.add_option("--package-wheels", packages.wheels,
-                   "A directory with wheels for pip; may be given more than once; needs --packages")
-        ->type_name("DIR")
-        ->allow_extra_args(false)
-        ->check(CLI::Validator(CLI::ExistingDirectory).description(""))
-        ->needs("--packages");
-}
-
-void add_action_options(CLI::App& run, run_options& options, approval_words& approval) {
-    run.add_option("--mcp-config", options.mcp_config,
-                   "Servers whose tools the code may call: their Python APIs are generated into mcptools/")
-        ->type_name("FILE")
-        ->check(check_given)
-        ->check(CLI::Validator(CLI::ExistingFile).description(""));
-    auto const set_tool_timeout = [&options](double const& seconds) {
-        options.tool_timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
-    };
-    run.add_option_function<double>(
-           "--tool-timeout", set_tool_timeout,
-           "Seconds that a tool call, or a server that is asked for its tools, may take; else\n"
-           "the `timeout` of its entry, or 600 and 60")
-        ->type_name("S")
-        ->check(check_seconds);
+void add_action_options_of_run(CLI::App& run, run_options& options, approval_words& approval) {
+    add_server_options(run, options);
     run.add_flag("--require-servers", options.require_servers,
                  "End before the first cell where a server does not start");
     run.add_flag("--approve-shell-cmds", options.approve_shell_cmds, "Ask before shell commands, too (!ls, %%bash)");
-    run.add_flag("--require-shell-escape", options.require_shell_escape,
-                 "Let the code start programs by shell commands alone: every other way is closed");
+    add_action_options(run, options);
     run.add_option("--approve", approval.mode,
                    "Who decides about actions: ask (at the terminal; the default where there is one),\n"
                    "auto (all accepted), deny (all rejected; the default without a terminal), stdin (JSON\n"
                    "lines), or a FILE of rules: what it leaves open is asked, or denied, as by default")
         ->type_name("WHO")
+        ->check(offers({"ask", "auto", "deny", "stdin"}, other_values::files))
         ->check(check_given);
     run.add_flag("--yes", approval.yes, "As --approve auto");
     run.add_flag("--deny", approval.deny, "As --approve deny");
-    run.add_option("--audit-log", options.audit_log,
-                   "Append every request, decision and outcome to this file, as JSON lines")
-        ->type_name("FILE")
-        ->check(check_given);
 }
 
 /// Why no person can be asked about actions; empty: one can.
@@ -193,15 +158,6 @@ void check_approval_of_lines(run_options const& options) {
     if (!options.json) throw CLI::ValidationError("--approve stdin", "needs --json, whose events say what is asked");
 }
 
-/// Why a word that is none of ours names no file of rules either; empty: it names one.
-std::string why_no_rules_file(std::string const& word) {
-    std::error_code unknown;
-    if (std::filesystem::is_regular_file(word, unknown)) return {};
-    if (std::filesystem::exists(word, unknown))
-        return "'" + word + "' is not a file of rules, nor ask, auto, deny or stdin";
-    return "the file '" + word + "' does not exist, and it is not ask, auto, deny or stdin";
-}
-
 void choose_approval(run_options& options, approval_words const& approval) {
     std::map<std::string, approval_choice> const words{{"ask", approval_choice::ask},
                                                        {"auto", approval_choice::automatic},
@@ -219,7 +175,8 @@ void choose_approval(run_options& options, approval_words const& approval) {
             throw CLI::ValidationError("--approve ask", why + "; choose auto, deny or a rules file");
         return;
     }
-    if (auto const why = why_no_rules_file(*approval.mode); !why.empty()) throw CLI::ValidationError("--approve", why);
+    if (auto const why = why_no_rules_file(*approval.mode, "ask, auto, deny or stdin"); !why.empty())
+        throw CLI::ValidationError("--approve", why);
     options.approval = ask_where_possible(options);
     options.rules = *approval.mode;
 }
@@ -270,6 +227,51 @@ void add_apigen_command(CLI::App& program, apigen_options& options) {
     });
 }
 
+void add_doctor_command(CLI::App& program, doctor_options& options) {
+    auto& doctor = *program.add_subcommand("doctor", about_doctor);
+    add_sandbox_option(doctor, options.sandbox);
+    add_python_option(doctor, options.python);
+    add_working_dir_option(doctor, options.working_dir);
+    doctor.add_flag("--json", options.json, "Write one JSON object to standard output (docs/doctor.md)");
+    doctor.footer(doctor_footer);
+}
+
+/// A printer of something that is made of the option tree.
+using tree_printer = std::string (*)(command_description const&);
+
+constexpr std::array<std::pair<std::string_view, tree_printer>, 3> shells{
+    {{"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}}};
+
+std::string check_shell(std::string const& name) {
+    for (auto const& [known, printer] : shells)
+        if (known == name) return {};
+    return "'" + name + "' is none of bash, zsh, fish";
+}
+
+void add_completion_commands(CLI::App& program, std::string& shell) {
+    auto& completion = *program.add_subcommand("completion", about_completion);
+    completion.add_option("SHELL", shell, "bash, zsh or fish")
+        ->required()
+        ->type_name("")
+        ->check(offers(names_in(shells)))
+        ->check(check_shell);
+    completion.footer(completion_footer);
+    // For the build, which installs the page.
+    program.add_subcommand("man-page", "Prints the manual page.")->group("");
+}
+
+/// Prints the completion script or the manual page, if one of them was asked for.
+bool print_of_tree(CLI::App& program, std::string const& shell) {
+    if (program.got_subcommand("man-page")) {
+        std::cout << man_page(describe(program), version_string);
+        return true;
+    }
+    if (!program.got_subcommand("completion")) return false;
+    for (auto const& [name, printer] : shells)
+        if (name == shell) std::cout << printer(describe(program));
+    return true;
+}
+
 void add_run_command(CLI::App& program, run_options& options, double& timeout, approval_words& approval) {
     auto& run = *program.add_subcommand("run", about_run);
     auto* const file = run.add_option("FILE", options.source.file, "Python file or notebook; `-`: standard input");
@@ -279,48 +281,8 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
     auto* const code = run.add_option("-c", options.source.code, "Run this text instead of a file")->type_name("CODE");
     file->type_name("")->check(check_given);
 
-    auto const choose_sandbox = [&options](std::string const& name) {
-        for (auto const& [known, choice] : sandbox_names)
-            if (known == name) options.sandbox = choice;
-    };
-    run.add_option_function<std::string>("--sandbox", choose_sandbox,
-                                         "What holds the kernel: bubblewrap (default), landlock, srt,\n"
-                                         "best (bubblewrap, else landlock) or none")
-        ->type_name("NAME")
-        ->check(check_sandbox);
-    run.add_option("--sandbox-config", options.sandbox_config,
-                   "What code may read and write, as a JSON file of sandbox-runtime has it (docs/sandbox.md);\n"
-                   "without it, the code writes to its working directory and reads no secrets")
-        ->type_name("FILE")
-        ->check(check_given)
-        ->check(CLI::Validator(CLI::ExistingFile).description(""));
-    run.add_option("--allow-host", options.allowed_hosts,
-                   "Let the code reach a host by name: pypi.org, *.example.org, pypi.org:443;\n"
-                   "may be given more than once. Others are asked for, unless --sandbox-config says otherwise")
-        ->type_name("HOST")
-        ->allow_extra_args(false)
-        ->check(check_host);
-    auto const allow = [&options](std::vector<std::string> const& names) {
-        for (auto const& name : names) options.allow.push_back(*system_access_of(name));
-    };
-    run.add_option_function<std::vector<std::string>>(
-           "--allow", allow,
-           "Leave a part of the system open: unix-sockets (what your services listen on), ptrace,\n"
-           "user-namespaces, io-uring or perf-events; may be given more than once")
-        ->type_name("NAME")
-        ->allow_extra_args(false)
-        ->check(check_access);
-    auto const limit = [&options](std::vector<std::string> const& limits) {
-        for (auto const& one : limits) (void)set_limit(options.limits, one);
-    };
-    run.add_option_function<std::vector<std::string>>(
-           "--limit", limit,
-           "What the code may take: memory=4G and cpu-time=60 (seconds) of each process,\n"
-           "kernel-memory=8G and processes=500 of all that it starts, file-size=1G,\n"
-           "open-files=1000, or =none; may be given more than once")
-        ->type_name("NAME=N")
-        ->allow_extra_args(false)
-        ->check(check_limit);
+    add_sandbox_options(run, options);
+    add_kernel_options(run, options);
     run.add_option("--timeout", timeout, "Seconds that one cell may take; no limit without it")
         ->type_name("S")
         ->check(check_seconds);
@@ -332,14 +294,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
            "Seconds that threads and exit functions may take at the end (default: 1)")
         ->type_name("S")
         ->check(check_seconds_or_none);
-    run.add_option("--working-dir", options.working_dir, "Where the code runs and may write (default: here)")
-        ->type_name("DIR")
-        ->check(check_given)
-        ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
-    run.add_option("--images-dir", options.images_dir, "Where pictures are saved (default: ./images)")
-        ->type_name("DIR")
-        ->check(check_given)
-        ->check(check_output_directory);
+    add_working_dir_option(run, options.working_dir);
     run.add_option("--spill-dir", options.spill_dir,
                    "Where output that is too large for memory is kept (default: in temporary files, which are\n"
                    "gone at the end)")
@@ -349,10 +304,6 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
     run.add_option("--calls-per-cell", options.calls_per_cell, "How many actions one cell may ask for (default: 10000)")
         ->type_name("N")
         ->check(check_count);
-    run.add_option("--python", options.python,
-                   "Interpreter of the kernel (default: a virtual environment, else python3)")
-        ->type_name("PATH")
-        ->check(check_given);
     run.add_option("--kernel", options.kernel, "Run another Jupyter kernel, by the name of its kernelspec")
         ->type_name("KERNELSPEC")
         ->check(check_given);
@@ -362,20 +313,16 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
     run.add_flag("--raw-output", options.raw_output,
                  "Let every escape sequence of the code's output through to a terminal, not only colours");
     run.add_flag("--json", options.json, "Write events to standard output, one JSON object a line (docs/cli.md)");
-    add_action_options(run, options, approval);
+    add_action_options_of_run(run, options, approval);
     add_package_options(run, options.packages);
+    for (auto const* name : {"--package-index", "--package-wheels"}) run.get_option(name)->needs("--packages");
     run.footer(run_footer);
     run.callback([&run, file, code, &options, &approval] {
         if (file->empty() && code->empty()) throw CLI::RequiredError("FILE, `-` or -c CODE");
         if (!file->empty() && !code->empty())
             throw CLI::ExcludesError("FILE and -c CODE exclude each other", CLI::ExitCodes::ExcludesError);
         check_kernel(run);
-        if (!options.sandbox_config.empty() && options.sandbox == sandbox_choice::none)
-            throw CLI::ExcludesError("--sandbox-config has no effect with --sandbox none, leave out one of the two",
-                                     CLI::ExitCodes::ExcludesError);
-        if (!options.allowed_hosts.empty() && options.sandbox == sandbox_choice::none)
-            throw CLI::ExcludesError("--allow-host has no effect with --sandbox none, leave out one of the two",
-                                     CLI::ExitCodes::ExcludesError);
+        check_sandbox_options(options);
         options.source.any_language = !options.kernel.empty();
         std::error_code ignored;
         if (options.working_dir.empty()) options.working_dir = std::filesystem::current_path(ignored);
@@ -383,47 +330,63 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
     });
 }
 
-} // namespace
-
-std::string_view name_of(sandbox_choice choice) noexcept {
-    for (auto const& [name, its_choice] : sandbox_names)
-        if (its_choice == choice) return name;
-    return {};
+/// `ipybox --workspace DIR`, as configurations of MCP clients have it.
+bool is_server_without_verb(std::vector<char const*> const& words) {
+    if (words.size() < 2) return false;
+    std::string_view const first(words[1]);
+    return first.starts_with("--") && first != "--help" && first != "--version";
 }
 
+} // namespace
+
 std::vector<std::filesystem::path> run_options::deciding_files() const {
-    std::vector<std::filesystem::path> files;
-    // Landlock closes no file of a writable directory. The others decide about approvals; the script runs in the sandbox, the next time too.
+    auto files = box_options::deciding_files();
+    // Landlock closes no file of a writable directory. The script runs in the sandbox, the next time too.
     bool const can_close_script = sandbox != sandbox_choice::landlock && sandbox != sandbox_choice::best;
-    for (auto const& named : {can_close_script ? source.file.value_or("") : "", rules.string(), audit_log.string(),
-                              mcp_config.string(), sandbox_config.string()}) {
-        std::error_code missing;
-        if (auto const file = std::filesystem::absolute(named, missing); !named.empty() && exists(file, missing))
-            files.push_back(file);
-    }
+    if (can_close_script && source.file)
+        for (auto& script : existing({*source.file})) files.push_back(std::move(script));
     return files;
 }
 
-std::variant<run_options, apigen_options, exit_code> read_command_line(int argc, char const* const* argv) {
+std::variant<run_options, apigen_options, mcp_options, doctor_options, exit_code>
+read_command_line(int argc, char const* const* argv) {
     run_options options;
     apigen_options apigen;
+    mcp_options mcp;
+    doctor_options doctor;
+    std::string shell;
+    auto verbose = false;
     approval_words approval;
     auto timeout = 0.0;
     CLI::App program("Runs Python in a stateful, sandboxed IPython kernel.", "ipybox");
-    program.set_version_flag("--version", std::string("ipybox ") + version_string);
+    program.set_version_flag("--version", [&program] {
+        return version_text(program.count("--verbose") > 0 ? detail_of_version::libraries : detail_of_version::alone);
+    });
+    program
+        .add_flag("--verbose", verbose, "With --version: the versions of libraries, and the interpreter for kernels")
+        ->needs("--version");
     program.require_subcommand(1);
-    program.footer("`ipybox run --help` and `ipybox apigen --help` tell more.\n");
+    program.footer("`ipybox run --help` tells more, and so does that of the other commands.\n"
+                   "Without a command, options are those of `ipybox mcp`: ipybox --workspace DIR\n");
     program.failure_message(complaint);
     add_run_command(program, options, timeout, approval);
     add_apigen_command(program, apigen);
+    add_mcp_command(program, mcp);
+    add_doctor_command(program, doctor);
+    add_completion_commands(program, shell);
     // Arguments behind `--` belong to the code, also those that look like options.
     auto const end = std::find(argv, argv + argc, std::string_view("--"));
+    auto words = std::vector<char const*>(argv, end);
+    if (is_server_without_verb(words)) words.insert(words.begin() + 1, "mcp");
     try {
-        program.parse(static_cast<int>(end - argv), argv);
+        program.parse(static_cast<int>(words.size()), words.data());
     } catch (CLI::ParseError const& error) {
         return program.exit(error, std::cout, std::cerr) == 0 ? exit_code::ok : exit_code::usage;
     }
+    if (print_of_tree(program, shell)) return exit_code::ok;
     if (program.got_subcommand("apigen")) return apigen;
+    if (program.got_subcommand("mcp")) return mcp;
+    if (program.got_subcommand("doctor")) return doctor;
     if (end != argv + argc) options.arguments.insert(options.arguments.end(), end + 1, argv + argc);
     if (timeout > 0)
         options.timeout = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(timeout));

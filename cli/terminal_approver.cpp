@@ -1,5 +1,6 @@
-#include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/decision_state.hpp>
 #include <ipybox/approval/safe_text.hpp>
+#include <ipybox/rules/grant.hpp>
 
 #include <cli/terminal_approver.hpp>
 
@@ -43,7 +44,6 @@ std::string question_about(approval_subject const& subject, terminal_size size, 
 } // namespace
 
 void terminal_approver::decide(approval_request request) {
-    auto const answer = request.pending_answer();
     auto const take = [request](std::optional<std::string> const& typed) {
         request.answer(typed ? decision_for(*typed, request) : decision::reject("the question was not answered"));
     };
@@ -51,7 +51,7 @@ void terminal_approver::decide(approval_request request) {
         return question_about(*subject, size, extent);
     };
     auto const number = terminal_.ask({terminal_question::kind::decision, "", text, take});
-    answer->on_decided([&terminal = terminal_, number](decision const&) { terminal.withdraw(number); });
+    request.on_decided([&terminal = terminal_, number](decision const&) { terminal.withdraw(number); });
 }
 
 } // namespace ipybox::cli

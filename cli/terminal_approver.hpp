@@ -7,8 +7,9 @@ namespace ipybox::cli {
 
 /**
  * \brief Asks the person at the terminal about each request.
- * \details "y" accepts, "a" accepts and grants the same for the session, everything else rejects: "n", an empty line, end of file (Ctrl-D), and any other text, which is the
- * reason. Long text is shown in part; "v" shows all of it. A request that is decided otherwise, as its cell was interrupted, is asked no longer.
+ * \details "y" accepts, "a" accepts and grants the same for the session, everything else rejects: "n", an empty line,
+ * end of file (Ctrl-D), and any other text, which is the reason. Long text is shown in part; "v" shows all of it. A
+ * request that is decided otherwise, as its cell was interrupted, is asked no longer.
  */
 class terminal_approver final : public approver {
   public:

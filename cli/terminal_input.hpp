@@ -8,7 +8,8 @@
 
 namespace ipybox::cli {
 
-/// Asks the person at the terminal what the code wants to know. End of file (Ctrl-D) refuses, which is an EOFError in the code.
+/// Asks the person at the terminal what the code wants to know. End of file (Ctrl-D) refuses, which is an EOFError in
+/// the code.
 class terminal_input {
   public:
     explicit terminal_input(terminal_questions& terminal) noexcept : terminal_(terminal) {}

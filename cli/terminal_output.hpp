@@ -5,7 +5,8 @@
 
 namespace ipybox::cli {
 
-/// Output for people: what the cells print goes where they print it, displays are shown as text, pictures by their files.
+/// Output for people: what the cells print goes where they print it, displays are shown as text, pictures by their
+/// files.
 class terminal_output final : public cell_output {
   public:
     terminal_output(output_file& standard_output, output_file& standard_error) noexcept

@@ -40,14 +40,17 @@ class hidden_typing {
 constexpr std::string_view plain_text =
     "\x18\x1B\\"                               // ends a sequence that is not complete
     "\x0F\x1B(B\x1B[0m"                        // ASCII, no colours, visible
-    "\x1B[4l\x1B[20l\x1B[?7h\x1B[?5l\x1B[?25h" // nothing is shifted, lines are wrapped, nothing inverted, the cursor is seen
+    "\x1B[4l\x1B[20l\x1B[?7h\x1B[?5l\x1B[?25h" // nothing is shifted, lines are wrapped, nothing inverted, the cursor is
+                                               // seen
     "\x1B]104\x1B\\\x1B]110\x1B\\\x1B]111\x1B\\"               // the colours that the person has chosen
     "\x1B[?1000l\x1B[?1002l\x1B[?1003l\x1B[?1004l\x1B[?2004l"; // the terminal types nothing by itself
 
-/// The whole screen, and its last row. These move the cursor, and are left out where the code cannot have told the terminal otherwise.
+/// The whole screen, and its last row. These move the cursor, and are left out where the code cannot have told the
+/// terminal otherwise.
 constexpr std::string_view whole_screen = "\x1B[?1049l\x1B[?69l\x1B[?6l\x1B[r\x1B[999;1H";
 
-/// How long nothing counts as an answer to a question that appeared in the place of another one: longer than a finger needs that is on its way.
+/// How long nothing counts as an answer to a question that appeared in the place of another one: longer than a finger
+/// needs that is on its way.
 constexpr int settling_milliseconds = 700;
 
 terminal_size size_of_terminal() {

@@ -45,10 +45,11 @@ struct terminal_question {
 
 /**
  * \brief Asks the person at the terminal, one question after the other.
- * \details Reads on a thread of its own, so that only the asker waits for the person. Questions are written to standard error, where they are seen even if standard output
- * goes elsewhere. What a person reads beside a question for a decision must not come from the code: `wait_for_decisions` before writing it.
- * A question for a decision sets the terminal to rights first. "v" shows all of it and asks again. Behind a question that was taken back, and
- * behind input of the code, nothing is taken for an answer for a moment, as it may have been meant for that one.
+ * \details Reads on a thread of its own, so that only the asker waits for the person. Questions are written to standard
+ * error, where they are seen even if standard output goes elsewhere. What a person reads beside a question for a
+ * decision must not come from the code: `wait_for_decisions` before writing it. A question for a decision sets the
+ * terminal to rights first. "v" shows all of it and asks again. Behind a question that was taken back, and behind input
+ * of the code, nothing is taken for an answer for a moment, as it may have been meant for that one.
  * \par Thread safety Safe. Outlives the executor, whose requests come back to it when they are decided otherwise.
  */
 class terminal_questions {

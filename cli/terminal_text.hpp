@@ -8,9 +8,10 @@ namespace ipybox::cli {
 
 /**
  * \brief Takes from text what could change a terminal beyond the line that is being written.
- * \details Passes on: text, line ends, tabs, carriage returns, backspaces and the bell; colours and attributes (SGR), and the erasure of the line (EL).
- * All other control characters and sequences are left out, with the contents of those that have some (titles, colours of the palette, links); bytes
- * that are no UTF-8 become U+FFFD. What stands at the end of one call and is not complete is completed by the next one.
+ * \details Passes on: text, line ends, tabs, carriage returns, backspaces and the bell; colours and attributes (SGR),
+ * and the erasure of the line (EL). All other control characters and sequences are left out, with the contents of those
+ * that have some (titles, colours of the palette, links); bytes that are no UTF-8 become U+FFFD. What stands at the end
+ * of one call and is not complete is completed by the next one.
  */
 class terminal_text {
   public:

@@ -11,10 +11,13 @@
 namespace ipybox::cli {
 
 /**
- * \brief Registers the servers of `--mcp-config` and generates their APIs into `mcptools/` of the working directory, unless a signal ends the run meanwhile.
- * \details Notices about the file, notices of the generator, and why a server does not start go to `err`. The other servers work all the same, unless
+ * \brief Registers the servers of `--mcp-config` and generates their APIs into `mcptools/` of the working directory,
+ * unless a signal ends the run meanwhile.
+ * \details Notices about the file, notices of the generator, and why a server does not start go to `err`. The other
+ * servers work all the same, unless
  * `--require-servers` is set.
- * \par Errors errc::invalid_argument — the file is wrong, or something else stands in the way; with `--require-servers` those of starting a server; errc::io_error
+ * \par Errors errc::invalid_argument — the file is wrong, or something else stands in the way; with `--require-servers`
+ * those of starting a server; errc::io_error
  */
 [[nodiscard]] result<void> add_tools(executor_base& box, run_options const& options, interrupts const& signals,
                                      output_file& err);

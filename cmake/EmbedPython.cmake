@@ -10,13 +10,15 @@ cmake_minimum_required(VERSION 3.25)
 set(piece_limit 15000)  # bytes of one literal: compilers limit a single piece to 16 KiB
 set(text_limit 65535)   # bytes of adjacent literals together: what every compiler has to accept
 
-# A text as adjacent raw string literals, cut at ends of lines.
+# A std::string_view in braces: adjacent raw string literals, cut at ends of lines, and how many bytes they have, which compilers
+# would otherwise count one by one.
 function(as_literals text result)
   if(text MATCHES "\\)py\"")
     message(FATAL_ERROR "the text contains the delimiter of the raw strings: )py\"")
   endif()
   set(literals "")
   string(LENGTH "${text}" rest)
+  set(length "${rest}")
   while(rest GREATER piece_limit)
     string(SUBSTRING "${text}" 0 ${piece_limit} piece)
     string(FIND "${piece}" "\n" cut REVERSE)
@@ -26,7 +28,7 @@ function(as_literals text result)
     string(APPEND literals "R\"py(${piece})py\"\n")
     string(LENGTH "${text}" rest)
   endwhile()
-  set(${result} "${literals}R\"py(${text})py\"" PARENT_SCOPE)
+  set(${result} "{${literals}R\"py(${text})py\", ${length}}" PARENT_SCOPE)
 endfunction()
 
 function(read_module file result)
@@ -56,7 +58,7 @@ if(table STREQUAL "")
   message(FATAL_ERROR "there is no module in ${SOURCE_DIR}")
 endif()
 
-set(keeper "")
+set(keeper "{}")
 if(EXISTS "${SOURCE_DIR}/keeper.sh")
   read_module("${SOURCE_DIR}/keeper.sh" keeper)
 endif()
@@ -70,13 +72,13 @@ struct runtime_module {
 };
 
 /// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
-inline constexpr std::string_view runtime_boot = ${text_of_boot};
+inline constexpr std::string_view runtime_boot${text_of_boot};
 
 /// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
-inline constexpr std::string_view runtime_keeper = ${keeper};
+inline constexpr std::string_view runtime_keeper${keeper};
 
 /// The program that installs packages, in a sandbox of its own.
-inline constexpr std::string_view runtime_installer = ${text_of_installer};
+inline constexpr std::string_view runtime_installer${text_of_installer};
 
 inline constexpr runtime_module runtime_modules[] = {
 ${table}};
@@ -95,7 +97,7 @@ inline constexpr support_file package_support[] = {
 ${table}};
 
 /// `__init__.py` of the directory that the packages are in.
-inline constexpr std::string_view root_index = ${text_of_mcptools};
+inline constexpr std::string_view root_index${text_of_mcptools};
 
 } // namespace ipybox::codegen::detail")
 

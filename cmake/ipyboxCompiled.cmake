@@ -1,37 +1,72 @@
 # ipybox::compiled: the library with its bodies compiled once, by the project that uses it, with its compiler and flags.
+# ipybox::compiled_zmq: the same with the component zmq.
 # One translation unit a room, each written here from the lines of src.hpp, so that they compile side by side.
-if(NOT TARGET ipybox_compiled)
-  set(ipybox_rooms)
+
+# Writes the sources of the rooms. The one of the component zmq goes into `zmq_source`, the others into `sources`.
+function(ipybox_write_rooms sources zmq_source)
+  set(rooms)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${IPYBOX_INCLUDE_DIR}/ipybox/src.hpp")
-  file(STRINGS "${IPYBOX_INCLUDE_DIR}/ipybox/src.hpp" ipybox_bodies_to_compile REGEX "/impl/")
-  foreach(line IN LISTS ipybox_bodies_to_compile)
+  file(STRINGS "${IPYBOX_INCLUDE_DIR}/ipybox/src.hpp" bodies REGEX "/impl/")
+  foreach(line IN LISTS bodies)
     string(REGEX MATCH "<ipybox/(.*)impl/" room "${line}")
     string(REPLACE "/" "" room "${CMAKE_MATCH_1}")
     if(room STREQUAL "")
       set(room front_door)
-    elseif(line MATCHES "/zmq_|/tcp_ports")
-      set(room zmq) # by itself: a linker with --as-needed leaves ZeroMQ out of a program that uses nothing of it
+    elseif(line MATCHES "/zmq_")
+      set(room zmq)
     endif()
-    list(APPEND ipybox_rooms ${room})
-    string(APPEND ipybox_room_${room} "${line}\n")
+    list(APPEND rooms ${room})
+    string(APPEND bodies_of_${room} "${line}\n")
   endforeach()
-  list(REMOVE_DUPLICATES ipybox_rooms)
-  set(ipybox_room_sources)
-  foreach(room IN LISTS ipybox_rooms)
+  list(REMOVE_DUPLICATES rooms)
+  foreach(room IN LISTS rooms)
     set(source "${CMAKE_CURRENT_BINARY_DIR}/ipybox_compiled/${room}.cpp")
-    file(CONFIGURE OUTPUT "${source}" CONTENT "${ipybox_room_${room}}" @ONLY)
-    list(APPEND ipybox_room_sources "${source}")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "${bodies_of_${room}}" @ONLY)
+    list(APPEND written "${source}")
   endforeach()
+  set(zmq "${CMAKE_CURRENT_BINARY_DIR}/ipybox_compiled/zmq.cpp")
+  list(REMOVE_ITEM written "${zmq}")
+  set(${sources} "${written}" PARENT_SCOPE)
+  set(${zmq_source} "${zmq}" PARENT_SCOPE)
+endfunction()
 
-  add_library(ipybox_compiled STATIC EXCLUDE_FROM_ALL ${ipybox_room_sources})
-  add_library(ipybox::compiled ALIAS ipybox_compiled)
-  set_target_properties(ipybox_compiled PROPERTIES UNITY_BUILD OFF)
-  target_compile_definitions(ipybox_compiled PUBLIC IPYBOX_SEPARATE_COMPILATION)
-  target_link_libraries(ipybox_compiled PUBLIC ipybox::ipybox)
+function(ipybox_set_compiled_options library)
+  # It may become part of a shared library, a plugin or a binding to another language.
+  set_target_properties(${library} PROPERTIES UNITY_BUILD OFF POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${library} PRIVATE $<$<CXX_COMPILER_ID:GNU,Clang>:-fno-semantic-interposition>)
   # A program that links with --gc-sections keeps what it uses, and no more.
-  target_compile_options(ipybox_compiled PRIVATE -ffunction-sections -fdata-sections)
+  target_compile_options(${library} PRIVATE -ffunction-sections -fdata-sections)
   # GCC takes the frames of coroutines that stand in a body for types of several translation units, and where it inlines one of the
   # two allocation functions of a frame, it takes the other for one that does not match.
-  target_compile_options(ipybox_compiled PRIVATE
+  target_compile_options(${library} PRIVATE
     $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage -Wno-mismatched-new-delete>)
+endfunction()
+
+# An installed library (IPYBOX_INSTALL_COMPILED) has targets of its own, and may be a shared one.
+set(ipybox_library_type STATIC)
+if(IPYBOX_INSTALL_COMPILED AND BUILD_SHARED_LIBS)
+  set(ipybox_library_type SHARED)
+endif()
+if(NOT TARGET ipybox::compiled OR (TARGET ipybox::zmq AND NOT TARGET ipybox::compiled_zmq))
+  ipybox_write_rooms(ipybox_room_sources ipybox_zmq_source)
+endif()
+
+if(NOT TARGET ipybox::compiled)
+  add_library(ipybox_compiled ${ipybox_library_type} EXCLUDE_FROM_ALL ${ipybox_room_sources})
+  add_library(ipybox::compiled ALIAS ipybox_compiled)
+  target_compile_definitions(ipybox_compiled PUBLIC IPYBOX_SEPARATE_COMPILATION)
+  target_link_libraries(ipybox_compiled PUBLIC ipybox::ipybox)
+  ipybox_set_compiled_options(ipybox_compiled)
+  if(TARGET ipybox::zmq)
+    # library_versions() names ZeroMQ; its headers alone are needed for that
+    target_compile_definitions(ipybox_compiled PRIVATE IPYBOX_ZMQ)
+    target_include_directories(ipybox_compiled SYSTEM PRIVATE $<TARGET_PROPERTY:ipybox::cppzmq,INTERFACE_INCLUDE_DIRECTORIES>)
+  endif()
+endif()
+
+if(TARGET ipybox::zmq AND NOT TARGET ipybox::compiled_zmq)
+  add_library(ipybox_compiled_zmq ${ipybox_library_type} EXCLUDE_FROM_ALL ${ipybox_zmq_source})
+  add_library(ipybox::compiled_zmq ALIAS ipybox_compiled_zmq)
+  target_link_libraries(ipybox_compiled_zmq PUBLIC ipybox::compiled ipybox::zmq)
+  ipybox_set_compiled_options(ipybox_compiled_zmq)
 endif()

@@ -1,5 +1,6 @@
-# Finds what ipybox stands on. Used by the build and, installed, by find_package(ipybox).
+# Finds the libraries that ipybox needs. Used by the build and, installed, by find_package(ipybox).
 # Targets that the including project has made already (FetchContent, add_subdirectory) are taken as they are.
+# IPYBOX_WANT_ZMQ: also those of the component zmq.
 include(CMakeFindDependencyMacro)
 
 find_dependency(Threads)
@@ -46,31 +47,12 @@ if(NOT TARGET OpenSSL::Crypto)
   find_dependency(OpenSSL COMPONENTS Crypto)
 endif()
 
-# cppzmq exports two targets whichever libzmq there is; take the one that can link.
-if(NOT TARGET ipybox::zmq)
-  if(NOT TARGET cppzmq)
-    find_dependency(cppzmq CONFIG)
-  endif()
-  add_library(ipybox::zmq INTERFACE IMPORTED)
-  if(TARGET libzmq-static AND NOT TARGET libzmq)
-    set_property(TARGET ipybox::zmq PROPERTY INTERFACE_LINK_LIBRARIES cppzmq-static)
-  else()
-    set_property(TARGET ipybox::zmq PROPERTY INTERFACE_LINK_LIBRARIES cppzmq)
-  endif()
-  # A program with the default transport alone has no use for ZeroMQ: with the eleven libraries behind it, it would cost 1.3 MB a process.
-  # Ubuntu and Fedora link like this by themselves.
-  set_property(TARGET ipybox::zmq PROPERTY INTERFACE_LINK_OPTIONS $<$<PLATFORM_ID:Linux>:LINKER:--as-needed>)
-endif()
-
 # http_parser: Conan has a config package, distributions and vcpkg a header and a library.
 if(NOT TARGET ipybox::http_parser)
   if(NOT TARGET http_parser::http_parser)
     find_package(http_parser CONFIG QUIET)
   endif()
-  add_library(ipybox::http_parser INTERFACE IMPORTED)
-  if(TARGET http_parser::http_parser)
-    set_property(TARGET ipybox::http_parser PROPERTY INTERFACE_LINK_LIBRARIES http_parser::http_parser)
-  else()
+  if(NOT TARGET http_parser::http_parser)
     find_path(IPYBOX_HTTP_PARSER_INCLUDE_DIR NAMES http_parser.h DOC "Where http_parser.h is")
     find_library(IPYBOX_HTTP_PARSER_LIBRARY NAMES http_parser DOC "The library http_parser")
     mark_as_advanced(IPYBOX_HTTP_PARSER_INCLUDE_DIR IPYBOX_HTTP_PARSER_LIBRARY)
@@ -80,8 +62,29 @@ if(NOT TARGET ipybox::http_parser)
           "ipybox needs http_parser >= 2.9 (Debian: libhttp-parser-dev, Conan: http_parser, vcpkg: http-parser)")
       return()
     endif()
+  endif()
+  add_library(ipybox::http_parser INTERFACE IMPORTED)
+  if(TARGET http_parser::http_parser)
+    set_property(TARGET ipybox::http_parser PROPERTY INTERFACE_LINK_LIBRARIES http_parser::http_parser)
+  else()
     set_target_properties(ipybox::http_parser PROPERTIES
       INTERFACE_INCLUDE_DIRECTORIES "${IPYBOX_HTTP_PARSER_INCLUDE_DIR}"
       INTERFACE_LINK_LIBRARIES "${IPYBOX_HTTP_PARSER_LIBRARY}")
   endif()
+endif()
+
+# cppzmq exports two targets whichever libzmq there is; take the one that can link.
+if(IPYBOX_WANT_ZMQ AND NOT TARGET ipybox::cppzmq)
+  if(NOT TARGET cppzmq)
+    find_dependency(cppzmq CONFIG)
+  endif()
+  add_library(ipybox::cppzmq INTERFACE IMPORTED)
+  if(TARGET libzmq-static AND NOT TARGET libzmq)
+    set_property(TARGET ipybox::cppzmq PROPERTY INTERFACE_LINK_LIBRARIES cppzmq-static)
+  else()
+    set_property(TARGET ipybox::cppzmq PROPERTY INTERFACE_LINK_LIBRARIES cppzmq)
+  endif()
+  # A program that uses nothing of it does not load ZeroMQ: with the eleven libraries behind it, that would cost 1.3 MB a process.
+  # Ubuntu and Fedora link like this by themselves.
+  set_property(TARGET ipybox::cppzmq PROPERTY INTERFACE_LINK_OPTIONS $<$<PLATFORM_ID:Linux>:LINKER:--as-needed>)
 endif()

@@ -1,8 +1,15 @@
-# Headers, the CMake package and, where it is built, the program.
+# Headers, the CMake package and, where it is built, the program with its completions and its manual page.
+# Two components: "development" and "program".
 include(CMakePackageConfigHelpers)
 
-install(TARGETS ipybox EXPORT ipyboxTargets FILE_SET HEADERS FILE_SET bodies)
-install(EXPORT ipyboxTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}")
+install(TARGETS ipybox EXPORT ipyboxTargets
+  FILE_SET HEADERS COMPONENT development
+  FILE_SET bodies COMPONENT development)
+install(EXPORT ipyboxTargets NAMESPACE ipybox:: DESTINATION "${IPYBOX_CMAKE_DIR}" COMPONENT development)
+
+if(IPYBOX_INSTALL_COMPILED)
+  include(cmake/ipyboxInstallCompiled.cmake)
+endif()
 
 configure_package_config_file(cmake/ipyboxConfig.cmake.in ipyboxConfig.cmake
   INSTALL_DESTINATION "${IPYBOX_CMAKE_DIR}"
@@ -15,9 +22,22 @@ install(
     "${CMAKE_CURRENT_BINARY_DIR}/ipyboxConfigVersion.cmake"
     cmake/ipyboxDependencies.cmake
     cmake/ipyboxCompiled.cmake
-  DESTINATION "${IPYBOX_CMAKE_DIR}")
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/licenses/ipybox")
+    cmake/ipyboxZmq.cmake
+  DESTINATION "${IPYBOX_CMAKE_DIR}"
+  COMPONENT development)
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DATAROOTDIR}/licenses/ipybox" COMPONENT development)
 
 if(TARGET ipybox_cli)
-  install(TARGETS ipybox_cli RUNTIME)
+  install(TARGETS ipybox_cli RUNTIME COMPONENT program)
+  get_target_property(ipybox_pages ipybox_cli IPYBOX_PAGES)
+  if(ipybox_pages)
+    install(FILES "${ipybox_pages}/ipybox" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions" COMPONENT program)
+    install(FILES "${ipybox_pages}/_ipybox" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions" COMPONENT program)
+    install(FILES "${ipybox_pages}/ipybox.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT program)
+    install(FILES "${ipybox_pages}/ipybox.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program)
+  endif()
+endif()
+
+if(PROJECT_IS_TOP_LEVEL)
+  include(cmake/ipyboxPackages.cmake)
 endif()

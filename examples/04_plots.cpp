@@ -11,7 +11,8 @@ int main() {
     //! [preload]
     auto const folder = std::filesystem::temp_directory_path() / "ipybox-plots";
 
-    // Preloaded modules are imported once, before kernels are forked: `import matplotlib.pyplot` then costs the code nothing.
+    // Preloaded modules are imported once, before kernels are forked: `import matplotlib.pyplot` then costs the code
+    // nothing.
     ipybox::executor box({.images_dir = folder, .preload = {"matplotlib.pyplot"}});
     //! [preload]
     if (auto started = box.start(); !started) {

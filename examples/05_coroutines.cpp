@@ -38,7 +38,8 @@ asio::awaitable<void> both(bool& done) {
     // What the executors do runs on the application's own context. They end with this coroutine, and `run` returns.
     auto const io = co_await asio::this_coro::executor;
 
-    // One sandbox and one preloaded interpreter for both: the second kernel is forked within milliseconds and shares its memory.
+    // One sandbox and one preloaded interpreter for both: the second kernel is forked within milliseconds and shares
+    // its memory.
     ipybox::runtime shared;
     ipybox::executor alice(io, {}, {}, shared);
     ipybox::executor bob(io, {}, {}, shared);

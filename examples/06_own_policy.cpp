@@ -1,7 +1,8 @@
 // prints: granted: numbers up to 1000
 // prints: refused: MemoryError
-// prints: shell command git status: accepted
-// prints: shell command git push: rejected, ask the release team
+// prints: run: a
+// prints: rejected: curl is not among the programs that only read
+// prints: rejected: write the command in a simpler way
 
 #include <ipybox/approval/approval_policy.hpp>
 #include <ipybox/executor.hpp>
@@ -10,6 +11,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -21,15 +23,16 @@ struct jail {
     std::uint64_t memory_limit;
 };
 
-struct release_rules {
-    bool may_run(std::string const& verb) const { return verb == "status" || verb == "diff"; }
+struct reading_rules {
+    std::set<std::string> programs{"head", "printf", "uname", "wc"};
 };
 
 } // namespace corporate
 //! [theirs]
 
 //! [sandbox_traits]
-// A sandbox maps a launch specification onto another one. This one puts prlimit(1) around the interpreter, and bubblewrap around both.
+// A sandbox maps a launch specification onto another one. This one puts prlimit(1) around the interpreter, and
+// bubblewrap around both.
 template <>
 struct ipybox::sandbox_traits<corporate::jail> {
     static result<launch_spec> wrap(corporate::jail const& jail, launch_spec spec) {
@@ -45,34 +48,42 @@ struct ipybox::sandbox_traits<corporate::jail> {
 //! [sandbox_traits]
 
 //! [approval_traits]
-// An approval policy decides about actions outside of the kernel. It rejects all that it does not accept.
+// An approval policy decides about actions outside of the kernel. This one accepts shell lines of programs that only
+// read.
 template <>
-struct ipybox::approval_traits<corporate::release_rules> {
-    static decision decide(corporate::release_rules const& rules, approval_request const& request) {
-        auto const& command = request.argv();
-        if (request.kind() == approval_kind::shell && command.size() > 1 && command[0] == "git" &&
-            rules.may_run(command[1]))
-            return decision::accept();
-        return decision::reject("ask the release team");
+struct ipybox::approval_traits<corporate::reading_rules> {
+    static decision decide(corporate::reading_rules const& rules, approval_request const& request) {
+        if (request.kind() != approval_kind::shell) return decision::reject("only shell commands are allowed");
+        auto const line = request.commands();
+        // A line that is not understood may start more than `commands` names.
+        if (!line.understood()) return decision::reject("write the command in a simpler way");
+        for (auto const& command : line.commands) {
+            if (command.words.empty() || command.redirected || !command.assigned.empty())
+                return decision::reject("neither files nor variables may be written");
+            auto const& program = command.words[0].text;
+            if (!rules.programs.contains(program))
+                return decision::reject(program + " is not among the programs that only read");
+        }
+        return decision::accept();
     }
 };
 //! [approval_traits]
 
-void ask(corporate::release_rules& rules, std::string verb) {
-    ipybox::approval_subject subject;
-    subject.kind = ipybox::approval_kind::shell;
-    subject.argv = {"git", std::move(verb)};
-    ipybox::approval_request const request(std::move(subject));
-
-    auto const answer = ipybox::approval_traits<corporate::release_rules>::decide(rules, request);
-    std::cout << request << ": " << (answer.accepted() ? "accepted" : "rejected, " + answer.reason()) << '\n';
+void run(ipybox::executor_base& box, std::string line) {
+    auto const done = box.execute(std::move(line));
+    if (done)
+        std::cout << "run: " << done->text;
+    else if (done.error().exception())
+        std::cout << "rejected: " << done.error().exception()->evalue << '\n';
+    else
+        std::cerr << done.error() << '\n';
 }
 
 int main() {
     //! [use]
     constexpr std::uint64_t gigabyte = 1'000'000'000;
-    corporate::release_rules rules;
-    ipybox::executor box({}, rules, corporate::jail{.memory_limit = 4 * gigabyte});
+    corporate::jail const jail{.memory_limit = 4 * gigabyte};
+    ipybox::executor box({.approve_shell_cmds = true}, corporate::reading_rules{}, jail);
 
     auto small = box.execute("print('numbers up to', len(bytearray(1000)))");
     if (!small) {
@@ -83,8 +94,9 @@ int main() {
 
     auto large = box.execute("bytearray(8_000_000_000)");
     if (!large && large.error().exception()) std::cout << "refused: " << large.error().exception()->ename << '\n';
-    //! [use]
 
-    ask(rules, "status");
-    ask(rules, "push");
+    run(box, "!printf 'a\\nb\\n' | head -n 1");
+    run(box, "!uname -r; curl https://example.org");
+    run(box, "!$(printf uname)");
+    //! [use]
 }

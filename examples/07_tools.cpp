@@ -32,7 +32,8 @@ int main() {
     options.working_dir = dir;
     ipybox::executor box(options, ipybox::auto_approval{});
 
-    // A file as Claude, Cursor and VS Code write it. Servers run on the host, outside of the sandbox; their parameters never enter it.
+    // A file as Claude, Cursor and VS Code write it. Servers run on the host, outside of the sandbox; their parameters
+    // never enter it.
     auto const servers = box.register_mcp_servers("examples/mcp.json");
     if (!servers) {
         std::cerr << servers.error() << '\n';

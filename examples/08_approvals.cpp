@@ -58,7 +58,8 @@ int main() {
     })");
     if (!rules) return complain(rules.error());
 
-    // Every request, decision and outcome is recorded, a JSON object a line. An action that cannot be recorded is rejected.
+    // Every request, decision and outcome is recorded, a JSON object a line. An action that cannot be recorded is
+    // rejected.
     auto log = ipybox::audit_log::open({.file = dir / "audit.jsonl"});
     if (!log) return complain(log.error());
 
@@ -66,7 +67,7 @@ int main() {
     options.working_dir = dir / "work";
     options.approve_shell_cmds = true;
     options.approval_timeout = 5min;
-    options.rules = std::make_shared<ipybox::approval_rules const>(std::move(*rules));
+    options.rules = std::move(*rules);
     options.audit = *log;
     //! [rules]
 

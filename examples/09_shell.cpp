@@ -29,7 +29,8 @@ int main() {
     //! [shell]
     ipybox::executor_options options;
     options.working_dir = dir;
-    // Shell commands are asked for, and are the only way to start a program: the system keeps the code from every other one.
+    // Shell commands are asked for, and are the only way to start a program: the system keeps the code from every other
+    // one.
     options.approve_shell_cmds = true;
     options.require_shell_escape = true;
     auto const decide = [](ipybox::approval_request request) {

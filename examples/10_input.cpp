@@ -15,7 +15,8 @@ int main() {
 
     //! [input]
     ipybox::execute_options options;
-    // Runs on the executor's own thread and must not block: to ask a person, keep the request and reply later, from any thread.
+    // Runs on the executor's own thread and must not block: to ask a person, keep the request and reply later, from any
+    // thread.
     options.on_input = [](ipybox::input_request request) {
         std::cout << "the code asks: " << request.prompt() << '\n';
         request.reply("Ada");

@@ -25,7 +25,8 @@ int main() {
     std::ofstream(dir / "served/private.key") << "never to be seen";
 
     //! [server]
-    // These are the rights of the server. Without a sandbox it has those of the application, whatever its own options promise.
+    // These are the rights of the server. Without a sandbox it has those of the application, whatever its own options
+    // promise.
     auto config = ipybox::sandbox_config::parse(R"({
         "filesystem": {"denyRead": ["*.key"], "allowWrite": [], "denyWrite": []},
         "network": {"allowedDomains": [], "deniedDomains": []}

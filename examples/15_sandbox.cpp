@@ -34,7 +34,8 @@ int main() {
     ipybox::bubblewrap_sandbox const sandbox(*config);
 
     auto const project = std::filesystem::absolute("build/examples/sandbox");
-    // Before anything runs, this tells which paths can be written, which cannot be read, and which hosts can be reached.
+    // Before anything runs, this tells which paths can be written, which cannot be read, and which hosts can be
+    // reached.
     if (auto const meant = sandbox.describe(project)) std::cout << meant->text() << '\n';
 
     ipybox::executor_options options;

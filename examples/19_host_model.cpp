@@ -61,7 +61,7 @@ int main() {
     }
 
     //! [ask]
-    // What the model says stays in the code, and costs no tokens of the one that wrote it.
+    // The answers of this model stay in the code, and cost no tokens of the model that wrote it.
     auto result = box.execute(R"(
 from mcptools.llm import ask_model
 

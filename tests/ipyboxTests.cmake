@@ -20,6 +20,13 @@ function(ipybox_test_sources folder result)
   set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
+# What is tested is optimised where the preset says so; the tests themselves are read by compilers alone. Without optimisation GCC
+# would make functions of std::move and its like, and call them.
+function(ipybox_compile_quickly target)
+  target_compile_options(${target} PRIVATE
+    $<$<CONFIG:Release,RelWithDebInfo>:-O0> $<$<CXX_COMPILER_ID:GNU>:-ffold-simple-inlines>)
+endfunction()
+
 # One Catch2 program of all sources in FOLDER; its cases become ctest tests NAME: CASE with the label LABEL.
 function(ipybox_add_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;LABEL" "")
@@ -33,8 +40,7 @@ function(ipybox_add_test_program name)
     IPYBOX_TEST_PYTHON="${IPYBOX_TEST_PYTHON}" IPYBOX_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ipybox_local
     $<IF:$<TARGET_EXISTS:Catch2::Catch2WithMain>,Catch2::Catch2WithMain,Catch2::Catch2>)
-  # What is tested is optimised where the preset says so; the tests themselves are read by compilers alone.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
+  ipybox_compile_quickly(${name})
   # In a unity build the sources are included, and GCC takes their frames of coroutines for those of a header.
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   if(IPYBOX_SANITIZE STREQUAL "thread")
@@ -66,14 +72,18 @@ function(ipybox_add_compat_runs name)
   endforeach()
 endfunction()
 
-# The pytest suite of this folder, which runs the program: NAME.suite, with the label NAME.
+# A pytest suite of this folder, which runs the program: NAME.suite, with the label NAME. FILES: those of its files; else all.
 function(ipybox_add_program_suite name)
   if(NOT TARGET ipybox_cli)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 suite "" "COST" "ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 suite "" "COST" "ENVIRONMENT;FILES")
+  list(TRANSFORM suite_FILES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  if(NOT suite_FILES)
+    set(suite_FILES ${CMAKE_CURRENT_SOURCE_DIR})
+  endif()
   add_test(NAME ${name}.suite
-    COMMAND ${IPYBOX_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${CMAKE_CURRENT_SOURCE_DIR}
+    COMMAND ${IPYBOX_TEST_PYTHON} -m pytest -q -p no:cacheprovider ${suite_FILES}
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set(environment ${ipybox_test_environment} "IPYBOX_BINARY=set:$<TARGET_FILE:ipybox_cli>" "IPYBOX_PYTHON=set:${IPYBOX_TEST_PYTHON}"
     ${suite_ENVIRONMENT})
@@ -108,8 +118,8 @@ function(ipybox_add_compile_failures folder)
     endif()
     add_test(NAME compile.${name}
       COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only ${flags}
-        "-D$<JOIN:$<TARGET_PROPERTY:ipybox_compiled,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
-        "-I$<JOIN:$<TARGET_PROPERTY:ipybox_compiled,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
+        "-D$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
+        "-I$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
         ${source}
       COMMAND_EXPAND_LISTS)
     set_tests_properties(compile.${name} PROPERTIES
@@ -128,7 +138,7 @@ function(ipybox_add_headers_alone)
     list(APPEND sources ${source})
   endforeach()
   add_library(headers_alone OBJECT EXCLUDE_FROM_ALL ${sources})
-  target_link_libraries(headers_alone PRIVATE ipybox ipybox_options)
+  target_link_libraries(headers_alone PRIVATE ipybox_zmq ipybox_options)
   target_compile_definitions(headers_alone PRIVATE IPYBOX_SEPARATE_COMPILATION)
   set_target_properties(headers_alone PROPERTIES UNITY_BUILD OFF)
   add_dependencies(unit_tests headers_alone)

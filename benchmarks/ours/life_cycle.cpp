@@ -54,7 +54,7 @@ class forks {
     double milliseconds_to_output() const {
         std::optional<ipybox::executor> box; // its end does not count
         return milliseconds([&] {
-            box.emplace(ipybox::executor_options{}, ipybox::any_approval{}, shared_);
+            box.emplace(ipybox::executor_options{}, ipybox::stream_reader_approval{}, shared_);
             require(box->execute("print(1)"));
         });
     }

@@ -3,6 +3,7 @@
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/tools/host_tool.hpp>
 
+#include <asio/awaitable.hpp>
 #include <ours/bare_server.hpp>
 #include <ours/context.hpp>
 
@@ -27,12 +28,22 @@ ipybox::executor echo_executor(context const& context, std::string const& server
     return box;
 }
 
-/// The same with a function of this program in the place of the server.
-ipybox::executor host_executor(context const& context, bool asks) {
+ipybox::host_tool echo_function() {
+    return {"echo", "Returns the text", {"text"}, [](std::string text) { return text; }};
+}
+
+/// One that needs no thread.
+ipybox::host_tool echo_coroutine() {
+    auto const echo = [](std::string text) -> asio::awaitable<std::string> { co_return text; };
+    return {"echo", "Returns the text", {"text"}, echo};
+}
+
+/// The same with a tool of this program in the place of the server.
+ipybox::executor host_executor(context const& context, bool asks, ipybox::any_approval approval = accept,
+                               ipybox::host_tool echo = echo_function()) {
     ipybox::executor_options options;
     options.approve_tool_calls = asks;
-    auto box = context.new_executor(accept, options);
-    ipybox::host_tool echo("echo", "Returns the text", {"text"}, [](std::string text) { return text; });
+    auto box = context.new_executor(std::move(approval), options);
     require(box.add_tool(std::move(echo), "echo"));
     require(box.generate_mcp_sources("echo", "mcptools"));
     require(box.start());
@@ -74,6 +85,13 @@ void host_calls(context& context) {
     measure("host_tool_8_threads", "calls/s", "keep([burst(200) for _ in range(" + bursts + ")])");
 }
 
+void host_coroutine_calls(context& context) {
+    auto box = host_executor(context, false, accept, echo_coroutine());
+    require(box.execute(context.cell("tool_calls.py")));
+    context.record("host_tool_100b_coroutine", "ms", samples_of(box, calls(100, 500 * context.repeat)),
+                   "a coroutine of the host, no approval");
+}
+
 void first_calls(context& context) {
     std::vector<double> imported, called;
     for (int i = 0; i < 3 * context.repeat; ++i) {
@@ -100,6 +118,25 @@ void above_server(context& context) {
         above.push_back(median(samples_of(box, calls(100, 30))) - own);
     }
     context.record("tool_above_server", "ms", above, "tool_100b less the time of the server itself");
+}
+
+/// The approval alone, in each shape of a policy. The executors take turns, so that all meet the same phases of the
+/// machine.
+void approval_shares(context& context) {
+    auto const decide = [](ipybox::approval_request const&) { return ipybox::decision::accept(); };
+    auto unasked = host_executor(context, false);
+    auto by_decision = host_executor(context, true, decide);
+    auto by_request = host_executor(context, true, accept);
+    for (auto* const box : {&unasked, &by_decision, &by_request}) require(box->execute(context.cell("tool_calls.py")));
+    std::vector<double> decision, request;
+    for (int i = 0; i < 15 * context.repeat; ++i) {
+        auto const call = median(samples_of(unasked, calls(100, 100)));
+        decision.push_back(median(samples_of(by_decision, calls(100, 100))) - call);
+        request.push_back(median(samples_of(by_request, calls(100, 100))) - call);
+    }
+    auto const note = std::string("host_tool_100b with approval, less the same without: ");
+    context.record("approval_decision", "ms", decision, note + "a callback that returns a decision");
+    context.record("approval_request", "ms", request, note + "a callback that answers through the request");
 }
 
 void bare_servers(context& context) {
@@ -131,6 +168,8 @@ std::vector<measurement> tool_measurements() {
              tool_calls<true, true>},
             {{"host_tool_100b", "host_tool_1mb", "host_tool_8_threads"}, host_calls<false>},
             {{"host_tool_100b_approval", "host_tool_1mb_approval", "host_tool_8_threads_approval"}, host_calls<true>},
+            {{"host_tool_100b_coroutine"}, host_coroutine_calls},
+            {{"approval_decision", "approval_request"}, approval_shares},
             {{"tool_above_server"}, above_server},
             {{"server_100b", "server_1mb", "server_100b_plain", "server_1mb_plain"}, bare_servers},
             {{"tool_60mb", "tool_60mb_received"}, large_call}};

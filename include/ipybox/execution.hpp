@@ -9,4 +9,7 @@
 #include <ipybox/execution/execution_event.hpp>
 #include <ipybox/execution/execution_result.hpp>
 #include <ipybox/execution/input_request.hpp>
+#include <ipybox/execution/job_output.hpp>
+#include <ipybox/execution/job_state.hpp>
+#include <ipybox/execution/json_value.hpp>
 #include <ipybox/execution/output_chunk.hpp>

@@ -17,24 +17,30 @@ class event_queue;
 
 /**
  * \brief The events of one execution, in order, the result last.
- * \details A reader that is slow slows the kernel down; memory stays bounded. A stream that is dropped before its end interrupts the code: nothing
- * hangs and the executor is usable.
+ * \details A reader that is slow slows the kernel down; memory stays bounded. A stream that is dropped before its end
+ * interrupts the code: nothing hangs and the executor is usable.
  * \par Thread safety Distinct objects: safe. Shared objects: unsafe; one `next` at a time.
- * \par Object lifetimes May outlive its executor: the last event is then errc::not_running. One that was moved from has no events.
+ * \par Object lifetimes May outlive its executor: the last event is then errc::not_running. One that was moved from has
+ * no events.
  */
 class execution_stream {
   public:
+    /// An event; none after the result.
     using event = std::optional<execution_event>;
 
+    /// Made by the library.
     explicit execution_stream(std::shared_ptr<detail::event_queue> events) noexcept;
+    /// The other one has no events afterwards.
     execution_stream(execution_stream&&) noexcept;
+    /// Drops this stream as the destructor does. The other one has no events afterwards.
     execution_stream& operator=(execution_stream&&) noexcept;
     ~execution_stream();
 
     /**
      * \brief Waits for the next event; none after the result.
-     * \details Where the call would block what has to serve it, the event is a result with errc::would_deadlock, once, and then there are none:
-     * a loop ends. The execution goes on; `async_next`, or `next` on another thread, has its events.
+     * \details If the call would block the thread that has to serve it, the event is a result with
+     * errc::would_deadlock, once, and then there are none: a loop ends. The execution goes on; `async_next`, or `next`
+     * on another thread, has its events.
      */
     [[nodiscard]] event next();
 

@@ -3,7 +3,6 @@
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
-#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <filesystem>
 #include <memory>
@@ -31,19 +30,30 @@ struct runtime_options {
 };
 
 /**
- * \brief One sandbox with one supervisor in it, shared by executors: their kernels start in the time of a fork, and share memory until they write to it.
- * \details With walls, each kernel sees of the working directory only that of its executor, and nothing of the other kernels. Without a sandbox there are no walls.
- * A cheap handle. The first kernel starts the supervisor, and is told where that fails; it ends with the last copy and the last executor. What an executor's options say of the
- * interpreter and preloading does not count then.
+ * \brief One sandbox with one supervisor in it, shared by executors: their kernels start in the time of a fork, and
+ * share memory until they write to it.
+ * \details With walls, each kernel sees of the working directory only that of its executor, and nothing of the other
+ * kernels. Without a sandbox there are no walls. A cheap handle. The first kernel starts the supervisor, and is told
+ * where that fails; it ends with the last copy and the last executor. The interpreter and the preloaded modules in an
+ * executor's options do not count then.
  * \par Thread safety Safe.
  */
 class runtime {
   public:
-    explicit runtime(runtime_options options = {}, any_sandbox sandbox = bubblewrap_sandbox{});
+    /// Starts nothing: the first kernel starts the supervisor.
+    runtime(runtime_options options, any_sandbox sandbox);
 
+    /// In a `bubblewrap_sandbox`.
+    explicit runtime(runtime_options options = {});
+
+    /// The supervisor, for transports.
     [[nodiscard]] std::shared_ptr<kernel_host> const& host() const noexcept { return host_; }
 
+    /// The sandbox that its executors share.
+    [[nodiscard]] any_sandbox const& sandbox() const noexcept { return sandbox_; }
+
   private:
+    any_sandbox sandbox_;
     std::shared_ptr<kernel_host> host_;
 };
 

@@ -43,7 +43,7 @@ class ApprovalRejectedError(ToolRunnerError, PermissionError):
 
 
 class ApprovalTimeoutError(ToolRunnerError):
-    """Nobody decided about an action in time."""
+    """No decision about an action came in time."""
 
     decided_by = "timeout"
 
@@ -59,7 +59,7 @@ def channel() -> ActionChannel:
 
 
 def failure(head: dict[str, Any]) -> Exception:
-    """What an error of the host is raised as."""
+    """The exception that an error of the host is raised as."""
     kind, text = head.get("kind"), str(head.get("text"))
     if kind == "rejected":
         rejection = ApprovalRejectedError(text)
@@ -104,7 +104,7 @@ LOOKS = 400 if len(os.sched_getaffinity(0)) > 1 else 0
 class ActionChannel:
     """Asks the host.
 
-    Who waits reads: one of the threads that wait leads, reads the socket and wakes those whose answers have come; it
+    Threads that wait read: one of them leads, reads the socket and wakes those whose answers have come; it
     passes the lead on when it has its own. Loops that wait watch the socket as well. Changes are made in the shield of
     `interrupts`: the main thread leaves none half done.
     """
@@ -142,7 +142,7 @@ class ActionChannel:
     def call_heard(
         self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
     ) -> Answer:
-        """As `call`, and calls `heard` with the reports that come before the answer. What it raises ends the call."""
+        """As `call`, and calls `heard` with the reports that come before. An exception of `heard` ends the call."""
         request = None
         try:
             with interrupts:
@@ -158,27 +158,10 @@ class ActionChannel:
                 self.cancel(request)
                 self.forget(request)
 
-    async def call_async(self, op: str, head: dict[str, Any], body: bytes) -> Answer:
-        """The same in a coroutine, which can be cancelled."""
-        loop = asyncio.get_running_loop()
-        answered = loop.create_future()
-        request = None
-        try:
-            with interrupts:
-                request = self.ask(op, head, body, partial(settle, answered))
-                self._watch(loop)
-            await answered
-            return request.take()
-        finally:
-            if request:
-                self._unwatch(loop)
-                self.cancel(request)
-                self.forget(request)
-
-    async def call_async_heard(
-        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
+    async def call_async(
+        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object] | None = None
     ) -> Answer:
-        """As `call_async`, and calls `heard` with the reports that come before the answer."""
+        """The same in a coroutine, which can be cancelled. Reports come only where `heard` takes them."""
         loop = asyncio.get_running_loop()
         came = asyncio.Event()
         request = None
@@ -189,7 +172,7 @@ class ActionChannel:
             while not request.answers:
                 await came.wait()
                 came.clear()
-                while report := request.take_report():
+                while heard and (report := request.take_report()):
                     heard(report)
             return request.take()
         finally:
@@ -225,12 +208,14 @@ class ActionChannel:
 
     def cancel(self, request: Request) -> None:
         """Takes a request back that has no last answer yet; that may be waited for all the same."""
+        if request.number not in self._outstanding:
+            return  # as most times, and then without a shield
         with interrupts:
             if request.number in self._outstanding:
                 self._send(to_json({"op": "cancel", "id": request.number}).encode(), b"")
 
     def forget(self, request: Request) -> None:
-        """Nobody waits for an answer any more."""
+        """Drops the answers of a request that is not waited for any more."""
         with interrupts:
             self._outstanding.pop(request.number, None)
             for answer in request.answers:
@@ -379,16 +364,6 @@ class ActionChannel:
 def close(descriptors: list[int]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
-
-
-def settle(future: asyncio.Future[None]) -> None:
-    """Ends the waiting for a future, from any thread."""
-
-    def set_result() -> None:
-        if not future.done():
-            future.set_result(None)
-
-    call_soon(future.get_loop(), set_result)
 
 
 def call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:

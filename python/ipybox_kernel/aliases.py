@@ -35,7 +35,7 @@ class Aliases:
 
 
 def installed(package: str, path: Sequence[str] | None) -> list[str]:
-    """Where other modules of the original are, if it is installed. Its packages themselves would import its clients."""
+    """The places of the original's other modules, if it is installed. Its own packages would import its clients."""
     original = PathFinder.find_spec(package, path)
     return list(original.submodule_search_locations or []) if original else []
 

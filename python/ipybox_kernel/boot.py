@@ -1,10 +1,6 @@
-"""The text that starts the supervisor, ``PYTHON -E -c BOOT N``: gets the package from the host and hands over."""
+"""The text that starts the supervisor, ``PYTHON -I -c BOOT N``: gets the package from the host and hands over."""
 
 from __future__ import annotations
-
-import sys
-
-sys.path.remove("")  # nothing may be imported from the working directory
 
 import fcntl
 import json
@@ -12,6 +8,7 @@ import marshal
 import os
 import socket
 import struct
+import sys
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 
@@ -21,13 +18,20 @@ if TYPE_CHECKING:
     from typing import BinaryIO, NoReturn
 
 FIRST = (
+    "birth",
     "broker",
+    "checked",
+    "children",
+    "control",
     "hosts",
+    "isolation",
     "landlock",
     "limits",
     "packages",
+    "places",
     "preload",
     "process",
+    "refused",
     "supervisor",
 )  # what a start imports at once
 
@@ -88,7 +92,7 @@ class Helper:
             self.work(sources, unused)
 
     def work(self, sources: Sources, unused: Sequence[int]) -> NoReturn:
-        """What the process does, and its end."""
+        """The work of the process, and its end."""
         try:
             for descriptor in unused:
                 os.close(descriptor)
@@ -113,7 +117,13 @@ class Helper:
 
 def control_socket(number: int) -> socket.socket:
     """Moves the control descriptor out of the way of 0 to 2, and gives these something harmless."""
-    control = socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10))
+    try:
+        duplicate = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10)
+    except OSError:
+        raise SystemExit(
+            f"the control descriptor {number} is not open: the command that starts this interpreter has closed it"
+        ) from None
+    control = socket.socket(fileno=duplicate)
     null = os.open(os.devnull, os.O_RDWR)
     os.close(number)
     for standard in {0, number} & {0, 1, 2}:
@@ -143,6 +153,7 @@ def modules(memory: BinaryIO) -> Iterator[tuple[str, str]]:
 
 control = control_socket(int(sys.argv[1]))
 hello, texts, lifeline = greeting(control)
+hello["places"] = json.loads(texts.pop("places.json", "[]"))
 sys.argv[1:] = []
 sys.meta_path.insert(0, sources := Sources(texts))
 if hello.get("preload", True):

@@ -1,4 +1,4 @@
-"""Whose program is whose: programs run for kernels, and end with them."""
+"""The owners of programs: each runs for a kernel, and ends with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Broker:
     def adopt(self, ended: dict[int, int], living: set[int], *, alone: bool) -> None:
         """Finds out for which kernel the processes run whose parents are among those that ended just now.
 
-        Their session tells it. What set itself apart runs for the same kernel as those that ended, if they were alone.
+        Their session tells it. Processes that set themselves apart run for the same kernel as those
+        that ended, if they were alone.
         """
         sessions = {**ended, **{os.getsid(pid): kernel for pid, kernel in self.owners.items()}}
         kernels = set(ended.values())
@@ -52,11 +53,11 @@ class Broker:
         return strangers - self.owners.keys()
 
     def has_group(self, pid: int) -> bool:
-        """Whether a program that has ended left somebody in its process group."""
+        """Whether a program that has ended left processes in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)
 
     def left(self, living: set[int]) -> set[int]:
-        """The children that nobody has a use for any more."""
+        """The children that are of no use any more."""
         children = {*process.children(), *self.owners}
         used = {pid for pid, kernel in self.owners.items() if kernel in self.environments}
         return children - used - (living - self.owners.keys())

@@ -65,11 +65,11 @@ class Cells(CachingCompiler):
         return name
 
     def format_code_name(self, name: str) -> tuple[str, str] | None:
-        """What takes the place of the file in a traceback."""
+        """The label that takes the place of the file in a traceback."""
         return ("Cell", self.labels[name]) if name in self.labels else None
 
     def label(self, name: str) -> str | None:
-        """What people call the code of this name, if it is a cell's."""
+        """The name that people use for this code, if it is a cell's."""
         return f"Cell {self.labels[name]}" if name in self.labels else None
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:

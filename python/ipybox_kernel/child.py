@@ -1,4 +1,4 @@
-"""What a forked child does to become a kernel."""
+"""The steps by which a forked child becomes a kernel."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ipybox_kernel import landlock, packages, process
 from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
+    from ipybox_kernel.birth import Birth
     from ipybox_kernel.kernel import HandlersKernel
-    from ipybox_kernel.supervisor import Birth
 
 DEFAULTS = {
     "TERM": "dumb",
@@ -28,6 +28,7 @@ DEFAULTS = {
 
 def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     """Runs a kernel in this process, which was forked for it, one step after the other."""
+    gc.freeze()  # none of what the supervisor has made until now is garbage here: looking for it would unshare it
     gc.enable()
     process.forget_signals()
     process.detach(birth.supervisor)
@@ -55,7 +56,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
 
 
 def environment(env: dict[str, str]) -> dict[str, str]:
-    """What the host gave, what keeps programs from colouring their output, and where programs are found."""
+    """The variables that the host gave, others that keep programs from colouring their output, and a search path."""
     return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
@@ -66,7 +67,7 @@ def program_path(path: str) -> str:
 
 
 def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
-    """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
+    """The place of matplotlib's list of fonts if it cannot write at home. It would warn, and search again."""
     home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
     while not os.path.lexists(home):
         home = os.path.dirname(home)

@@ -208,7 +208,7 @@ def connected_pairs(machine: Machine) -> Block:
 
 
 def namespaces(machine: Machine) -> Block:
-    """No new namespace. What clone3 asks for lies in memory: it is said not to exist, and glibc takes clone."""
+    """No new namespace. The arguments of clone3 lie in memory: it is said not to exist, and glibc takes clone."""
     return [
         *argument(machine, "clone", 0, [Step(ANY_BIT, 0, 1, NAMESPACES), denial()]),
         *argument(machine, "unshare", 0, [Step(ANY_BIT, 0, 1, NAMESPACES_OF_UNSHARE), denial()]),
@@ -244,7 +244,7 @@ MODES_OF_OPENED = {"open": 2, "openat": 3}
 def set_user_id_programs(machine: Machine) -> Block:
     """None are made: with one that code left in the working directory, other users would have the rights of its owner.
 
-    What openat2 asks for lies in memory: it is said not to exist, and programs take openat.
+    The arguments of openat2 lie in memory: it is said not to exist, and programs take openat.
     """
     block: Block = []
     refused = [Step(ANY_BIT, 0, 1, S_ISUID), denial()]

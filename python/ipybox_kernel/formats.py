@@ -11,7 +11,7 @@ class PlainFormats:
     """Goes before the display formatter's ``format``.
 
     It asks a dozen formatters about each value. The built-in scalars have no ``_repr_*_`` methods and cannot get any:
-    as long as nobody has registered something with one of these formatters, ``text/plain`` is all there will be.
+    as long as nothing is registered with one of these formatters, ``text/plain`` is all there will be.
     """
 
     def __init__(self, formatter: Any) -> None:

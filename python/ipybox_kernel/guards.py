@@ -1,6 +1,6 @@
 """The guard ``no_exec``: a kernel that can start no program and touch no process that is not its own.
 
-What holds is the system: capabilities, Landlock and a seccomp filter, none of which can be undone. Python's own ways to
+The system enforces it: capabilities, Landlock and a seccomp filter, none of which can be undone. Python's own ways to
 start programs say so in a sentence, for people.
 """
 
@@ -33,7 +33,7 @@ def confine(allow: list[str]) -> None:
 
 
 def unavailable() -> str:
-    """What is missing here, found out by trying it in a process of its own; empty if nothing is."""
+    """The thing that is missing here, found out by trying it in a process of its own; empty if nothing is."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:

@@ -1,4 +1,4 @@
-"""What arrives on the action socket: frames, and the descriptors that come with them."""
+"""The receiving side of the action socket: frames, and the descriptors that come with them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ READ = 64 << 10  # what is larger is read into memory of its own
 FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 ROOM = socket.CMSG_SPACE(8 * 4)
 
+decode = json.JSONDecoder().raw_decode
+
 
 class Answer(NamedTuple):
     """One frame of the host."""
@@ -22,12 +24,18 @@ class Answer(NamedTuple):
     descriptors: list[int]
 
 
+def is_frame(data: bytes) -> bool:
+    """Whether this is one frame, neither less nor more: so are most answers."""
+    return len(data) >= 8 and 4 + int.from_bytes(data[:4], "little") == len(data)
+
+
 class Inbox:
     """Takes frames out of a stream of bytes that never waits."""
 
     def __init__(self, stream: socket.socket) -> None:
         self.socket = stream
         self.received = bytearray()
+        self.whole: bytes | None = None  # a frame that was read by itself
         self.large: memoryview | None = None  # a frame that is too large for `received`
         self.filled = 0  # how much of it is there
         self.descriptors: deque[int] = deque()
@@ -37,13 +45,16 @@ class Inbox:
         try:
             if self.large is None:
                 data, ancillary, _, _ = self.socket.recvmsg(READ, ROOM, FLAGS)
-                self.received += data
                 size = len(data)
+                if self.received or self.whole or not is_frame(data):
+                    self.received += data
+                else:
+                    self.whole = data
             else:
                 size, ancillary, _, _ = self.socket.recvmsg_into([self.large[self.filled :]], ROOM, FLAGS)
                 self.filled += size
         except BlockingIOError:
-            return  # somebody else was faster
+            return  # another thread was faster
         except OSError:
             raise EOFError from None
         if not size:
@@ -53,6 +64,9 @@ class Inbox:
 
     def next(self) -> Answer | None:
         """The next frame, if it is there as a whole; raises ValueError if it is none."""
+        if self.whole is not None:
+            whole, self.whole = self.whole, None
+            return self._parse(memoryview(whole))
         if self.large is not None:
             if self.filled < len(self.large):
                 return None
@@ -75,8 +89,9 @@ class Inbox:
 
     def _parse(self, frame: memoryview) -> Answer:
         body = 8 + int.from_bytes(frame[4:8], "little")
-        head = json.loads(bytes(frame[8:body]))
-        if not isinstance(head, dict) or body > len(frame):
+        text = str(frame[8:body], "utf-8")
+        head, end = decode(text)  # a third of the time of `json.loads`
+        if not isinstance(head, dict) or end < len(text) or body > len(frame):
             raise ValueError("a frame without a head")
         if len(self.descriptors) < (count := head.get("descriptors", 0)):
             raise ValueError(f"{count} descriptors are missing")

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from importlib import metadata
 
 TYPE_CHECKING = False  # typing is dear
@@ -40,6 +41,10 @@ VERSION = re.compile(
 )
 
 MAX_DATAGRAM = 128 * 1024
+LOOK = 0.1  # seconds between two looks at what a layer takes of the disk
+LONGEST_LOOK = 1.0
+SHARE = 5  # looks take no more than this part of the time, as long as the longest interval allows it
+LEAST = 4096  # bytes that a file or a directory counts for at least: there is no end of empty ones
 STAGING = ".staging"
 LOCK = ".lock"
 COMPILED = "__pycache__"
@@ -113,14 +118,16 @@ class Host:
 class Layer:
     """The directory, locked as long as this process lives: sessions may share one."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, size: int | None) -> None:
         self.path = path
+        self.size = size  # bytes of the disk that it may take
         # Code may open nothing of the layer for writing, and this not for reading: it could hold the lock.
         self.lock = os.open(os.path.join(path, LOCK), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o200)
         os.fchmod(self.lock, 0o200)
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.staging = os.path.join(path, STAGING)
         self.clear()
+        self.before = 0 if size is None else size_of(path)
         os.makedirs(self.within("tmp"))
         os.environ.update(HOME=self.staging, TMPDIR=self.within("tmp"), PIP_CACHE_DIR=self.within("cache"))
         os.chdir(self.within("tmp"))
@@ -134,6 +141,10 @@ class Layer:
         os.chdir(self.path)
         if os.path.lexists(self.staging):
             remove_tree(self.staging)
+
+    def is_full(self) -> bool:
+        """Whether it takes more of the disk than it may, with what pip has written meanwhile."""
+        return self.size is not None and self.before + size_of(self.staging) > self.size
 
     def installed(self) -> Iterator[tuple[str, str]]:
         """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
@@ -159,7 +170,7 @@ class Layer:
             os.rename(path, target)
 
     def moves(self, source: str, target: str) -> Iterator[tuple[str, str]]:
-        """What is to be moved where; directories that are there already get what is new in them."""
+        """The moves to be done; directories that are there already get what is new in them."""
         waiting = [(source, target)]
         while waiting:
             source, target = waiting.pop()
@@ -204,6 +215,20 @@ def entries(directory: str) -> list[os.DirEntry[str]]:
         return list(found)
 
 
+def size_of(directory: str) -> int:
+    """Bytes of the disk that a directory takes. Files that are removed meanwhile do not count."""
+    size, waiting = 0, [directory]
+    while waiting:
+        try:
+            for entry in entries(waiting.pop()):
+                size += max(512 * entry.stat(follow_symlinks=False).st_blocks, LEAST)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+        except OSError:
+            continue
+    return size
+
+
 def remove_tree(directory: str) -> None:
     """Removes a directory of any depth; `shutil.rmtree` needs a descriptor and, before 3.13, a frame for each level."""
     waiting, emptied = [directory], []
@@ -242,21 +267,45 @@ def check_pip() -> None:
         raise Failure("pip_missing", f"pip {version} of {sys.executable} is older than 22.2: {cure}")
 
 
+class Watch(threading.Thread):
+    """Ends pip when the layer takes more of the disk than it may."""
+
+    def __init__(self, layer: Layer, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.layer = layer
+        self.process = process
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        pause = LOOK
+        while not self.over.wait(pause):
+            begun = time.monotonic()
+            if self.layer.is_full():
+                return self.process.kill()
+            pause = min(max(LOOK, SHARE * (time.monotonic() - begun)), LONGEST_LOOK)
+
+
 def pip(layer: Layer, *arguments: str) -> None:
     """Runs pip; its output is ours."""
     command = [sys.executable, "-I", "-c", RUN_PIP, layer.path, "install", *arguments]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0) as process:
         assert process.stderr
+        watch = Watch(layer, process)
+        watch.start()
         tail = b""
         while piece := process.stderr.read(1 << 16):
             say(piece)
             tail = (tail + piece)[-TAIL:]
+    watch.over.set()
+    watch.join()
+    if layer.is_full():
+        raise Failure("full", f"the packages take more than the {layer.size} bytes that {layer.path} may take")
     if process.returncode:
         raise Failure("conflict" if b"ResolutionImpossible" in tail else "failed")
 
 
 def say(text: bytes, stream: int = 2) -> None:
-    """Writes to standard error or output, where someone may have stopped to read."""
+    """Writes to standard error or output, whose reader may have stopped."""
     try:
         with open(stream, "wb", buffering=0, closefd=False) as file:
             file.write(text)
@@ -293,9 +342,9 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
 
 
 def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
-    """What an installation comes to, as the host is told."""
+    """The outcome of an installation, as the host is told."""
     try:
-        layer = Layer(wanted["layer"])
+        layer = Layer(wanted["layer"], wanted["size"])
         try:
             installed = install(host, layer, wanted)
         finally:

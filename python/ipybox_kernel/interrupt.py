@@ -164,7 +164,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
     def cancel(self) -> None:
-        """Cancels the task of an ``await`` cell. What swallows that is cancelled again the next time."""
+        """Cancels the task of an ``await`` cell. Code that swallows that is cancelled again the next time."""
         if self.task is not None and self.loop is not None:
             self.take()
             self.cancelled = True

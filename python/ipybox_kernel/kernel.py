@@ -12,19 +12,20 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from ipykernel.ipkernel import IPythonKernel
-from IPython.core.error import StdinNotImplementedError, UsageError
+from IPython.core.error import StdinNotImplementedError
 
-from ipybox_kernel import debugging, shutdown
+from ipybox_kernel import debugging, hooks, magics, shutdown
 from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.leaving import Exit, exit_code
+from ipybox_kernel.loop import MainLoop, drive, readable
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
@@ -33,7 +34,6 @@ from ipybox_kernel.warming import WarmUp
 from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
-T = TypeVar("T")
 
 
 class HandlersKernel(IPythonKernel):
@@ -48,19 +48,17 @@ class HandlersKernel(IPythonKernel):
         self.replies = Sink(SHELL)
         self.streams = Streams(self.session, self.iopub_socket)
         self.commands = ShellCommands(self.shell, self.streams)
+        self.program_magics = magics.of_programs(self.shell)
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
         self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
         self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
         self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
-        self.shell.enable_gui = enable_gui
+        hooks.wrap(self.shell)
         self.shell.exiter = Exit(self.shell)
         for namespace in (self.shell.user_ns, self.shell.user_ns_hidden):
             namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
-        self.shell.run_code = beginning(self.shell.run_code)
-        self.shell.run_ast_nodes = ending(self.shell.run_ast_nodes)
-        self.shell.should_run_async = tolerating_null_bytes(self.shell.should_run_async)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
@@ -84,7 +82,7 @@ class HandlersKernel(IPythonKernel):
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         interrupts.install(loop)
-        self.streams.open(link)
+        self.streams.open()
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)
@@ -102,6 +100,7 @@ class HandlersKernel(IPythonKernel):
 
         actions.current = actions.ActionChannel(stream, self.cell, self.output_before_question)
         self.commands.ask(actions.current)
+        magics.install(self.shell, self.commands, self.program_magics)
         aliases.install()
 
     def cell(self) -> str:
@@ -130,7 +129,7 @@ class HandlersKernel(IPythonKernel):
                 await self.rest(loop, self.link.socket.fileno())
 
     async def rest(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
-        """Waits until there is something to read. Where it takes a while, the first error is prepared meanwhile."""
+        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
         while not await readable(loop, fd, self.warm_up.wait if self.warm_up.pieces else None):
             if self.tracebacks.rendered:
                 self.warm_up.drop()
@@ -144,7 +143,7 @@ class HandlersKernel(IPythonKernel):
     async def handle(self, channel: int, frames: list[memoryview]) -> None:
         """Handles one message of the host. Whatever happens, a request is answered."""
         if channel != SHELL:
-            return  # late: nobody waits for this input, the cell to be interrupted has ended
+            return  # late: this input is not waited for, the cell to be interrupted has ended
         request = self.session.parse(frames)
         self.session.begin(request, frames)
         try:
@@ -217,7 +216,8 @@ class HandlersKernel(IPythonKernel):
     ) -> dict[str, Any]:
         """Runs a cell; returns the content of its reply when everything it put out has been sent."""
         self.tracebacks.begin()
-        self.cells.begin(self.get_parent("shell").get("metadata", {}).get("title"))
+        if not silent:
+            self.cells.begin(self.get_parent("shell").get("metadata", {}).get("title"))
         self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:
@@ -341,7 +341,7 @@ class HandlersKernel(IPythonKernel):
         return value
 
     def next_input(self) -> list[memoryview] | None:
-        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
+        """The answer of the host, if it is there. Requests that come before it must not be lost to an interrupt."""
         assert self.link
         with interrupts:
             while message := self.link.receive():
@@ -351,175 +351,6 @@ class HandlersKernel(IPythonKernel):
         return None
 
     def keep(self, channel: int, frames: list[memoryview]) -> None:
-        """Puts a request aside that came too early. What came too late is dropped."""
+        """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-
-
-class LeanKernel(HandlersKernel):
-    """Our own way to run a cell: it is transformed once, driven directly, and can be stopped wherever it is."""
-
-    level = "lean"
-
-    def main_thread(self) -> None:
-        """No channel threads, no subshells."""
-
-    async def execute_request(self, stream: Any, ident: Any, parent: dict[str, Any]) -> None:
-        """Runs a cell and replies."""
-        content = parent["content"]
-        silent = content.get("silent", False)
-        store_history = content.get("store_history", not silent)
-        reply = await self.do_execute(content["code"], silent, store_history, content.get("user_expressions"))
-        self.session.send(stream, "execute_reply", reply, parent)
-
-    async def run_cell(
-        self, code: str, silent: bool, store_history: bool, user_expressions: dict[str, str]
-    ) -> dict[str, Any]:
-        """Runs a cell and returns the content of its reply."""
-        result = await self.run_code(code, silent, store_history)
-        error = result.error_in_exec if result.error_before_exec is None else result.error_before_exec
-        if error is None:
-            return self.reply(self.shell.user_expressions(user_expressions))
-        return {**self.reply({}), **describe(as_interrupt(error)), "status": "error"}
-
-    async def run_code(self, code: str, silent: bool, store_history: bool) -> Any:
-        """Runs a cell and returns IPython's result, as ``shell.run_cell`` does without the detours."""
-        shell = self.shell
-        if shell.loop_runner is not self.loop_runner:
-            return shell.run_cell(code, store_history=store_history, silent=silent)  # %autoawait trio
-        try:
-            transformed, failure = shell.transform_cell(code), None
-        except Exception:
-            transformed, failure = code, sys.exc_info()
-        cell = result = None
-        try:
-            cell = shell.run_cell_async(
-                code,
-                store_history=store_history,
-                silent=silent,
-                transformed_cell=transformed,
-                preprocessing_exc_tuple=failure,
-            )
-            if shell.should_run_async(code, transformed_cell=transformed, preprocessing_exc_tuple=failure):
-                result = await self.run_task(cell)
-            else:
-                result = complete(cell)
-        finally:
-            if cell and inspect.getcoroutinestate(cell) == inspect.CORO_CREATED:
-                cell.close()  # an interrupt struck before
-            shell.events.trigger("post_execute")
-            if not silent:
-                shell.events.trigger("post_run_cell", result)
-        return result
-
-    async def run_task(self, cell: Coroutine[Any, Any, Any]) -> Any:
-        """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
-        task = None
-        try:
-            with interrupts:  # a task that nobody knew would run beside the next cells, and take their interrupts
-                task = interrupts.task = asyncio.get_running_loop().create_task(cell)
-            return await task
-        finally:
-            interrupts.task = None
-            if task:
-                task.cancel()  # if an interrupt struck here, and not in it
-
-
-class MainLoop:
-    """What ipykernel and IPython use of a tornado loop."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.asyncio_loop = loop
-        self.call_later = loop.call_later
-        self.add_callback = loop.call_soon_threadsafe  # wakes the loop, also when a signal handler calls it
-
-    def stop(self) -> None:
-        """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
-
-
-def enable_gui(gui: str | None = None) -> None:
-    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
-    from ipykernel.eventloops import loop_map
-
-    if loop_map.get(gui, "unknown") is not None:
-        raise UsageError(f"There is no event loop for {gui!r} here.")
-
-
-def beginning(run_code: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """``shell.run_code``, which IPython calls when it is done with its callbacks."""
-    interrupts.starts_code = run_code.__code__
-
-    async def run(*code: Any, **options: Any) -> T:
-        with interrupts:
-            running = run_code(*code, **options)
-        try:
-            interrupts.begin()
-            return await running
-        finally:
-            running.close()  # if an interrupt struck before it began
-
-    return run
-
-
-def ending(run_ast_nodes: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """``shell.run_ast_nodes``, which runs the code of a cell; IPython's callbacks come behind it."""
-
-    async def run(*nodes: Any, **options: Any) -> T:
-        try:
-            return await run_ast_nodes(*nodes, **options)
-        finally:
-            interrupts.end()
-
-    return run
-
-
-def tolerating_null_bytes(should_run_async: Callable[..., bool]) -> Callable[..., bool]:
-    """``shell.should_run_async``, which compiles the cell; Python 3.10 has an error of its own for null bytes."""
-
-    def tolerant(raw_cell: str, **options: Any) -> bool:
-        return "\0" not in raw_cell and should_run_async(raw_cell, **options)
-
-    return tolerant
-
-
-def complete(cell: Coroutine[Any, Any, Any]) -> Any:
-    """The result of a coroutine that never waits."""
-    try:
-        cell.send(None)
-    except StopIteration as stop:
-        return stop.value
-    cell.close()
-    raise RuntimeError("a cell without await waits for something")
-
-
-async def readable(loop: asyncio.AbstractEventLoop, fd: int, seconds: float | None = None) -> bool:
-    """Waits until there is something to read, or only for a while; returns whether there is.
-
-    Only then is the descriptor watched: no cell is disturbed by it.
-    """
-    arrived: asyncio.Future[bool] = loop.create_future()
-    loop.add_reader(fd, settle, arrived, True)
-    timer = None if seconds is None else loop.call_later(seconds, settle, arrived, False)
-    try:
-        return await arrived
-    finally:
-        loop.remove_reader(fd)
-        if timer:
-            timer.cancel()
-
-
-def settle(future: asyncio.Future[bool], value: bool) -> None:
-    """The first result counts."""
-    if not future.done():
-        future.set_result(value)
-
-
-def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
-    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
-    kernel.add_done_callback(lambda _: loop.stop())
-    while not kernel.done():
-        try:
-            loop.run_forever()
-        except (KeyboardInterrupt, SystemExit):
-            interrupts.cancel()  # it struck in another task than the cell's
-    kernel.result()

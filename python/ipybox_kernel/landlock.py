@@ -28,11 +28,11 @@ def is_within_files() -> None:
 
 
 class Missing(Exception):
-    """What was wanted is impossible; the text says what this system lacks."""
+    """Something is impossible here; the text says what this system lacks."""
 
 
 def missing(what: str) -> Missing:
-    """What to say after a system call has failed."""
+    """The exception to raise after a system call has failed."""
     number = ctypes.get_errno()
     return Missing(f"{what}: {os.strerror(number)} (errno {number})")
 
@@ -68,7 +68,7 @@ def keep_signals_in() -> None:
 def isolate(abi: int) -> None:
     """Enters a domain that restricts no file: memory and descriptors outside are closed; from ABI 6 on signals too.
 
-    A domain wants something to restrict. Making block devices was possible to nobody, but a domain that handles any
+    A domain wants something to restrict. No process could make block devices before, but a domain that handles any
     right to files forbids renames across directories unless these are granted, which was impossible with ABI 1.
     """
     if abi >= ABI_WITH_SCOPES:

@@ -31,7 +31,7 @@ class Exit(ZMQExitAutocall):
 
 
 def exit_code(code: object) -> int:
-    """What the operating system is told for the argument of ``exit``."""
+    """The exit code for the argument of ``exit``."""
     if code is None:
         return 0
     return int(code) & 0xFF if isinstance(code, int) else 1

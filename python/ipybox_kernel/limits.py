@@ -1,4 +1,4 @@
-"""What a process may take of the machine: setrlimit(2)."""
+"""Limits of a process: setrlimit(2)."""
 
 from __future__ import annotations
 

@@ -16,17 +16,27 @@ if TYPE_CHECKING:
     from ipybox_kernel.shell import ShellCommands
 
 
-def install(shell: Any, commands: ShellCommands) -> None:
-    """Takes the place of IPython's own ones. What they need is imported when one is used."""
+def of_programs(shell: Any) -> list[tuple[str, str, bool]]:
+    """IPython's magics that start a program: kind, name, and whether they are the package managers'.
+
+    This looks at all magics there are. A kernel that did so would have its own copy of half a megabyte of memory.
+    """
+    found = []
+    for kind, table in shell.magics_manager.magics.items():
+        for name, function in table.items():
+            home = getattr(function, "spec", None) or function.__module__  # IPython has not imported all of them yet
+            if home.startswith(("IPython.core.magics.script", "IPython.core.magics.packaging")):
+                found.append((kind, name, home.startswith("IPython.core.magics.packaging")))
+    return found
+
+
+def install(shell: Any, commands: ShellCommands, names: list[tuple[str, str, bool]]) -> None:
+    """Takes the place of IPython's own ones. Their imports happen when one is used."""
     scripts = Scripts(shell, commands)
     packages = Packages(shell, commands)
-    for kind, table in shell.magics_manager.magics.items():
-        for name, function in list(table.items()):
-            home = getattr(function, "spec", None) or function.__module__  # IPython has not imported all of them yet
-            if home.startswith("IPython.core.magics.script"):
-                shell.register_magic_function(scripts.magic(name), kind, name)
-            elif home.startswith("IPython.core.magics.packaging"):
-                shell.register_magic_function(packages.magic(name), kind, name)
+    for kind, name, is_package_manager in names:
+        magic = packages.magic(name) if is_package_manager else scripts.magic(name)
+        shell.register_magic_function(magic, kind, name)
 
 
 class Scripts:

@@ -60,7 +60,7 @@ def frames(first: TracebackType | None, cells: Cells) -> list[str]:
 
 
 def frame(entry: TracebackType, cells: Cells) -> str:
-    """Where a frame was, and its line."""
+    """The place of a frame, and its line."""
     code, line = entry.tb_frame.f_code, entry.tb_lineno or 0
     label = cells.label(code.co_filename)
     place = f"{label}, line {cells.line(code.co_filename, line)}" if label else f"File {code.co_filename}:{line}"

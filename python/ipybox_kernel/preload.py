@@ -59,6 +59,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in FOR_ACTIONS:
         importlib.import_module(module)
+    importlib.import_module("ipybox_kernel.watchdog")  # or the kernels before the first look do not share it
     for module in modules:
         preload_module(module)
     know_modules()
@@ -78,7 +79,8 @@ def import_kernel() -> dict[str, Any]:
     try:
         import ipykernel  # noqa: F401, before anything else can be missed
 
-        from ipybox_kernel.kernel import HandlersKernel, LeanKernel
+        from ipybox_kernel.kernel import HandlersKernel
+        from ipybox_kernel.lean import LeanKernel
     except ModuleNotFoundError as error:
         if error.name == "ipykernel":
             raise Failure("ipykernel_missing", f"{sys.executable} has no ipykernel. {how_to_install()}") from None
@@ -125,7 +127,7 @@ def make(candidate: Any) -> HandlersKernel:
 
 
 class Store(dict[str, Any]):
-    """What ``%store`` and ``%cd`` remember, for as long as the kernel lives."""
+    """The memory of ``%store`` and ``%cd``, for as long as the kernel lives."""
 
     def keys(self, glob: str = "*") -> Any:
         return fnmatch.filter(super().keys(), glob)
@@ -141,8 +143,9 @@ def check(built: HandlersKernel) -> None:
 
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
-    """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, code) for code in WARM_UP), settle]
+    """The pieces of work that make the first cells of every fork faster."""
+    # Twice: the interpreter notes in code what it saw there, and a fork that is the first to do so copies those pages.
+    return [*(partial(rehearse, built, code) for code in 2 * WARM_UP), settle]
 
 
 def settle() -> None:
@@ -260,7 +263,7 @@ def without(names: tuple[str, ...]) -> Iterator[None]:
 
 
 def failure(error: Exception, kind: str = "error") -> Failure:
-    """What is said when no kernel can be had: the versions found, those that work, and where it failed."""
+    """The failure of all kernels: the versions found, those that work, and the end of the traceback."""
     lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()[-8:]
     try:
         found = ", ".join(f"{name} {version}" for name, version in versions().items())

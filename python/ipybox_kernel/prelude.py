@@ -18,7 +18,7 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
     if shell is None:
         return  # a Python kernel that is not IPython
 
-    # What colours and pages is made for terminals. Tracebacks without colours are also ten times faster.
+    # Colours and pagers are made for terminals. Tracebacks without colours are also ten times faster.
     os.environ.update(TERM="dumb", NO_COLOR="1")
     for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
         os.environ.pop(name, None)

@@ -1,4 +1,4 @@
-"""What the supervisor and its children ask of the operating system."""
+"""System calls of the supervisor and its children."""
 
 from __future__ import annotations
 
@@ -9,6 +9,13 @@ import os
 import signal
 
 from ipybox_kernel import landlock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -134,7 +141,7 @@ def _namespace_pids(process: str) -> list[int]:
 
 
 def kill(pid: int, number: int, *, group: bool = False) -> bool:
-    """Sends a signal; false when nobody is there to take it, or only what runs for another user (``sudo``)."""
+    """Sends a signal; false if the process has ended, or runs for another user (``sudo``)."""
     try:
         (os.killpg if group else os.kill)(pid, number)
     except (ProcessLookupError, PermissionError):
@@ -142,36 +149,35 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     return True
 
 
-def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None) -> int:
     """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
 
-    posix_spawn does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
+    With an entrance it is in that control group before it runs, and so is all that it starts. Without one posix_spawn
+    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
     """
-    error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    for path in candidates(argv[0], env):
-        try:
-            return os.posix_spawn(
-                path,
-                argv,
-                env,
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(descriptors)],
-                setsid=True,
-                setsigmask=[],
-                setsigdef=DEFAULT_SIGNALS,
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except PermissionError as denied:
-            error = denied  # said if nothing better is found
-    raise error
+    if entrance is not None:
+        return start_in_cgroup(entrance, argv, env, descriptors)
+    actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors)]
+
+    def spawn(path: str) -> int:
+        return os.posix_spawn(
+            path, argv, env, file_actions=actions, setsid=True, setsigmask=[], setsigdef=DEFAULT_SIGNALS
+        )
+
+    return found(argv[0], env, spawn)
 
 
 def execute(argv: list[str], env: dict[str, str]) -> None:
     """Runs a program in place of this process; raises OSError."""
+    found(argv[0], env, lambda path: os.execve(path, argv, env))
+
+
+def found(program: str, env: dict[str, str], run: Callable[[str], Result]) -> Result:
+    """Runs the first file that works of those that a program's name may mean; raises OSError."""
     error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    for path in candidates(argv[0], env):
+    for path in candidates(program, env):
         try:
-            os.execve(path, argv, env)
+            return run(path)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError as denied:
@@ -180,7 +186,7 @@ def execute(argv: list[str], env: dict[str, str]) -> None:
 
 
 def with_cpu_time(argv: list[str], seconds: int) -> list[str]:
-    """What runs a program with so much processor time: a shell that limits itself, as no process may limit another."""
+    """The command that runs a program with so much processor time: a shell, which limits itself first."""
     return ["/bin/sh", "-c", f'ulimit -t {seconds} && exec "$@"', "sh", *argv]
 
 
@@ -191,20 +197,42 @@ def candidates(program: str, env: dict[str, str]) -> list[str]:
     return [os.path.join(directory, program) for directory in os.get_exec_path(env)]
 
 
-def run(argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | None = None) -> int:
+def run(
+    argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | None = None, entrance: int | None = None
+) -> int:
     """Starts a program in a session of its own and returns its pid once it runs; raises OSError if it cannot."""
+
+    def prepare() -> None:
+        enter_cgroup(entrance)
+        detach(supervisor)
+        if cpu_time is not None:
+            from ipybox_kernel import limits
+
+            limits.take_cpu_time(cpu_time)
+        landlock.keep_signals_in()
+
+    return start_prepared(prepare, argv, env)
+
+
+def start_in_cgroup(entrance: int, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+    def prepare() -> None:
+        enter_cgroup(entrance)
+        os.setsid()
+        for number, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, number)
+
+    return start_prepared(prepare, argv, env)
+
+
+def start_prepared(prepare: Callable[[], None], argv: list[str], env: dict[str, str]) -> int:
+    """Starts a program in a process that prepares itself first; raises OSError."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            detach(supervisor)
-            if cpu_time is not None:
-                from ipybox_kernel import limits
-
-                limits.take_cpu_time(cpu_time)
-            landlock.keep_signals_in()
+            prepare()
             default_signals()
-            os.execvpe(argv[0], argv, env)
+            execute(argv, env)
         except OSError as error:
             os.write(writing, str(error.errno).encode())
         finally:
@@ -216,3 +244,21 @@ def run(argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | N
         os.waitpid(pid, 0)
         raise OSError(int(code), os.strerror(int(code)), argv[0])
     return pid
+
+
+def enter_cgroup(entrance: int | None, process: int = 0) -> None:
+    """Moves a process, this one by default, to the control group that a file is the entrance of; raises OSError.
+
+    The host has opened the file, and its rights count: this process could not, and code that it starts neither.
+    """
+    if entrance is not None:
+        os.write(entrance, str(process).encode())
+
+
+def enter_cgroup_or_end(entrance: int | None) -> None:
+    """The same for a process that was forked to be a kernel: without its limits it must not run."""
+    try:
+        enter_cgroup(entrance)
+    except OSError as error:
+        os.write(2, f"a kernel cannot enter its control group: {error.strerror}\n".encode())
+        os._exit(1)

@@ -176,7 +176,7 @@ class Program:
 
 
 def read_away(pipe: IO[bytes]) -> None:
-    """Reads to the end, so that nobody waits for a reader."""
+    """Reads to the end, so that no writer waits for a reader."""
     with pipe:
         while pipe.read(1 << 16):
             pass

@@ -9,13 +9,11 @@ import signal
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
-
-if TYPE_CHECKING:
-    from ipybox_kernel.streams import Streams
-    from ipybox_kernel.wire import Link
+from ipybox_kernel.session import LeanSession
 
 LEADING = 0.001  # from the first write of a quiet stream to its flush
 INTERVAL = 0.010  # between flushes of a busy one
@@ -29,7 +27,7 @@ libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: these
 class Timer:
     """A timerfd. (``os`` has them from Python 3.13 on.)
 
-    Whoever sets it does not wake the thread that waits for it, which is what makes printing cheap.
+    Setting it does not wake the thread that waits for it, which is what makes printing cheap.
     """
 
     def __init__(self) -> None:
@@ -104,19 +102,21 @@ class Reminders:
 
 
 class Service:
-    """Waits for work without ever waking up for nothing."""
+    """Waits for work without ever waking up for nothing: it flushes text, and pumps what can be read of pipes."""
 
-    def __init__(self, streams: Streams, link: Link) -> None:
-        self.streams = streams
+    def __init__(
+        self, session: LeanSession, sink: Any, flush_text: Callable[[], None], pumps: Mapping[int, Callable[[], object]]
+    ) -> None:
+        self.session = session
+        self.sink = sink
+        self.flush_text = flush_text  # of the streams; for those who hold the lock
+        self.pumps = pumps  # descriptor -> forwards what can be read there
         self.timer = Timer()
         self.due = False  # something waits for the timer
-        self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.bell = Bell()
         self.reminders = Reminders()
-        self.news: deque[tuple[str, dict[str, Any]]] = (
-            deque()
-        )  # states that the host has to hear of, with their request
-        self.hangup = link.socket.fileno()
+        self.news: deque[tuple[str, dict[str, Any]]] = deque()  # states for the host, with their request
+        self.hangup = session.link.socket.fileno()
         self.flushed = 0.0
         threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
@@ -134,14 +134,14 @@ class Service:
 
     def tell(self, state: str) -> None:
         """Lets the host know what has become of the code that runs. It may be called by a signal handler."""
-        self.news.append((state, self.streams.session.request))
+        self.news.append((state, self.session.request))
         self.bell.ring()
 
     def _run(self) -> None:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         poller = select.poll()
-        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.captures):
+        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         while True:
@@ -156,9 +156,9 @@ class Service:
                 elif fd == self.reminders.timer.fd:
                     self.reminders.remind()
                 elif event & select.POLLIN:
-                    self.captures[fd].pump()
-                elif fd in self.captures:
-                    poller.unregister(fd)  # nobody can write there any more
+                    self.pumps[fd]()
+                elif fd in self.pumps:
+                    poller.unregister(fd)  # it has no writer any more
                 else:
                     time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
                     os._exit(0)
@@ -167,10 +167,10 @@ class Service:
         self.bell.silence()
         while self.news:
             state, request = self.news.popleft()
-            self.streams.session.send(self.streams.sink, "status", {"execution_state": state}, request)
+            self.session.send(self.sink, "status", {"execution_state": state}, request)
 
     def _flush(self) -> None:
-        with self.streams.lock:
+        with self.session.link.lock:
             self.due = False
-            self.streams.flush_text()
+            self.flush_text()
             self.flushed = time.monotonic()

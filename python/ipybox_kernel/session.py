@@ -42,7 +42,7 @@ class LeanSession(Session):
 
     def parse(self, frames: list[memoryview]) -> dict[str, Any]:
         """A message of the host as ipykernel's handlers want it."""
-        header, parent, metadata, content = (json.loads(bytes(frame)) for frame in frames[:4])
+        header, parent, metadata, content = (json.loads(str(frame, "utf-8")) for frame in frames[:4])
         return {
             "header": header,
             "msg_id": header["msg_id"],
@@ -54,7 +54,7 @@ class LeanSession(Session):
         }
 
     def begin(self, request: dict[str, Any], frames: list[memoryview]) -> None:
-        """What is printed from now on belongs to this request."""
+        """Begins a request, to which the output from now on belongs."""
         self.request, self.request_json = request["header"], bytes(frames[0])
         self.last_error = None
         self.in_line = False
@@ -97,7 +97,7 @@ class LeanSession(Session):
         header: dict[str, Any] | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> dict[str, Any] | None:
-        """Sends a message through a Sink. Anything else is somebody's own socket and goes the ordinary way."""
+        """Sends a message through a Sink. Any other socket is the code's own and is sent to in the ordinary way."""
         if not isinstance(stream, Sink):
             return super().send(  # type: ignore[no-any-return]
                 stream, msg_or_type, content, parent, ident, buffers, track, header, metadata

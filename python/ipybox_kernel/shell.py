@@ -35,10 +35,9 @@ class ShellCommands:
 
     def ask(self, channel: ActionChannel) -> None:
         """From now on the host is asked for programs; the kernel starts none itself."""
-        from ipybox_kernel import magics, programs
+        from ipybox_kernel import programs
 
         self.programs = programs.Programs(channel)
-        magics.install(self.shell, self)
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""
@@ -112,7 +111,7 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
 
 
 def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
-    """Forwards until the process has ended. A background process may hold the pipes open: nobody waits for that."""
+    """Forwards until the process has ended. A background process may hold the pipes open: that is not waited for."""
     ended = os.pidfd_open(process.pid)
     poller = select.poll()
     for fd in (ended, *pumps):

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ipybox_kernel import wire
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.pipe import available, text_decoder, write_all
 from ipybox_kernel.service import Service
@@ -138,7 +137,7 @@ class Out(io.TextIOWrapper):
         raise io.UnsupportedOperation("detach")
 
     def reconfigure(self, *, encoding: str | None = None, errors: str | None = None, **other: Any) -> None:
-        """What goes to the host is UTF-8, whatever the cell would like."""
+        """Keeps UTF-8, which the host wants, whatever the cell would like."""
         super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
 
     def close(self) -> None:
@@ -229,11 +228,12 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self, link: wire.Link) -> None:
-        """Takes descriptors 1 and 2 and starts to send."""
+    def open(self) -> None:
+        """Takes descriptors 1 and 2 and starts to send over the link of the session."""
         for out in (self.out, self.err):
             out.capture = Capture(out, self)
-        self.service = Service(self, link)
+        pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}
+        self.service = Service(self.session, self.sink, self.flush_text, pumps)
         interrupts.tell = self.service.tell
         interrupts.remind = self.service.reminders.again
         self.install()
@@ -246,7 +246,7 @@ class Streams:
         sys.stderr = sys.__stderr__ = self.err  # type: ignore[misc]
 
     def switch_to(self, out: Out) -> None:
-        """What was written elsewhere before comes first; what is written now comes soon."""
+        """Sends first the text that was written elsewhere before; the text that is written now is sent soon."""
         other = self.err if out is self.out else self.out
         if other.dirty:
             other.flush_text()
@@ -262,7 +262,7 @@ class Streams:
                 out.flush_text()
 
     def flush_before_question(self) -> None:
-        """Sends what Python wrote: whoever decides about an action should have seen what led to it."""
+        """Sends what Python wrote: it is seen before a decision about the action that follows."""
         if self.out.dirty or self.err.dirty:
             with interrupts, self.lock:
                 self.flush_text()

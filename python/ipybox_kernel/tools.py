@@ -48,7 +48,7 @@ _listener: ContextVar[Callable[[Progress], object] | None] = ContextVar("_listen
 def progress(heard: Callable[[Progress], object] = print) -> Iterator[None]:
     """Within it, calls of tools tell `heard` how far they have come: those of this thread, and of its tasks.
 
-    What `heard` raises ends the call.
+    An exception of `heard` ends the call.
     """
     token = _listener.set(heard)
     try:
@@ -96,7 +96,7 @@ class ToolRunner:
         head, body = self._request(tool_name, tool_args)
         if heard := _listener.get():
             head["progress"] = True
-            return result(await actions.channel().call_async_heard("call", head, body, _reported(heard)))
+            return result(await actions.channel().call_async("call", head, body, _reported(heard)))
         return result(await actions.channel().call_async("call", head, body))
 
     def _request(self, tool_name: str, tool_args: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -130,7 +130,7 @@ class Content:
 
 
 class Shown(Content):
-    """What can be looked at or listened to."""
+    """Content that can be looked at or listened to."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {"text/plain": repr(self), self.mime: self.data}
@@ -157,11 +157,11 @@ class Document(Content):
 
 
 class Unreadable(Content):
-    """What should be an image, a recording or a file, and is no base64: ``data`` is what came."""
+    """An image, a recording or a file that is not valid base64: ``data`` is the text that came."""
 
 
 class Link:
-    """What can be read at the server under ``uri``. The text of a result has that too."""
+    """A resource that can be read at the server under ``uri``. The text of a result has that too."""
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ Part = Content | Link
 
 
 class Mixed:
-    """What a result is too if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
+    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
 
     value: Any
     parts: list[Part]
@@ -252,11 +252,11 @@ def with_parts(value: Any, parts: list[Part]) -> Any:
 
 
 def result(answer: Answer) -> Any:
-    """What a tool answered, as Python has it."""
+    """The answer of a tool, as a value of Python."""
     head, body = answer.head, answer.body
     described = head.get("parts", [])
     end = len(body) - sum(part["size"] for part in described)
-    value = str(body[:end], "utf-8") if head["text"] else json.loads(bytes(body[:end]))
+    value = str(body[:end], "utf-8") if head["text"] else json.loads(str(body[:end], "utf-8"))
     parts: list[Part] = []
     for part in described:
         kind, size = part.pop("type"), part.pop("size")
@@ -267,7 +267,7 @@ def result(answer: Answer) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What is no JSON by itself: models, dates, paths and their like."""
+    """The JSON of models, dates, paths and their like."""
     try:
         from pydantic_core import to_jsonable_python
     except ImportError:

@@ -190,7 +190,7 @@ def user_frames(frames: TracebackType | None) -> TracebackType | None:
 
 
 def line_of(entry: TracebackType) -> int:
-    """Where an exception was raised. An interrupt may strike at an instruction without a line: then the line before."""
+    """The line that raised an exception. An interrupt may strike at an instruction without a line: the one before."""
     if entry.tb_lineno is not None:
         return entry.tb_lineno
     code = entry.tb_frame.f_code  # type: ignore[unreachable]  # what typeshed does not know
@@ -203,7 +203,7 @@ def is_group(error: BaseException) -> bool:
 
 
 def remember(error: BaseException) -> None:
-    """What ``%tb``, ``%debug`` and ``pdb.pm`` look at."""
+    """Sets the exception that ``%tb``, ``%debug`` and ``pdb.pm`` look at."""
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error

@@ -1,4 +1,4 @@
-"""What makes the first error of a kernel as fast as the next ones, done in small pieces while nothing runs."""
+"""Preparations that make the first error of a kernel as fast as the next ones, in small pieces while nothing runs."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Excess:
 
 
 class Rest:
-    """What a kernel has left at work: its processor time at the last look, and how many looks found no more of it."""
+    """Processes that a kernel has left at work: their processor time, and how many looks have found no more of it."""
 
     def __init__(self) -> None:
         self.used = -1
@@ -60,7 +60,7 @@ class Watchdog:
         self.running.add(kernel)
 
     def rest(self, kernel: int) -> None:
-        """The code has ended. What it has left at work is looked at until it does nothing any more."""
+        """The code has ended. Processes that it has left at work are looked at until they do nothing any more."""
         if kernel in self.running:
             self.running.discard(kernel)
             self.resting[kernel] = Rest()
@@ -142,7 +142,7 @@ class Watchdog:
 
 
 class State:
-    """What ``/proc`` says at a glance of a process; nothing where it has ended."""
+    """The figures of a process that ``/proc`` has at hand; none where it has ended."""
 
     def __init__(self, number: str) -> None:
         self.number = number

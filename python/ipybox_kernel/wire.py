@@ -46,7 +46,7 @@ def to_json(value: Any) -> bytes:
 
 
 def fitting(kind: str, content: Content) -> bytes:
-    """The JSON of a content that the host takes. What is beyond its bounds it would refuse together with the kernel."""
+    """The JSON of a content that the host takes. Beyond its bounds it would end the kernel."""
     text = to_json(content)
     shown = kind in DISPLAYS
     most = MAX_DISPLAYED_VALUES if shown else MAX_VALUES
@@ -70,7 +70,7 @@ def fits(text: bytes, size: int, values: int) -> bool:
     """Whether JSON is within bounds. The host counts brackets, commas and colons outside of strings."""
     if len(text) > size:
         return False
-    if len(text) <= values or sum(map(text.count, MARKS)) < values:
+    if len(text) < values or sum(map(text.count, MARKS)) < values:
         return True
     bare = STRING.sub(b"", text)
     return sum(map(bare.count, MARKS)) < values

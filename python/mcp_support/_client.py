@@ -45,7 +45,7 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
     known: tuple[object, list[str]] = (None, [])
 
     def modules() -> list[str]:
-        """What is listed now: tools of an application come and go while code runs."""
+        """The tools that are listed now: those of an application come and go while code runs."""
         nonlocal known
         listed = Path(__file__).with_name("_schemas.json")
         try:

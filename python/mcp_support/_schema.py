@@ -12,21 +12,19 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from pydantic_core import PydanticCustomError, core_schema
 
-from ._mcp import Model, to_json
+from ._model import Model, to_json
 from ._pattern import compiled
+from ._values import Problem, as_dict, as_list, by_value, count, is_number, short, size_of
 
 _ModelType = TypeVar("_ModelType", bound="type[Model]")
 
-#: Where in the value, and what is wrong there.
-Problem = tuple[str, str]
-
 
 class _Active(set[tuple[int, int]]):
-    """What is being judged, and how many judgements more there may be of a value."""
+    """The judgements that are under way, and how many more there may be of a value."""
 
     def __init__(self, value: Any) -> None:
         super().__init__()
-        self.left = _MOST_JUDGED + _JUDGED_FOR_EACH * _size(value)
+        self.left = _MOST_JUDGED + _JUDGED_FOR_EACH * size_of(value)
 
 
 class Schema:
@@ -132,7 +130,7 @@ class Validator:
         self._index(document)
 
     def problem(self, schema: Any, value: Any) -> Problem | None:
-        """What is wrong with the value, or None. `schema` is the document or a part of it."""
+        """The problem of the value, or None. `schema` is the document or a part of it."""
         return self._problem(schema, value, set(), (self.base,), _Active(value))
 
     # --- References.
@@ -164,7 +162,7 @@ class Validator:
             stack += [(part, base) for part in _parts(schema)]
 
     def find(self, reference: str, base: str) -> tuple[Any, str]:
-        """What a reference names (None: nothing) and the base of the references in it."""
+        """The schema that a reference names (None: nothing), and the base of the references in it."""
         uri, fragment = (base, reference[1:]) if reference.startswith("#") else urldefrag(urljoin(base, reference))
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
@@ -218,27 +216,12 @@ class Validator:
             scope = (*scope, base)
         if self.dialect == "draft-07" and isinstance(schema.get("$ref"), str):
             schema = {"$ref": schema["$ref"]}
-        found = self._by_value(schema, value) or self._in_place(schema, value, seen, scope, active)
+        found = by_value(schema, value) or self._in_place(schema, value, seen, scope, active)
         if found is None and isinstance(value, dict):
             found = self._of_object(schema, value, seen, scope, active)
         if found is None and isinstance(value, list):
             found = self._of_array(schema, value, seen, scope, active)
         return found
-
-    def _by_value(self, schema: dict[str, Any], value: Any) -> Problem | None:
-        """Keywords that have no subschemas."""
-        types = schema.get("type")
-        if types is not None and not _is_of(types, value):
-            return "", f"must be {_listing(types if isinstance(types, list) else [types])}, not {_kind(value)}"
-        choices = schema.get("enum")
-        if isinstance(choices, list) and not any(equal(value, choice) for choice in choices):
-            return "", f"must be one of {_short(choices)}"
-        if "const" in schema and not equal(value, schema["const"]):
-            return "", f"must be {_short(schema['const'])}"
-        sentences = _SENTENCES.get(_kind(value))
-        for sentence in sentences(schema, value) if sentences else ():
-            return "", sentence
-        return None
 
     def _in_place(
         self, schema: dict[str, Any], value: Any, seen: set[Any], scope: tuple[str, ...], active: _Active
@@ -259,16 +242,16 @@ class Validator:
                 found = judge(part, (*scope, base) if base != scope[-1] else scope)
                 if found:
                     return found
-        for part in _as_list(schema.get("allOf")):
+        for part in as_list(schema.get("allOf")):
             found = judge(part)
             if found:
                 return found
-        choices = _as_list(schema.get("anyOf"))
+        choices = as_list(schema.get("anyOf"))
         if choices:
             found_all = [judge(part) for part in choices]
             if all(found_all):
                 return _nearest(found_all)
-        choices = _as_list(schema.get("oneOf"))
+        choices = as_list(schema.get("oneOf"))
         if choices:
             inner_sets: list[set[Any]] = [set() for _ in choices]
             found_all = [self._problem(part, value, inner_sets[i], scope, active) for i, part in enumerate(choices)]
@@ -278,7 +261,7 @@ class Validator:
                 return "", f"fits {found_all.count(None)} alternatives where it must fit one"
             seen.update(inner_sets[found_all.index(None)])
         if "not" in schema and self._problem(schema["not"], value, set(), scope, active) is None:
-            return "", f"must not be {_short(schema['not'])}"
+            return "", f"must not be {short(schema['not'])}"
         if "if" in schema:
             part = schema.get("else" if judge(schema["if"]) else "then", True)
             return judge(part)
@@ -295,8 +278,8 @@ class Validator:
             found = self._problem(part, value[name], set(), scope, active)
             return found and (f"[{name!r}]{found[0]}", found[1])
 
-        properties = _as_dict(schema.get("properties"))
-        patterns = [(compiled(text), part) for text, part in _as_dict(schema.get("patternProperties")).items()]
+        properties = as_dict(schema.get("properties"))
+        patterns = [(compiled(text), part) for text, part in as_dict(schema.get("patternProperties")).items()]
         for name in value:
             parts = [properties[name]] if name in properties else []
             parts += [part for pattern, part in patterns if pattern and pattern.search(name)]
@@ -311,12 +294,12 @@ class Validator:
                 if found:
                     return "", f"has the name {name!r}, which {found[1]}"
         for keyword in ("dependentRequired", "dependencies"):
-            for name, needed in _as_dict(self._of(schema, keyword)).items():
-                for other in _as_list(needed) if name in value else ():
+            for name, needed in as_dict(self._of(schema, keyword)).items():
+                for other in as_list(needed) if name in value else ():
                     if isinstance(other, str) and other not in value:
                         return "", f"must have {other!r} beside {name!r}"
         for keyword in ("dependentSchemas", "dependencies"):
-            for name, part in _as_dict(self._of(schema, keyword)).items():
+            for name, part in as_dict(self._of(schema, keyword)).items():
                 if name in value:
                     inner: set[Any] = set()
                     found = self._problem(part, value, inner, scope, active)
@@ -340,7 +323,7 @@ class Validator:
             return found and (f"[{index}]{found[0]}", found[1])
 
         items = schema.get("items")
-        first = items if isinstance(items, list) else _as_list(self._of(schema, "prefixItems"))
+        first = items if isinstance(items, list) else as_list(self._of(schema, "prefixItems"))
         rest = schema.get("additionalItems") if isinstance(items, list) else items
         for index in range(len(value)):
             part = first[index] if index < len(first) else rest
@@ -353,11 +336,11 @@ class Validator:
             fitting = [i for i, item in enumerate(value) if self._problem(contains, item, set(), scope, active) is None]
             seen.update(fitting)
             least, most = self._of(schema, "minContains"), self._of(schema, "maxContains")
-            least = least if _is_number(least) else 1
+            least = least if is_number(least) else 1
             if len(fitting) < least:
-                return "", f"must have {_count(least, 'item')} that fit {_short(contains)}"
-            if _is_number(most) and len(fitting) > most:
-                return "", f"must have at most {_count(most, 'item')} that fit {_short(contains)}"
+                return "", f"must have {count(least, 'item')} that fit {short(contains)}"
+            if is_number(most) and len(fitting) > most:
+                return "", f"must have at most {count(most, 'item')} that fit {short(contains)}"
         rest = self._of(schema, "unevaluatedItems")
         if rest is not None:
             for index in [index for index in range(len(value)) if index not in seen]:
@@ -365,127 +348,6 @@ class Validator:
                 if found:
                     return found
         return None
-
-
-# --- Values.
-
-
-def equal(a: Any, b: Any) -> bool:
-    """Whether two values are the same to JSON: 1 is 1.0, and true is not 1."""
-    return bool(_key(a) == _key(b))
-
-
-def _key(value: Any) -> Any:
-    if isinstance(value, dict):
-        return "object", frozenset((name, _key(item)) for name, item in value.items())
-    if isinstance(value, list):
-        return "array", tuple(map(_key, value))
-    return isinstance(value, bool), value
-
-
-def _size(value: Any) -> int:
-    """How many values there are in a value, with itself."""
-    if isinstance(value, dict):
-        value = list(value.values())
-    return 1 + sum(map(_size, value)) if isinstance(value, list) else 1
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, (int, float)):
-        return "integer" if value == value // 1 else "number"
-    for kind, name in ((str, "string"), (list, "array"), (dict, "object")):
-        if isinstance(value, kind):
-            return name
-    return type(value).__name__
-
-
-_KINDS = {"null", "boolean", "integer", "number", "string", "array", "object"}
-
-
-def _is_of(types: Any, value: Any) -> bool:
-    known = [
-        name for name in (types if isinstance(types, list) else [types]) if isinstance(name, str) and name in _KINDS
-    ]
-    kind = _kind(value)
-    return not known or kind in known or (kind == "integer" and "number" in known)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _of_number(schema: dict[str, Any], value: Any) -> Iterator[str]:
-    least: Any = schema.get("minimum")
-    most: Any = schema.get("maximum")
-    above: Any = schema.get("exclusiveMinimum")
-    below: Any = schema.get("exclusiveMaximum")
-    if above is True:  # draft 4
-        above, least = least, None
-    if below is True:
-        below, most = most, None
-    if _is_number(least) and value < least:
-        yield f"must be at least {least}"
-    if _is_number(above) and value <= above:
-        yield f"must be more than {above}"
-    if _is_number(most) and value > most:
-        yield f"must be at most {most}"
-    if _is_number(below) and value >= below:
-        yield f"must be less than {below}"
-    step: Any = schema.get("multipleOf")
-    if _is_number(step) and step > 0 and not _is_multiple(value, step):
-        yield f"must be a multiple of {step}"
-
-
-def _is_multiple(value: Any, step: Any) -> bool:
-    if isinstance(value, int) and isinstance(step, int):
-        return value % step == 0
-    from fractions import Fraction  # exact: 0.3 is a multiple of 0.1
-
-    return (Fraction(str(value)) / Fraction(str(step))).denominator == 1
-
-
-def _of_string(schema: dict[str, Any], value: str) -> Iterator[str]:
-    yield from _of_size(schema, len(value), "Length", "character")
-    pattern = schema.get("pattern")
-    if isinstance(pattern, str):
-        expression = compiled(pattern)
-        if expression and expression.search(value) is False:
-            yield f"must match {pattern}"
-
-
-def _of_list(schema: dict[str, Any], value: list[Any]) -> Iterator[str]:
-    yield from _of_size(schema, len(value), "Items", "item")
-    if schema.get("uniqueItems") is True and len({_key(item) for item in value}) < len(value):
-        yield "must not have the same item twice"
-
-
-def _of_members(schema: dict[str, Any], value: dict[str, Any]) -> Iterator[str]:
-    yield from _of_size(schema, len(value), "Properties", "member")
-    for name in _as_list(schema.get("required")):
-        if isinstance(name, str) and name not in value:
-            yield f"must have {name!r}"
-
-
-def _of_size(schema: dict[str, Any], size: int, what: str, thing: str) -> Iterator[str]:
-    least: Any = schema.get(f"min{what}")
-    most: Any = schema.get(f"max{what}")
-    if _is_number(least) and size < least:
-        yield f"must have at least {_count(least, thing)}"
-    if _is_number(most) and size > most:
-        yield f"must have at most {_count(most, thing)}"
-
-
-_SENTENCES: dict[str, Callable[[dict[str, Any], Any], Iterator[str]]] = {
-    "integer": _of_number,
-    "number": _of_number,
-    "string": _of_string,
-    "array": _of_list,
-    "object": _of_members,
-}
 
 
 # --- Schemas of strangers.
@@ -497,35 +359,11 @@ def _parts(schema: dict[str, Any]) -> Iterator[Any]:
         if keyword in _ONE and not isinstance(value, list):
             yield value
         elif keyword in _MANY:
-            yield from _as_list(value)
+            yield from as_list(value)
         elif keyword in _NAMED:
-            yield from _as_dict(value).values()
-
-
-def _as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _as_dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-# --- Sentences.
-
-
-def _count(number: Any, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
-
-
-def _listing(words: list[Any]) -> str:
-    return " or ".join(map(str, words))
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else text[:200] + "…"
+            yield from as_dict(value).values()
 
 
 def _nearest(found: list[Problem | None]) -> Problem:
-    """What is wrong by the alternative that fits furthest into the value."""
+    """The problem by the alternative that fits furthest into the value."""
     return max((problem for problem in found if problem), key=lambda problem: len(problem[0]))

@@ -5,8 +5,10 @@ import secrets
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from mcp_client import ERAS, Client, Clients
 from program import WIDE, Program, Terminal, Terminals
 
 sys.path.append(str(Path(__file__).parents[1] / "support"))  # ways_to_start_programs
@@ -47,3 +49,31 @@ def any_sandbox(request: pytest.FixtureRequest, program: Program) -> Program:
     """The program with each sandbox."""
     program.sandbox = request.param
     return program
+
+
+@pytest.fixture
+def boxed(program: Program) -> Program:
+    """The program with bubblewrap."""
+    program.sandbox = "bubblewrap"
+    return program
+
+
+@pytest.fixture
+def connect(program: Program) -> Iterator[Clients]:
+    """Starts servers, which end with the test."""
+    opened: list[Client] = []
+
+    def start(*arguments: str, **options: Any) -> Client:
+        opened.append(Client(program, *arguments, **options))
+        return opened[-1]
+
+    yield start
+    for client in opened:
+        if client.process.poll() is None:
+            assert client.close() == 0
+
+
+@pytest.fixture(params=ERAS)
+def era(request: pytest.FixtureRequest) -> str:
+    """Of the MCP protocol: with its handshake, and without."""
+    return str(request.param)

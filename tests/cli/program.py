@@ -25,7 +25,7 @@ BINARY = os.environ["IPYBOX_BINARY"]
 PYTHON = os.environ["IPYBOX_PYTHON"]
 
 #: No test waits longer for anything.
-PATIENCE = 120.0
+PATIENCE = float(os.environ.get("IPYBOX_TEST_PATIENCE", "120"))
 
 #: Says where its temporary files go, starts a process in a session of its own, and stays.
 BUSY = """
@@ -48,6 +48,14 @@ import base64
 png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 display(Image(base64.b64decode(png)))
 """
+
+
+def assert_usage_error(said: str, why: str, command: str) -> None:
+    """A usage error has two lines: the reason, and the command that tells more."""
+    first, second = said.splitlines()
+    assert first.startswith("ipybox: ")
+    assert why in first
+    assert second == f"`ipybox {command} --help` tells more."
 
 
 def wait_for(what: Callable[[], bool]) -> None:
@@ -125,8 +133,12 @@ class Program:
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
     def apigen(self, *arguments: str) -> Ended:
+        return self.without_sandbox("apigen", *arguments)
+
+    def without_sandbox(self, command: str, *arguments: str) -> Ended:
+        """A command that needs none of the options of `run`."""
         ended = subprocess.run(
-            [BINARY, "apigen", *arguments],
+            [BINARY, command, *arguments],
             cwd=self.directory,
             env=self.environment(),
             stdin=subprocess.DEVNULL,
@@ -134,6 +146,9 @@ class Program:
             timeout=PATIENCE,
         )
         return Ended(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def mcp(self, *arguments: str) -> list[str]:
+        return [BINARY, "mcp", "--workspace", str(self.directory), "--sandbox", self.sandbox, *arguments]
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         return self.start_command(self.arguments(*arguments), **options)

@@ -297,7 +297,7 @@ def test_the_documented_rule_for_packages_allows_pip(program: Program) -> None:
     ended = program.run(*arguments, "-c", "%pip install numpy")  # which is there
     assert "already satisfied: numpy" in ended.out
     recorded = [json.loads(line) for line in (program.directory / "log").read_text().splitlines()]
-    assert [r["detail"] for r in recorded if r["record"] == "decision"] == ["allow[4]"]
+    assert [r["detail"] for r in recorded if r["record"] == "decision"] == ["allow[5]"]
     assert "there is no terminal to ask at" in program.run(*arguments, "-c", "%pip install evil").err
 
 
@@ -449,6 +449,14 @@ def test_server_that_cannot_be_reached_from_here(program: Program) -> None:
     ended = program.run("--mcp-config", server, "--yes", "-c", "print(1)")
     assert (ended.code, ended.out) == (2, "")
     assert 'the server "far" is left out: it is reached over HTTP' in ended.err
+    assert ended.err.endswith("; the file has no other server\n")
+
+
+def test_server_that_is_not_ready_names_the_bound(program: Program) -> None:
+    file = config(program, mute={"command": "sleep", "args": ["60"]})
+    ended = program.run("--mcp-config", file, "--tool-timeout", "0.5", "--yes", "-c", "print(1)")
+    assert (ended.code, ended.out) == (0, "1\n")
+    assert "the MCP server 'mute' was not ready within 500 ms" in ended.err
 
 
 def test_names_that_python_cannot_import_and_servers_out_of_reach(program: Program) -> None:

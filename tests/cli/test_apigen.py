@@ -8,7 +8,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from program import BINARY, PATIENCE, PYTHON, Program, wait_for
+from program import BINARY, PATIENCE, PYTHON, Program, assert_usage_error, wait_for
 from servers import DEAF, SDK, TOOLS, config, filesystem
 
 FEWER = """
@@ -132,16 +132,14 @@ def test_usage_error(program: Program, arguments: list[str], why: str) -> None:
         arguments[-1] = config(program)
     ended = program.apigen(*arguments)
     assert (ended.code, ended.out) == (2, "")
-    first, second = ended.err.splitlines()
-    assert first.startswith("ipybox: ")
-    assert why in first
-    assert second == "`ipybox apigen --help` tells more."
+    assert_usage_error(ended.err, why, "apigen")
 
 
 @pytest.mark.parametrize(
     ("name", "params", "code", "why"),
     [
         ("a", "{", 2, "--server-params:1:2: syntax error"),
+        ("a", "uvx mcp-server-fetch", 2, '; JSON is wanted, as {"command": "uvx", "args": ["mcp-server-fetch"]}'),
         ("a", '{"command": "c" "args": []}', 2, "--server-params:1:22: syntax error"),
         ("a", "[]", 2, "--server-params: "),
         ("a", "{}", 2, "neither a `command` nor a `url`"),

@@ -50,13 +50,6 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def boxed(program: Program) -> Program:
-    """The program with bubblewrap."""
-    program.sandbox = "bubblewrap"
-    return program
-
-
-@pytest.fixture
 def tmux(tmp_path: Path) -> Iterator[str]:
     """The path of a tmux server's socket, in a directory that the code may write to."""
     if not shutil.which("tmux"):
@@ -271,3 +264,11 @@ def test_what_people_use_works(boxed: Program, what: str) -> None:
     """Under the base filter, in bubblewrap."""
     ended = boxed.run("--yes", "-c", IN_USE[what])
     assert (ended.code, ended.out.startswith(SHOWS[what])) == (0, True), ended
+
+
+def test_a_pipe_in_the_place_of_gits_settings_holds_up_no_start(any_sandbox: Program) -> None:
+    git = any_sandbox.directory / ".git"
+    git.mkdir()
+    os.mkfifo(git / "config")
+    ended = any_sandbox.run("-c", "print('runs')")
+    assert ended.out == "runs\n", ended.err

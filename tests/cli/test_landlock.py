@@ -171,7 +171,7 @@ def test_a_script_of_the_working_directory_runs(boxed: Program) -> None:
     assert boxed.run("script.py").out == "script.py\n"
 
 
-@pytest.mark.parametrize("name", ["ipybox run", "/bin/sh -c # A small parent", "-E -s"])
+@pytest.mark.parametrize("name", ["ipybox run", "/bin/sh -c # A small parent", "-I -c"])
 def test_nothing_is_left_when_one_is_killed(boxed: Program, name: str) -> None:
     host = boxed.start("-c", BUSY)
     assert host.stdout

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from fork_bomb import fork_bomb
 from open_interpreter import ORDINARY_USER, open_directory, open_interpreter
 from program import PYTHON, Program
 
@@ -64,28 +65,14 @@ def test_the_lowest_limits_that_leave_room(program: Program, limit: str) -> None
     assert program.run("--limit", limit, "-c", "print(6 * 7)").out == "42\n"
 
 
-BOMB = """
-import os, time
-count = 0
-try:
-    while count < 1000:
-        if not os.fork():
-            time.sleep(1000)
-        count += 1
-except BlockingIOError:
-    print(count)
-# %%
-print(6 * 7)
-"""
-
-
 def test_a_fork_bomb_of_an_ordinary_user(program: Program) -> None:
     with open_directory() as directory, open_interpreter(PYTHON) as python:
         program.directory, program.sandbox = directory, "bubblewrap"
         if os.getuid() == 0:
             os.chown(directory, ORDINARY_USER, ORDINARY_USER)
             program.user, program.env = ORDINARY_USER, {"HOME": str(directory)}
-        ended = program.run("--python", python, "--limit", "processes=100", program.write("bomb.py", BOMB))
+        bomb = program.write("bomb.py", fork_bomb() + "# %%\nprint(6 * 7)\n")
+        ended = program.run("--python", python, "--limit", "processes=100", bomb)
     assert ended.code == 0, ended.err
     count, answer = ended.out.split()
     assert 10 < int(count) < 100
@@ -94,7 +81,7 @@ def test_a_fork_bomb_of_an_ordinary_user(program: Program) -> None:
 
 @pytest.mark.skipif(os.getuid() != 0, reason="elsewhere: this user is not root")
 def test_a_fork_bomb_of_root_ends_its_kernel(any_sandbox: Program) -> None:
-    bomb = any_sandbox.write("bomb.py", BOMB.replace("1000", "300") + "time.sleep(1000)\n")
+    bomb = any_sandbox.write("bomb.py", fork_bomb(300) + "# %%\ntime.sleep(1000)\n")
     ended = any_sandbox.run("--limit", "processes=100", bomb)
     assert ended.code == 1
     assert "processes and threads with all that it had started, its limit is 100" in ended.err

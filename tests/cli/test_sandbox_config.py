@@ -245,3 +245,11 @@ def test_a_host_is_asked_for_at_the_terminal(project: Program, on_terminal: Term
     terminal.expect("no-such-host.invalid is not found")
     terminal.expect("no-such-host.invalid is not found")
     assert terminal.wait() == 0
+
+
+def test_a_working_directory_may_be_relative_and_what_is_named_itself_is_opened(project: Program) -> None:
+    write(project, ".git/HEAD", ".git/hooks/sample", ".github/workflows/test.yml", ".husky/pre-commit")
+    config = {"filesystem": {"allowWrite": [".", ".git/hooks", ".github/workflows"]}}
+    paths = (".git/hooks/sample", ".github/workflows/test.yml", ".husky/pre-commit")
+    seen = rights(project, configured(project, config), "--working-dir=.", *paths)
+    assert seen == [".git/hooks/sample rw", ".github/workflows/test.yml rw", ".husky/pre-commit r"]

@@ -49,7 +49,7 @@ VICTIMS = {
     "the shell that srt starts": r"/bin/sh -c bwrap",
     "bwrap": r"bwrap ",
     "a relay of srt": r"socat UNIX-LISTEN",
-    "the supervisor": r"\S*python\S* -E -s",
+    "the supervisor": r"\S*python\S* -I -c",
 }
 
 

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from program import BINARY, PYTHON, Program
+from program import BINARY, PYTHON, Program, assert_usage_error
 
 
 def plain(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -56,8 +56,9 @@ def test_help_fits_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "a command is missing. To run a file: ipybox run FILE"),
-        (["walk"], "'walk' is no command. To run a file: ipybox run FILE"),
+        ([], "a command is missing; there are run, apigen, "),
+        (["walk"], "'walk' is no command; there are run, apigen, "),
+        (["walk"], ". To run a file: ipybox run FILE"),
         (["analysis.py", "--times"], "'analysis.py' is no command"),
         (["run"], "FILE, `-` or -c CODE is required"),
         (["run", "--json"], "FILE, `-` or -c CODE is required"),
@@ -122,10 +123,7 @@ def test_help_fits_a_terminal() -> None:
 def test_usage_error(arguments: list[str], why: str) -> None:
     ended = plain(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
-    first, second = ended.stderr.splitlines()
-    assert first.startswith("ipybox: ")
-    assert why in first
-    assert second == "`ipybox run --help` tells more."
+    assert_usage_error(ended.stderr, why, "run")
 
 
 @pytest.mark.parametrize(

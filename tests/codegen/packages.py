@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+#: The files that every package has.
+SUPPORT = sorted((HERE.parents[1] / "python" / "mcp_support").glob("_*.py"))
 WRITER = os.environ.get("IPYBOX_WRITE_PACKAGES", "")
 
 _numbers = itertools.count()

@@ -1,6 +1,8 @@
 /** \file
- * The host of real MCP servers for the tests in Python. Its argument is a file with `mcpServers`. Of each line of its input it makes one of its output:
- * {"server"} → the tools that the server lists; {"server", "tool", "arguments"} → what the call gives; {"error"} where there is neither.
+ * The host of real MCP servers for the tests in Python. Its argument is a file with `mcpServers`. Of each line of its
+ * input it makes one of its output:
+ * {"server"} → the tools that the server lists; {"server", "tool", "arguments"} → what the call gives; {"error"} where
+ * there is neither.
  */
 
 #include <ipybox/mcp/server_registry.hpp>

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from many_tools import many_tools
-from packages import Packages, tool, write
+from packages import SUPPORT, Packages, tool, write
 
 HERE = Path(__file__).parent
 
@@ -221,8 +221,7 @@ def test_the_list_is_kept_as_it_came(packages: Packages) -> None:
 
 
 def test_the_support_files_are_the_ones_of_the_repository(packages: Packages) -> None:
-    source = HERE.parents[1] / "python" / "mcp_support"
     packages.generate({"server": "server", "tools": []})
-    for name in ("_mcp.py", "_schema.py", "_pattern.py"):
-        assert (packages.root / "server" / name).read_bytes() == (source / name).read_bytes()
-    assert (packages.root / "__init__.py").read_bytes() == (source / "mcptools.py").read_bytes()
+    for source in SUPPORT:
+        assert (packages.root / "server" / source.name).read_bytes() == source.read_bytes()
+    assert (packages.root / "__init__.py").read_bytes() == SUPPORT[0].with_name("mcptools.py").read_bytes()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from many_tools import many_tools
-from packages import HERE, Packages, run_writer, tool
+from packages import HERE, SUPPORT, Packages, run_writer, tool
 
 #: What writing a package asks of the system, and can be refused.
 CALLS = ["mkdirat", "openat", "write", "syncfs", "fsync", "renameat2", "renameat", "unlinkat", "flock", "newfstatat"]
@@ -55,7 +55,7 @@ class Generations:
             packages.generate({"server": "server", "tools": tools})
             assert imported(packages) == name
             self.files[name] = files(packages)
-            assert len(self.files[name]) == 1 + 4 + 6
+            assert len(self.files[name]) == 1 + len(SUPPORT) + 6
 
     def present(self, packages: Packages) -> str:
         """Which of them is there, to the last byte."""

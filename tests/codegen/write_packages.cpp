@@ -1,6 +1,6 @@
 /** \file
- * The generator for the tests in Python: reads {"root": DIR, "packages": [{"server", "tools", "style"}]}, writes the packages, and says what came
- * of each, with the time it took. With the argument `check` it compares instead.
+ * The generator for the tests in Python: reads {"root": DIR, "packages": [{"server", "tools", "style"}]}, writes the
+ * packages, and says what came of each, with the time it took. With the argument `check` it compares instead.
  */
 
 #include <ipybox/codegen/generate.hpp>

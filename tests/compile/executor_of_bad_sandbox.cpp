@@ -1,5 +1,6 @@
 // expect: a sandbox policy has `result<launch_spec> wrap(launch_spec) const`, or a specialisation of ipybox::sandbox_traits
 
+#include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/basic_executor.hpp>
 
 struct jail {

@@ -1,5 +1,6 @@
-// expect: a transport has start, send, receive, interrupt, stop, completes_with and duty (see transport/transport.hpp), or a specialisation of ipybox::transport_traits
+// expect: a transport has start, send, receive, interrupt, stop, forks_kernels and orders_messages, and kernel() where it carries actions (see transport/transport.hpp), or a specialisation of ipybox::transport_traits
 
+#include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/basic_executor.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
 

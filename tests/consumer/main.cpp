@@ -12,7 +12,10 @@
 #include <utility>
 #include <variant>
 
-// What is a template in the headers is compiled here, with the consumer's warnings. None of it is called: no kernel is needed.
+// What is a template in the headers is compiled here, with the consumer's warnings. None of it is called: no kernel is
+// needed. All of it may be linked twice, so that only the library could define something twice
+// (add_subdirectory/CMakeLists.txt).
+#define LINKED_TWICE [[gnu::weak]]
 
 struct count_events {
     int& events;
@@ -23,27 +26,27 @@ struct count_events {
     }
 };
 
-int count(ipybox::executor_base& box) {
+LINKED_TWICE int count(ipybox::executor_base& box) {
     int events = 0;
     auto stream = box.stream("1");
     while (auto const event = stream.next()) std::visit(count_events{events}, *event);
     return events;
 }
 
-asio::awaitable<bool> run_in_coroutine(ipybox::executor_base& box) {
+LINKED_TWICE asio::awaitable<bool> run_in_coroutine(ipybox::executor_base& box) {
     ipybox::execute_options const options{.timeout = std::chrono::seconds(1)};
     auto const with_options = co_await box.async_execute("1", options);
     auto const without = co_await box.async_start();
     co_return with_options&& without;
 }
 
-bool run_with_other_tokens(ipybox::executor_base& box) {
+LINKED_TWICE bool run_with_other_tokens(ipybox::executor_base& box) {
     box.async_reset([](ipybox::result<void> const&) {});
     std::future<ipybox::result<void>> stopped = box.async_stop(asio::use_future);
     return stopped.get().has_value();
 }
 
-void make_executors(asio::io_context& io) {
+LINKED_TWICE void make_executors(asio::io_context& io) {
     auto const ask = [](ipybox::approval_request request) {
         request.accept_and_grant(ipybox::grant::tool("pay.*").where("amount", ipybox::comparison::at_most, 100));
     };
@@ -52,4 +55,4 @@ void make_executors(asio::io_context& io) {
                                         ipybox::zmq_transport({.kernelspec = "python3"}));
 }
 
-int main() { std::printf("ipybox %s\n", ipybox::version_string); }
+LINKED_TWICE int main() { std::printf("ipybox %s\n", ipybox::version_string); }

@@ -5,10 +5,10 @@
 //
 // The first byte chooses what the rest is.
 
-#include <ipybox/approval/approval_rules.hpp>
 #include <ipybox/approval/decision_line.hpp>
-#include <ipybox/approval/grant.hpp>
-#include <ipybox/approval/shell_line.hpp>
+#include <ipybox/rules/approval_rules.hpp>
+#include <ipybox/rules/grant.hpp>
+#include <ipybox/rules/shell_line.hpp>
 
 #include <fuzz/seeds.hpp>
 #include <nlohmann/json.hpp>
@@ -36,9 +36,9 @@ void fuzz_line(std::string_view text) {
         approval_rules::parse(R"({"allow":[{"argv":["a*","**"]},{"argv":["a"],"env":["*"]}]})").value();
     static auto const deny_all =
         approval_rules::parse(R"({"allow":[{"argv":["a*","**"]}],"deny":[{"kind":"shell"}]})").value();
-    auto const split = split_shell_line(text);
-    auto const verdict = allow_some.judge(shell(text));
-    if (!split.understood() || split.commands.empty()) require(verdict.effect == rule_effect::ask);
+    auto const split = ipybox::detail::split_shell_line(text);
+    auto const found = allow_some.judge(shell(text));
+    if (!split.understood() || split.commands.empty()) require(found.effect == rule_effect::ask);
     // A line that runs a program is never allowed where every program is denied.
     require(deny_all.judge(shell(text)).effect != rule_effect::allow);
 }

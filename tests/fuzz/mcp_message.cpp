@@ -3,7 +3,8 @@
 //     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/mcp_message.cpp -o fuzz_mcp_message
 //     ./fuzz_mcp_message --seed DIR && ./fuzz_mcp_message -max_total_time=60 DIR
 //
-// Whatever comes: no crash; JSON is read and written as the JSON library does it; a value that was passed over is the one that would have been read.
+// Whatever comes: no crash; JSON is read and written as the JSON library does it; a value that was passed over is the
+// one that would have been read.
 
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/mcp/handshake_machine.hpp>

@@ -3,7 +3,8 @@
 //     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/tool_schema.cpp -o fuzz_tool_schema
 //     ./fuzz_tool_schema --seed DIR && ./fuzz_tool_schema -max_total_time=60 DIR
 //
-// Whatever comes: no crash; the same bytes twice; between strings a module has nothing but words, numbers and punctuation, and it imports what modules import.
+// Whatever comes: no crash; the same bytes twice; between strings a module has nothing but words, numbers and
+// punctuation, and it imports what modules import.
 
 #include <ipybox/codegen/generate.hpp>
 
@@ -23,7 +24,8 @@ using namespace ipybox;
 using fuzz::require;
 using nlohmann::ordered_json;
 
-/// The code without what stands in strings. Every string is closed, and what is in one is printed on a screen as it is read by Python.
+/// The code without what stands in strings. Every string is closed, and what is in one is printed on a screen as it is
+/// read by Python.
 std::string without_strings(std::string_view code) {
     std::string out;
     for (std::size_t i = 0; i < code.size();) {

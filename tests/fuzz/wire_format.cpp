@@ -1,4 +1,5 @@
-// libFuzzer target: what a kernel could send, over ZeroMQ and over the stream socket, and what a connection file or a kernel.json could hold.
+// libFuzzer target: what a kernel could send, over ZeroMQ and over the stream socket, and what a connection file or a
+// kernel.json could hold.
 //
 //     clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I include -I tests tests/fuzz/wire_format.cpp -lcrypto -o fuzz_wire_format
 //     ./fuzz_wire_format --seed DIR && ./fuzz_wire_format -max_total_time=60 DIR

@@ -1,4 +1,4 @@
-"""docs/errors.md lists every code and every condition that an error can have."""
+"""docs/errors.md lists every code and every condition that an error can have, and `name_of` spells each as it is."""
 
 from __future__ import annotations
 
@@ -26,6 +26,12 @@ def differences(known: set[str], page: str) -> list[str]:
     return problems + [f"docs/errors.md: {name} is no error" for name in sorted(named - known)]
 
 
+def misspelt(body: str) -> list[str]:
+    """Names that `name_of` returns and that are not those of their enumerators."""
+    returned = re.findall(r'case (?:errc|condition)::(\w+): return "(\w+)";', body)
+    return [f"core/impl/error.ipp: {name} is named {text!r}" for name, text in returned if name != text]
+
+
 def main() -> int:
     text = (INCLUDE / "ipybox/core/error.hpp").read_text(encoding="utf-8")
     kinds = [set(enumerators(text, kind)) for kind in ("errc", "condition")]
@@ -33,7 +39,8 @@ def main() -> int:
         return finish(["core/error.hpp: its enumerations were not found"], "")
     known = set.union(*kinds)
     page = (REPOSITORY / "docs/errors.md").read_text(encoding="utf-8")
-    return finish(differences(known, page), f"{len(known)} errors are described")
+    body = (INCLUDE / "ipybox/core/impl/error.ipp").read_text(encoding="utf-8")
+    return finish(differences(known, page) + misspelt(body), f"{len(known)} errors are described")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every header keeps to: its length, what it must not include, and that src.hpp knows every body."""
+"""What every header keeps to: what it must not include, and where its bodies are."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 
 from tree import INCLUDE, Tree, finish, read_tree
-
-LONGEST = 600
 
 #: In no header at all: each costs every user, and a narrower include does the same.
 NOWHERE = {"iostream", "regex", "asio.hpp", "bits/stdc++.h"}
@@ -22,14 +20,6 @@ FRONT = ["executor.hpp", "execution.hpp", "runtime.hpp", "fwd.hpp", "version.hpp
 NOT_IN_FRONT = {"nlohmann/json.hpp", "zmq.hpp", "openssl/evp.h", "openssl/hmac.h", "asio/io_context.hpp"}
 
 GENERATED = {"codegen/support_source.hpp", "kernel/runtime_source.hpp"}
-
-
-def too_long(tree: Tree) -> list[str]:
-    return [
-        f"{name}: {lines} lines, the limit is {LONGEST}"
-        for name, lines in tree.lines.items()
-        if lines > LONGEST and name not in GENERATED
-    ]
 
 
 def reached(tree: Tree, start: list[str]) -> dict[str, str]:
@@ -67,6 +57,19 @@ def bodies_left_out(tree: Tree) -> list[str]:
     return [f"src.hpp: lacks ipybox/{name}" for name in tree.files(".ipp") if name not in tree.own["src.hpp"]]
 
 
+def undeclared_bodies(include: Path, tree: Tree) -> list[str]:
+    """`IPYBOX_DECL` stands before what a header declares; a free function of one body alone is `inline`."""
+    texts = {name: (include / "ipybox" / name).read_text(encoding="utf-8") for name in tree.files()}
+    declared = set(re.findall(r"\b(\w+)\(", "\n".join(t for name, t in texts.items() if name.endswith(".hpp"))))
+    return [
+        f"{name}: {function} is declared in no header: write `inline` for IPYBOX_DECL"
+        for name, text in texts.items()
+        if name.endswith(".ipp")
+        for before, function in re.findall(r"^IPYBOX_DECL ([^;{}(]*?)\b(\w+)\(", text, re.MULTILINE)
+        if before.strip() and not before.endswith("::") and function not in declared
+    ]
+
+
 def text_rules(include: Path, tree: Tree) -> list[str]:
     problems = []
     for name in tree.files():
@@ -82,7 +85,8 @@ def text_rules(include: Path, tree: Tree) -> list[str]:
 
 def main() -> int:
     tree = read_tree()
-    problems = too_long(tree) + heavy_includes(tree) + bodies_left_out(tree) + text_rules(INCLUDE, tree)
+    problems = heavy_includes(tree) + bodies_left_out(tree)
+    problems += undeclared_bodies(INCLUDE, tree) + text_rules(INCLUDE, tree)
     return finish(problems, f"{len(tree.files('.hpp'))} headers are in order")
 
 

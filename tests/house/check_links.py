@@ -33,7 +33,13 @@ def broken_links(page: Path, root: Path) -> list[str]:
 
 
 def pages(root: Path) -> list[Path]:
-    more = [root / "CONTRIBUTING.md", root / "benchmarks/README.md", root / "examples/data/README.md"]
+    more = [
+        root / "CONTRIBUTING.md",
+        root / "CHANGELOG.md",
+        root / "SECURITY.md",
+        root / "benchmarks/README.md",
+        root / "examples/data/README.md",
+    ]
     return snippets.pages(root) + [page for page in more if page.is_file()]
 
 

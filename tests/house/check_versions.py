@@ -21,9 +21,12 @@ def main() -> int:
     version, numbers = header_version()
     if version != numbers:
         problems.append(f"version.hpp says {version} and {numbers}")
-    manifest = json.loads((REPOSITORY / "vcpkg.json").read_text(encoding="utf-8"))
-    if manifest["version"] != version:
-        problems.append(f"vcpkg.json says {manifest['version']}, version.hpp {version}")
+    for name in ("vcpkg.json", "packaging/vcpkg/ports/ipybox/vcpkg.json"):
+        manifest = json.loads((REPOSITORY / name).read_text(encoding="utf-8"))
+        if manifest["version"] != version:
+            problems.append(f"{name} says {manifest['version']}, version.hpp {version}")
+    if f'"{version}":' not in (REPOSITORY / "packaging/conan-center/config.yml").read_text(encoding="utf-8"):
+        problems.append(f"packaging/conan-center/config.yml lacks {version}")
     recipe = (REPOSITORY / "conanfile.py").read_text(encoding="utf-8")
     compile(recipe, "conanfile.py", "exec", dont_inherit=True)
     if "version.hpp" not in recipe:

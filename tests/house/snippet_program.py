@@ -15,11 +15,15 @@ import snippets
 from tree import REPOSITORY
 
 PREAMBLE = """\
+#include <ipybox/adapters/openai_tool.hpp>
 #include <ipybox/ipybox.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -27,13 +31,18 @@ PREAMBLE = """\
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include <asio/awaitable.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
 #include <asio/experimental/channel.hpp>
+#include <asio/io_context.hpp>
 #include <asio/redirect_error.hpp>
 #include <asio/this_coro.hpp>
 #include <asio/use_awaitable.hpp>
@@ -47,6 +56,7 @@ extern ipybox::executor_options options;
 extern ipybox::executor box;
 extern ipybox::result<ipybox::execution_result> result;
 extern ipybox::approval_request request;
+extern ipybox::job const steps, endless, sum;
 int complain(ipybox::error const& why);
 asio::awaitable<void> count(ipybox::executor& alice);
 asio::awaitable<void> look(ipybox::executor& bob);
@@ -69,8 +79,14 @@ struct ticket {
 IPYBOX_TOOL_TYPE(ticket, number, price)
 struct event_loop {
     void post(std::function<void()> work);
+    void every(std::chrono::milliseconds period, std::function<bool()> work);
 };
 extern event_loop loop;
+extern std::thread::id const window;
+extern bool done, failed;
+extern std::string const keep;
+extern asio::io_context io;
+asio::awaitable<void> session(ipybox::executor& box);
 extern std::function<void(std::function<void()>)> const in_loop;
 struct robot_arm {
     void move(double x, double y);
@@ -81,6 +97,10 @@ struct scripted_model {
     asio::awaitable<std::string> complete(std::string prompt);
 };
 extern std::promise<bool> ended;
+std::string variable(char const* name, std::string const& otherwise);
+nlohmann::json post(std::string const& path, nlohmann::json const& request);
+extern std::size_t const most_calls;
+std::string shown(std::string text);
 """
 
 _definition = re.compile(

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+
 import check_bounds
+import check_compile_cost
 import check_errors
 import check_headers
+import check_imports
 import check_layers
+import check_lengths
 import check_links
 import check_probes
+import check_public_names
+import check_site
+import check_words
+import compile_cost
+import llms
+import reference
 import snippet_program
 import snippets
+import wrap
 from outcomes import SANDBOXES, SIBLINGS, Sheet, Table
 from tree import read_tree, room
 
@@ -29,6 +43,33 @@ class Sandbox(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return path
+
+
+class PublicNames(Sandbox):
+    def test_differences(self) -> None:
+        groups = check_public_names.read("# a comment\n\n# ipybox/a.hpp\nbox\nmcp::tool\n# ipybox/b.hpp\nbox\nlost\n")
+        self.assertEqual(groups, {"ipybox/a.hpp": ["box", "mcp::tool"], "ipybox/b.hpp": ["box", "lost"]})
+        problems = check_public_names.differences({"box", "mcp::tool", "fresh"}, groups)
+        self.assertEqual(len(problems), 3)
+        self.assertIn("box stands there twice", problems[0])
+        self.assertIn("fresh is public: hide it", problems[1])
+        self.assertIn("lost is not declared", problems[2])
+
+    def test_a_name_below_no_header(self) -> None:
+        with self.assertRaises(ValueError):
+            check_public_names.read("box\n")
+
+    def test_a_name_below_the_wrong_header_and_a_class_that_is_not_declared(self) -> None:
+        self.write("ipybox/ipybox.hpp", "#include <ipybox/a.hpp>\n#include <ipybox/b.hpp>\n")
+        self.write("ipybox/a.hpp", "namespace ipybox {\nclass box {\n};\nclass known final : base {\n};\n}\n")
+        self.write("ipybox/b.hpp", "namespace ipybox {\ntemplate <class T>\nclass pattern {\n};\n}\n")
+        self.write("ipybox/fwd.hpp", "namespace ipybox {\nclass known;\n}\n")
+        groups = {"ipybox/a.hpp": ["box", "known"], "ipybox/b.hpp": ["pattern", "box"]}
+        tree = read_tree(self.root)
+        problems = check_public_names.misplaced(groups, tree, self.root)
+        self.assertEqual(problems, ["public_names.txt: ipybox/b.hpp does not have box"])
+        self.assertEqual(check_public_names.undeclared(groups, tree, self.root), ["fwd.hpp: does not declare box"])
+        self.assertEqual(check_public_names.namespaces_in(tree, self.root), set())
 
 
 class Includes(Sandbox):
@@ -100,15 +141,45 @@ class Includes(Sandbox):
         problems = check_headers.heavy_includes(read_tree(self.root))
         self.assertEqual([p.split(":")[0] for p in problems], ["core/c.hpp", "core/a.hpp"])
 
-    def test_length_bodies_and_text(self) -> None:
+    def test_bodies_and_text(self) -> None:
         self.header("src.hpp", "ipybox/core/impl/a.ipp")
         self.header("core/impl/a.ipp")
         self.header("core/impl/b.ipp")
-        self.write("ipybox/core/long.hpp", 'using namespace std;\n#include "a.hpp"\n' + "\n" * 600)
+        self.write("ipybox/core/careless.hpp", 'using namespace std;\n#include "a.hpp"\n')
         tree = read_tree(self.root)
         self.assertEqual(check_headers.bodies_left_out(tree), ["src.hpp: lacks ipybox/core/impl/b.ipp"])
-        self.assertEqual(len(check_headers.too_long(tree)), 1)
         self.assertEqual(len(check_headers.text_rules(self.root, tree)), 3)
+
+    def test_functions_of_one_body_are_inline(self) -> None:
+        self.write("ipybox/core/a.hpp", "int declared(int a);\n")
+        bodies = "IPYBOX_DECL int declared(int a) {}\nIPYBOX_DECL int x::member(int) {}\ninline int own(int) {}\n"
+        body = self.write("ipybox/core/impl/a.ipp", bodies)
+        self.assertEqual(check_headers.undeclared_bodies(self.root, read_tree(self.root)), [])
+        body.write_text(bodies + "IPYBOX_DECL std::string lone(int) {}\n")
+        problems = check_headers.undeclared_bodies(self.root, read_tree(self.root))
+        self.assertEqual([p.split(" is ")[0] for p in problems], ["core/impl/a.ipp: lone"])
+
+
+class Lengths(Sandbox):
+    rule = check_lengths.Rule(("folder", "dev"), 3, {"folder/allowed.py": "a reason"})
+
+    def found(self) -> list[str]:
+        return [problem.split(":")[0] for problem in check_lengths.problems_of(self.root, self.rule)]
+
+    def test_a_file_that_is_too_long(self) -> None:
+        self.write("folder/allowed.py", "\n" * 4)
+        self.write("folder/below/at_the_limit.cpp", "\n" * 3)
+        self.write("folder/notes.txt", "\n" * 4)
+        self.write("elsewhere/long.cpp", "\n" * 4)
+        self.assertEqual(self.found(), [])
+        self.write("folder/below/long.cpp", "\n" * 4)
+        self.write("dev", "\n" * 4)
+        self.assertEqual(self.found(), ["folder/below/long.cpp", "dev"])
+
+    def test_an_exception_that_is_not_needed_any_more(self) -> None:
+        self.write("dev", "")
+        self.write("folder/allowed.py", "\n" * 3)
+        self.assertEqual(self.found(), ["folder/allowed.py"])
 
 
 class Snippets(Sandbox):
@@ -160,6 +231,45 @@ class Links(Sandbox):
         self.assertEqual(len(check_links.broken_links(page, self.root)), 3)
 
 
+class Imports(Sandbox):
+    def modules(self, **texts: str) -> Path:
+        for name, text in texts.items():
+            self.write(f"box/{name}.py", text)
+        return self.root / "box"
+
+    def test_imports_in_functions_and_for_types_count(self) -> None:
+        folder = self.modules(
+            a="if TYPE_CHECKING:\n    from box.b import B\n",
+            b="def f():\n    import box.c\n",
+            c="from box import a, nothing\nfrom . import d\nimport os\n",
+            d="from .e import x\n",
+            e="",
+        )
+        edges = check_imports.graph(folder)
+        self.assertEqual(edges, {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": {"e"}, "e": set()})
+        self.assertEqual(check_layers.cycles(edges), [["a", "b", "c"]])
+        at_once = check_imports.graph(folder, everywhere=False)
+        self.assertEqual(at_once, {"a": set(), "b": set(), "c": {"a", "d"}, "d": {"e"}, "e": set()})
+
+    def test_an_import_upwards_and_a_module_without_a_layer(self) -> None:
+        layers: dict[str, tuple[set[str], set[str]]] = {"low": ({"a"}, set()), "high": ({"b", "gone"}, {"low"})}
+        edges: dict[str, set[str]] = {"a": {"b"}, "b": {"a"}, "c": set()}
+        problems = "\n".join(check_imports.wrong_edges(edges, layers))
+        self.assertEqual(problems.count("\n"), 2)
+        self.assertIn("c.py is missing: in LAYERS", problems)
+        self.assertIn("gone.py is missing: no file", problems)
+        self.assertIn("a.py: 'low' may not import 'high' (b)", problems)
+
+    def test_modules_of_a_start(self) -> None:
+        edges: dict[str, set[str]] = {"supervisor": {"a"}, "preload": set(), "limits": set(), "a": set(), "b": set()}
+        listed = 'FIRST = ("supervisor", "preload", "limits", {})'
+        self.assertEqual(list(check_imports.not_first(edges, listed.format('"a"'))), [])
+        (lacking,) = check_imports.not_first(edges, listed.format(""))
+        self.assertIn("lacks a", lacking)
+        (needless,) = check_imports.not_first(edges, listed.format('"a", "b"'))
+        self.assertIn("has b", needless)
+
+
 class Bounds(Sandbox):
     head = "| what | bound | beyond it | tests |\n| --- | --- | --- | --- |\n"
 
@@ -177,6 +287,24 @@ class Bounds(Sandbox):
 
     def test_no_table(self) -> None:
         self.assertEqual(len(check_bounds.wrong_rows("Text\n", self.root)), 1)
+
+
+class CompileCost(unittest.TestCase):
+    pace = compile_cost.Cost(seconds=2, megabytes=270)
+    budget = {"of_json": 0.9, "megabytes": 300}
+
+    def sentence(self, seconds: float, megabytes: float) -> str:
+        cost = compile_cost.Cost(seconds, megabytes)
+        return check_compile_cost.problem("a file", cost, self.pace, self.budget)
+
+    def test_at_a_budget_and_beyond(self) -> None:
+        self.assertEqual(self.sentence(1.8, 300), "")
+        self.assertIn("0.95 times as long as JSON", self.sentence(1.9, 300))
+        self.assertIn("301 MB", self.sentence(1.8, 301))
+
+    def test_a_program_that_does_not_compile(self) -> None:
+        with self.assertRaisesRegex(RuntimeError, "false failed"):
+            compile_cost.compile_cost("compile_json", compiler="false")
 
 
 class Errors(unittest.TestCase):
@@ -230,6 +358,133 @@ class Probes(unittest.TestCase):
     def test_a_table_is_read_as_it_is_written(self) -> None:
         for sheet, table in zip((SANDBOXES, SIBLINGS), self.tables(srt="-E", open="E-"), strict=True):
             self.assertEqual(sheet.parsed(sheet.written(table)), table)
+
+
+class Words(unittest.TestCase):
+    def test_sentences_of_comments(self) -> None:
+        code = (
+            "/// What a tool said. It may\n/// be where it was. \\return who asked\nint a; ///< Where it is\n"
+            "/**\n * \\brief Whoever waits.\n * \\par Errors what failed\n */\n"
+            'int b = f("What is this"); // why\n'
+        )
+        found, share = check_words.headless({"a.hpp": code})
+        self.assertEqual(
+            [problem.split(": ")[1].rstrip(" .") for problem in found],
+            ["What a tool said", "Where it is", "Whoever waits"],
+        )
+        self.assertGreater(share, 20)
+        module = (
+            '"""Whose it is."""\ndef f():\n    """Adds. What else?\n\n    Where it\n    is."""\n    g("What")  # What\n'
+        )
+        found, _ = check_words.headless({"a.py": module})
+        self.assertEqual([problem.split(": ")[1] for problem in found], ["Whose it is.", "What else?", "Where it is."])
+        self.assertEqual(check_words.headless({"a.hpp": "/// The result.\n/// Whether it is.\n"}), ([], 0.0))
+
+    def test_constructions(self) -> None:
+        for text in ("argv is no list", "they are no files", "Nobody waits", "whoever asks", "it cannot be had"):
+            self.assertEqual(len(check_words.discouraged("a.md", "One\n" + text)), 1, text)
+            self.assertIn("a.md:2:", check_words.discouraged("a.md", "One\n" + text)[0])
+        for text in ("There is no network", "it is no longer there", "argv is not a list", "there are no files"):
+            self.assertEqual(check_words.discouraged("a.md", text), [], text)
+
+    def test_only_text_and_doc_comments_count(self) -> None:
+        page = "Text\n```\nis no code\n```\n    nobody\n<!-- nobody -->\n"
+        self.assertEqual(check_words.discouraged("a.md", check_words.without_code(page)), [])
+        self.assertEqual(check_words.without_code(page).count("\n"), page.count("\n"))
+        header = '/**\n * nobody\n */\nint a; // nobody\nchar const* b = "nobody"; ///< nobody\n'
+        self.assertEqual(check_words.doc_comments(header).count("nobody"), 2)
+
+
+class Wrap(unittest.TestCase):
+    long = "word " * 40
+
+    def test_text_is_wrapped_and_the_rest_is_not(self) -> None:
+        page = f"# {self.long}\n\n{self.long}\n\n| {self.long} |\n\n```\n{self.long}\n```\n\n"
+        page += f"* {self.long}\n  end\n1. short\n"
+        lines = wrap.wrapped_page(page).split("\n")
+        too_long = [line[:5] for line in lines if len(line) > wrap.WIDTH]
+        self.assertEqual(too_long, ["# wor", "| wor", "word "])
+        self.assertIn("1. short", lines)
+        item = lines.index("1. short")
+        self.assertTrue(lines[item - 2].startswith("* word") and lines[item - 1].startswith("  word"))
+        self.assertTrue(lines[item - 1].endswith(" end"))
+        self.assertEqual(" ".join(page.split()), " ".join("\n".join(lines).split()))
+
+    def test_wrapped_text_stays(self) -> None:
+        once = wrap.wrapped_page(f"{self.long}\n")
+        self.assertEqual(wrap.wrapped_page(once), once)
+
+    def test_no_line_begins_as_a_list_or_a_heading(self) -> None:
+        for marker in ("*", "-", "+", "1.", "#"):
+            text = "x" * (wrap.WIDTH - 1) + f" {marker} y"
+            self.assertNotIn(f"\n{marker} ", wrap.wrapped_page(text), marker)
+
+    def test_code_is_not_broken(self) -> None:
+        span = "`a b c d e f`"
+        for length in range(wrap.WIDTH - 16, wrap.WIDTH + 2):
+            self.assertIn(span, wrap.wrapped_page("x" * length + f" {span} y"))
+
+
+class Llms(Sandbox):
+    def setUp(self) -> None:
+        super().setUp()
+        self.write(
+            "mkdocs.yml", "site_name: x\n\nnav:\n  - Start:\n      - index.md\n      - a.md\n      - R: r/index.html\n"
+        )
+        self.write("README.md", "# x\n\n`x` runs\nthings. And more.\n")
+        self.write("docs/a.md", "# A `b`\n\n<!-- no -->\n\n| t |\n\n[Some](c.md) text about v. 1. More.\n")
+        self.write("docs/llms.txt", llms.text_of(self.root))
+
+    def test_titles_and_sentences(self) -> None:
+        self.assertEqual(
+            (self.root / "docs/llms.txt").read_text(encoding="utf-8"),
+            "# x\n\n> `x` runs things.\n\n## Start\n\n- [x](../README.md): `x` runs things.\n"
+            "- [A b](a.md): Some text about v.\n".replace("# x\n\n>", "# ipybox\n\n>", 1),
+        )
+        self.assertEqual(llms.mistakes(self.root), [])
+
+    def test_a_stale_list_and_pages_left_out(self) -> None:
+        self.write("docs/a.md", "# A\n\nOther text.\n")
+        self.assertEqual(len(llms.mistakes(self.root)), 1)
+        self.write("docs/b.md", "# B\n")
+        self.assertIn("mkdocs.yml lacks docs/b.md", llms.mistakes(self.root))
+        (self.root / "docs/a.md").unlink()
+        self.assertIn("mkdocs.yml: docs/a.md does not exist", llms.mistakes(self.root))
+
+
+class Reference(unittest.TestCase):
+    def test_headers_of_the_sections(self) -> None:
+        page = "# T\n\n## One\n\n| `a.hpp` | x |\n| `b/c.hpp`, `d.hpp` | `no.hpp` |\n\n## Two\n\n| `e.hpp` | x |\n"
+        self.assertEqual(reference.sections(page), {"One": ["a.hpp", "b/c.hpp", "b/d.hpp"], "Two": ["e.hpp"]})
+
+    def test_public_types(self) -> None:
+        header = (
+            "namespace ipybox {\nnamespace detail {\nclass a;\nstruct b {};\n}\n\nclass forward;\n"
+            "/// A class { of\ntemplate <class T>\nclass c {\n    struct inner {\n    };\n};\n"
+            'inline char const* f() {\n    return "}";\n}\n'
+            "enum class d { e };\n\nnamespace mcp {\nstruct g : c<int> {};\n} // namespace mcp\n"
+            "template <class P>\nconcept h = true && (\n    true);\n} // namespace ipybox\n\n"
+            "template <>\nstruct std::is_error_code_enum<ipybox::d> : std::true_type {};\n"
+        )
+        self.assertEqual(
+            list(reference.types(header)),
+            [("class", "ipybox::c"), ("enum", "ipybox::d"), ("struct", "ipybox::mcp::g"), ("concept", "ipybox::h")],
+        )
+
+
+class Site(Sandbox):
+    def test_links(self) -> None:
+        self.write("b/c.html", '<h1 id="top">C</h1><a href="../a.html#one">x</a><a href="#gone">y</a>')
+        self.write("reference/r.html", '<a href="#gone">y</a><a href="s.html">y</a>')
+        self.write(
+            "a.html",
+            '<p id="one"><a href="b/c.html#top">x</a><a href="b/c.html#no">y</a><a href="d.html">z</a>'
+            '<a href="https://example.org/gone">e</a><img src="no.png"></p>',
+        )
+        found = [problem.split(":")[0] + problem.split(":")[1] for problem in check_site.broken_links(self.root)]
+        self.assertEqual(
+            found, ["a.html b/c.html#no", "a.html d.html", "a.html no.png", "b/c.html #gone", "reference/r.html s.html"]
+        )
 
 
 class SnippetProgram(unittest.TestCase):

@@ -18,7 +18,6 @@ class Tree:
 
     own: dict[str, list[str]] = field(default_factory=dict)  #: file -> files of the library it includes
     foreign: dict[str, list[str]] = field(default_factory=dict)  #: file -> everything else it includes
-    lines: dict[str, int] = field(default_factory=dict)
 
     def files(self, suffix: str = "") -> list[str]:
         return sorted(name for name in self.own if name.endswith(suffix))
@@ -39,7 +38,6 @@ def read_tree(include: Path = INCLUDE) -> Tree:
         included = _include_line.findall(text)
         tree.own[name] = [i.removeprefix("ipybox/") for i in included if i.startswith("ipybox/")]
         tree.foreign[name] = [i for i in included if not i.startswith("ipybox/")]
-        tree.lines[name] = text.count("\n")
     return tree
 
 

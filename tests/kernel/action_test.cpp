@@ -1,9 +1,9 @@
 // Tools and programs that cells ask for, with real kernels, a real supervisor and a real MCP server.
 
-#include <ipybox/approval/audit_log.hpp>
-#include <ipybox/approval/grant.hpp>
 #include <ipybox/codegen/write_package.hpp>
+#include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/rules/grant.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -134,8 +134,7 @@ TEST_CASE("tools: the code learns who rejected its action", "[kernel]") {
     scratch_dir dir;
     auto options = asking(dir.path());
     options.calls_per_cell = 2;
-    options.rules =
-        std::make_shared<approval_rules>(approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value());
+    options.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
     auto const code = "for line in ('rm x', 'ls', 'true'):\n"
                       "    try: get_ipython().system(line)\n"
                       "    except PermissionError as e: print(e.decided_by)\n";
@@ -143,6 +142,67 @@ TEST_CASE("tools: the code learns who rejected its action", "[kernel]") {
     CHECK(text_of(decided.execute(code)) == "rule\npolicy\nbudget");
     executor undecided(options, {}, unsandboxed);
     CHECK(text_of(undecided.execute(code)) == "rule\nno_policy\nbudget");
+}
+
+TEST_CASE("approvals: one execution may have a policy of its own", "[kernel]") {
+    scratch_dir dir;
+    auto options = asking(dir.path());
+    options.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
+    executor box(options, {}, unsandboxed);
+    auto const code = "try:\n    !echo done\n"
+                      "except PermissionError as e: print(e.decided_by)";
+    CHECK(text_of(box.execute(code)) == "no_policy");
+    CHECK(text_of(box.execute(code, {.approval = auto_approval{}})) == "done");
+    CHECK(text_of(box.execute(code)) == "no_policy"); // of one execution alone
+    CHECK(text_of(box.execute(code, {.approval = [](approval_request const& r) { r.reject("no"); }})) == "policy");
+    CHECK(text_of(box.execute("try:\n    !rm x\nexcept PermissionError as e: print(e.decided_by)",
+                              {.approval = auto_approval{}})) == "rule"); // the executor's rules hold
+
+    auto accepted = box.submit(code, {.approval = auto_approval{}});
+    REQUIRE(accepted.wait(30s));
+    CHECK(text_of(accepted.result()) == "done");
+}
+
+TEST_CASE("approvals: the reader of a stream is asked, or not, as the stream says", "[kernel]") {
+    scratch_dir dir;
+    executor box(asking(dir.path()), auto_approval{}, unsandboxed);
+    auto const read = [&](stream_options options) {
+        auto events = box.stream("try:\n    !echo done\nexcept PermissionError as e: print(e.decided_by)", options);
+        std::string text;
+        int questions = 0;
+        while (auto event = events.next()) {
+            if (auto const* request = std::get_if<approval_request>(&*event)) {
+                ++questions;
+                request->reject("not now");
+            }
+            if (auto const* end = std::get_if<result<execution_result>>(&*event)) text = text_of(*end);
+        }
+        return text + ", " + std::to_string(questions);
+    };
+    CHECK(read({}) == "done, 0");
+    CHECK(read({.approval = stream_reader_approval{}}) == "policy, 1");
+    CHECK(read({.approval = deny_approval{}}) == "policy, 0");
+}
+
+TEST_CASE("approvals: code may ask again where the options say so", "[kernel]") {
+    scratch_dir dir;
+    auto const asked_for = [&](when_repeated again) {
+        auto options = asking(dir.path());
+        options.repeated = again;
+        int asked = 0;
+        executor box(
+            options,
+            [&asked](approval_request const& r) {
+                ++asked;
+                r.reject("no");
+            },
+            unsandboxed);
+        CHECK(text_of(box.execute("for i in range(3):\n    try: get_ipython().system('true')\n"
+                                  "    except PermissionError: pass")) == "");
+        return asked;
+    };
+    CHECK(asked_for(when_repeated::reject) == 1);
+    CHECK(asked_for(when_repeated::ask) == 3);
 }
 
 TEST_CASE("tools: a name that the server does not list does not reach it", "[kernel]") {

@@ -1,8 +1,8 @@
 // Functions of the application that cells call, with real kernels.
 
-#include <ipybox/approval/approval_rules.hpp>
-#include <ipybox/approval/audit_log.hpp>
 #include <ipybox/codegen/write_package.hpp>
+#include <ipybox/gate/audit_log.hpp>
+#include <ipybox/rules/approval_rules.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
@@ -214,7 +214,7 @@ TEST_CASE("host tools: arguments are checked on the host", "[kernel]") {
     CHECK(call("{'n': 'x', 'list': []}") == R"(the arguments of f are refused: n has to be an integer, not "x")");
     CHECK(call("{'n': 300, 'list': []}") == "the arguments of f are refused: n has to be at most 127");
     CHECK(call("{'n': 1, 'list': [0, 10**30]}") == "list: 1: has to be from -2147483648 to 2147483647");
-    CHECK(call("{'n': 1}") == "the arguments of f are refused: the value lacks list");
+    CHECK(call("{'n': 1}") == "the arguments of f are refused: list is missing");
     CHECK(call("{'n': 1, 'list': [], 'more': 1}") == "the arguments of f are refused: more is not expected");
     CHECK(calls == 1);
     CHECK(box.run("try:\n    ToolRunner('host').run_sync('g', {})\nexcept Exception as e:\n    print(e)") ==
@@ -244,7 +244,7 @@ TEST_CASE("host tools: several at once, from threads and asyncio", "[kernel]") {
           "[0, 1, 2, 3, 4, 5, 6, 7]");
 }
 
-TEST_CASE("host tools: the funnel decides about them", "[kernel]") {
+TEST_CASE("host tools: the gate decides about them", "[kernel]") {
     scratch_dir dir;
     std::atomic<int> asked = 0;
     std::atomic<int> called = 0;
@@ -268,7 +268,7 @@ TEST_CASE("host tools: the funnel decides about them", "[kernel]") {
     host_box box({host_tool("edited", "", {"n"}, count), host_tool("rejected", "", {"n"}, count),
                   host_tool("free", "", {"n"}, count), host_tool("never", "", {"n"}, count)},
                  decide, [&](executor_options& options) {
-                     options.rules = std::make_shared<approval_rules const>(std::move(*rules));
+                     options.rules = std::move(*rules);
                      options.audit = *log;
                      options.calls_per_cell = 3;
                  });
@@ -287,6 +287,33 @@ TEST_CASE("host tools: the funnel decides about them", "[kernel]") {
     auto const audit = read_file(dir.path() / "audit.jsonl");
     CHECK(contains(audit, R"("tool":"edited")"));
     CHECK(contains(audit, R"("server":"host")"));
+}
+
+TEST_CASE("host tools: rules name what a tool says about its effects", "[kernel]") {
+    auto rules = approval_rules::parse(R"({
+        "allow": [{"tool": "*.*", "annotations": {"readOnlyHint": true}}],
+        "deny":  [{"tool": "*.*", "annotations": {"destructiveHint": true}, "reason": "nothing is lost here"}]
+    })");
+    REQUIRE(rules);
+    std::atomic<int> asked = 0;
+    auto const decide = [&](approval_request request) {
+        ++asked;
+        request.accept();
+    };
+    auto const one = [] { return 1; };
+    host_box box({host_tool("look", "", one, {.read_only = true}), host_tool("add", "", one, {.destructive = false}),
+                  host_tool("forget", "", one)},
+                 decide, [&](executor_options& options) { options.rules = std::move(*rules); });
+    auto const run = [&](std::string const& tool) {
+        return box.run("from mcptools import host\ntry:\n    print(host." + tool +
+                       ".run())\nexcept Exception as e:\n    print(type(e).__name__, e)");
+    };
+    CHECK(run("look") == "1");
+    CHECK(asked == 0);
+    CHECK(run("add") == "1");
+    CHECK(asked == 1);
+    CHECK(run("forget") == "ApprovalRejectedError nothing is lost here");
+    CHECK(asked == 1);
 }
 
 TEST_CASE("host tools: added and removed while a kernel runs", "[kernel]") {

@@ -27,7 +27,8 @@
 #include <vector>
 
 /** \file
- * Executors and contexts that are destroyed at every moment of a life: whatever is under way then completes, and nothing is left.
+ * Executors and contexts that are destroyed at every moment of a life: whatever is under way then completes, and
+ * nothing is left.
  */
 
 namespace {

@@ -43,7 +43,8 @@ std::set<int> descendants(int of = ::getpid()) {
     return all;
 }
 
-/// How often each thread of a process has gone to sleep by itself, which is as often as it was woken. Not the thread that asks.
+/// How often each thread of a process has gone to sleep by itself, which is as often as it was woken. Not the thread
+/// that asks.
 std::map<int, long long> sleeps(int pid) {
     std::map<int, long long> all;
     for (auto const& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {

@@ -12,8 +12,8 @@
 #include "support/skip.hpp"
 
 /** \file
- * Long calls of the libraries that people use, ended by a timeout: whatever a stock kernel survives, a session survives. tests/python/test_long_calls.py does
- * the same at the other level of the Python side.
+ * Long calls of the libraries that people use, ended by a timeout: whatever a stock kernel survives, a session
+ * survives. tests/python/test_long_calls.py does the same at the other level of the Python side.
  */
 
 namespace {

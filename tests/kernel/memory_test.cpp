@@ -22,7 +22,8 @@ using namespace ipybox;
 using namespace ipybox::test;
 using Catch::Matchers::Contains;
 
-/// While there is one, this process gets no more memory than it has now and so much more. Kernels that run already are not concerned.
+/// While there is one, this process gets no more memory than it has now and so much more. Kernels that run already are
+/// not concerned.
 class little_memory {
   public:
     explicit little_memory(std::size_t more) {

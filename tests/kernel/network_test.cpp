@@ -231,10 +231,9 @@ TEST_CASE("network: a question holds its connection, not the kernel, and ends wi
 TEST_CASE("network: rules decide about hosts, also about those that the configuration allows", "[kernel]") {
     if (!has_bubblewrap()) return;
     auto const with_rules = [](executor_options& o) {
-        o.rules = std::make_shared<approval_rules const>(
-            approval_rules::parse(R"({"allow": [{"kind": "network", "host": "*.by-rule.test"}],
-                                      "deny": [{"kind": "network", "host": "bad.test", "reason": "a bad one"}]})")
-                .value());
+        o.rules = approval_rules::parse(R"({"allow": [{"kind": "network", "host": "*.by-rule.test"}],
+                                            "deny": [{"kind": "network", "host": "bad.test", "reason": "a bad one"}]})")
+                      .value();
     };
     world w(R"({"allowedDomains": ["allowed.test", "bad.test"]})", deny_approval{}, with_rules);
     CHECK(w.get("a.by-rule.test") == "200");

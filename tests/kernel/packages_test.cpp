@@ -218,7 +218,7 @@ TEST_CASE("packages: rules decide what may be installed", "[kernel]") {
     auto rules =
         approval_rules::parse(R"({"allow": [{"kind": "package", "argv": ["pip", "install", "ipybox_tiny"]}]})");
     REQUIRE(rules);
-    options.rules = std::make_shared<approval_rules const>(*rules);
+    options.rules = *rules;
     executor box(options, deny_approval{}, bubblewrap_sandbox{});
     CHECK(code_of_installation(box.install_package("ipybox_more")) == errc::approval_rejected);
     CHECK(contains(text_of(box.execute("%pip install ipybox_more")), "ApprovalRejectedError"));

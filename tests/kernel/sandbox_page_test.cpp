@@ -12,8 +12,8 @@
 #include <utility>
 
 /** \file
- * The three things that the sandbox page of the Python package shows, under bubblewrap and under srt: the default sandbox, hosts of a
- * configuration, a sandboxed MCP server.
+ * The three things that the sandbox page of the Python package shows, under bubblewrap and under srt: the default
+ * sandbox, hosts of a configuration, a sandboxed MCP server.
  */
 
 namespace {
@@ -57,7 +57,8 @@ void serve_page(test::tcp::socket& socket) {
 /// A configuration in which requests for example.org, and no others, reach a server of this machine.
 template <class Sandbox>
 sandbox_config with_example_host(std::string const& port) {
-    // The names of the real world are not looked up: srt hands them to a proxy in front of it, bubblewrap asks a resolver of the test.
+    // The names of the real world are not looked up: srt hands them to a proxy in front of it, bubblewrap asks a
+    // resolver of the test.
     auto const front = is_srt<Sandbox> ? R"(, "parentProxy": {"http": "http://127.0.0.1:)" + port + "\"}" : ""s;
     auto config = sandbox_config::parse(R"({
         "enableWeakerNestedSandbox": false,
@@ -74,7 +75,8 @@ sandbox_config with_example_host(std::string const& port) {
     return *std::move(config);
 }
 
-/// The filesystem server of npm with a sandbox of its own; it may serve the directory that it starts in, as far as it is concerned.
+/// The filesystem server of npm with a sandbox of its own; it may serve the directory that it starts in, as far as it
+/// is concerned.
 template <class Sandbox>
 mcp::server_params sandboxed_server(fs::path const& dir, fs::path const& settings) {
     auto const script =

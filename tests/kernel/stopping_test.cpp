@@ -20,7 +20,8 @@ using namespace ipybox::test;
 using Catch::Matchers::Contains;
 using clock_type = std::chrono::steady_clock;
 
-/// Time enough to end code and to format its traceback on a machine that has much else to do: only what is lost takes longer.
+/// Time enough to end code and to format its traceback on a machine that has much else to do: only what is lost takes
+/// longer.
 constexpr auto patience = 10s;
 void be_patient(executor_options& o) { o.interrupt_grace = patience; }
 
@@ -108,7 +109,8 @@ TEMPLATE_TEST_CASE("M4 cancel right behind another execution is obeyed", "[kerne
 }
 
 TEST_CASE("a busy loop behind an await is interrupted", "[kernel][compat]") {
-    // Stock ipykernel cannot: it only cancels the task, which a loop that never yields does not see. Its kernel is replaced.
+    // Stock ipykernel cannot: it only cancels the task, which a loop that never yields does not see. Its kernel is
+    // replaced.
     kernel_box<> box;
     auto const r =
         box->execute("import asyncio\nprint('partial')\nawait asyncio.sleep(0)\nwhile True: pass", {.timeout = 300ms});

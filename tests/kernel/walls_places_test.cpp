@@ -110,6 +110,35 @@ TEST_CASE("walls: directories in each other", "[kernel]") {
     CHECK(text_of(b->execute("import os; os.listdir('..')")) == "['b']");
 }
 
+TEST_CASE("walls: no kernel leads another one into the directory of a third by a link", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    scratch_dir dir;
+    runtime const shared({.working_dir = dir.path(), .python = python()});
+    auto const a = box_in(dir.path() / "a", shared), c = box_in(dir.path() / "c", shared);
+    CHECK(text_of(c->execute("open('secret', 'w').write('of c')")) == "4");
+    CHECK(text_of(a->execute("import os; os.symlink('../c', 'b'); os.symlink('" + (dir.path() / "c").string() +
+                             "', 'd'); os.symlink('e', 'f'); os.mkdir('e')")) == "");
+    for (auto const* name : {"a/b", "a/d", "a/f"}) {
+        INFO(name);
+        executor_options options;
+        options.working_dir = dir.path() / name;
+        executor box(options, auto_approval{}, shared);
+        auto const started = box.start();
+        REQUIRE_FALSE(started);
+        CHECK(started.error() == errc::invalid_argument);
+        CHECK_THAT(started.error().text(),
+                   Contains(options.working_dir.string() + ": a link in the directory of the runtime"));
+    }
+    auto const e = box_in(dir.path() / "a/e", shared);
+    CHECK(text_of(e->execute("import os; os.getcwd()")) == "'" + (dir.path() / "a/e").string() + "'");
+    // Whoever has made it.
+    std::filesystem::create_directory_symlink(dir.path() / "c", dir.path() / "link");
+    executor_options options;
+    options.working_dir = dir.path() / "link";
+    executor inner(options, auto_approval{}, shared);
+    CHECK_FALSE(inner.start());
+}
+
 TEST_CASE("walls: a cancelled command takes along what it has put into the background", "[kernel]") {
     if (!has_bubblewrap()) return;
     for (bool const walls : {false, true}) {

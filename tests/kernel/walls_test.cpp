@@ -2,16 +2,13 @@
 
 #include <chrono>
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "support/catch.hpp"
 #include "support/eventually.hpp"
 #include "support/has_bubblewrap.hpp"
 #include "support/holdings.hpp"
-#include "support/kernel_box.hpp"
+#include "support/walled_sessions.hpp"
 
 namespace {
 
@@ -19,43 +16,6 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 using Catch::Matchers::Contains;
-
-/// Executors on one runtime, each in a directory of its own below that of the runtime.
-class sessions {
-  public:
-    explicit sessions(runtime_options options = {}, any_sandbox sandbox = bubblewrap_sandbox())
-        : shared_(in_place(std::move(options)), std::move(sandbox)) {}
-
-    executor& on(std::string const& name) {
-        auto& box = boxes_[name];
-        if (!box) {
-            auto options = options_;
-            if (options.working_dir.empty()) options.working_dir = dir_.path() / name;
-            std::filesystem::create_directories(options.working_dir);
-            options.images_dir = dir_.path() / "images";
-            box = std::make_unique<executor>(options, auto_approval{}, shared_);
-        }
-        return *box;
-    }
-    std::string run(std::string const& name, std::string code) { return text_of(on(name).execute(std::move(code))); }
-    void drop(std::string const& name) { boxes_.erase(name); }
-
-    /// Of executors that are made from now on.
-    executor_options& options() { return options_; }
-    scratch_dir const& dir() const { return dir_; }
-
-  private:
-    runtime_options in_place(runtime_options options) const {
-        if (options.working_dir.empty()) options.working_dir = dir_.path();
-        options.python = python();
-        return options;
-    }
-
-    scratch_dir dir_;
-    executor_options options_;
-    runtime shared_;
-    std::map<std::string, std::unique_ptr<executor>> boxes_;
-};
 
 struct sandbox_without_walls {
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const { return result<launch_spec>(std::move(spec)); }
@@ -65,7 +25,7 @@ struct sandbox_without_walls {
 
 TEST_CASE("walls: each kernel of a runtime sees its own directory alone", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("a", "open('mine.txt', 'w').write('of a')") == "4");
     CHECK(with.run("b", "open('mine.txt', 'w').write('of b!')") == "5");
     CHECK(with.run("a", "open('mine.txt').read()") == "'of a'");
@@ -78,7 +38,7 @@ TEST_CASE("walls: each kernel of a runtime sees its own directory alone", "[kern
 
 TEST_CASE("walls: temporary files, processes and the loopback are a kernel's own", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("a", "open('/tmp/x', 'w').write('a') + open('/dev/shm/x', 'w').write('a')") == "2");
     CHECK(with.run("b", "import os; [os.path.exists(f'{d}/x') for d in ('/tmp', '/dev/shm')]") == "[False, False]");
     CHECK(with.run("a", "import os; sorted(int(n) for n in os.listdir('/proc') if n.isdigit())") == "[1, 2]");
@@ -89,7 +49,7 @@ TEST_CASE("walls: temporary files, processes and the loopback are a kernel's own
 
 TEST_CASE("walls: commands run within those of their kernel", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("a", "open('/tmp/of_a', 'w').write('kept')") == "4");
     CHECK(with.run("a", "!cat /tmp/of_a") == "kept");
     CHECK(with.run("b", "!cat /tmp/of_a; echo $?") != "kept");
@@ -106,7 +66,7 @@ TEST_CASE("walls: commands run within those of their kernel", "[kernel]") {
 
 TEST_CASE("walls: a kernel that goes takes along what it has started, and nothing else", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("b", "x = 'stays'") == "");
     // The sandbox, the supervisor, the kernel, the first process of its room and that of the next one.
     CHECK(eventually([] { return descendants().size() == 5; }));
@@ -121,7 +81,7 @@ TEST_CASE("walls: a kernel that goes takes along what it has started, and nothin
 
 TEST_CASE("walls: a kernel that kills all that it can reaches no sibling", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("b", "x = 1") == "");
     (void)with.run("a", "import os, signal\nfor pid in range(1, 70000):\n    try: os.kill(pid, signal.SIGKILL)\n    "
                         "except OSError: pass");
@@ -132,7 +92,7 @@ TEST_CASE("walls: a kernel that kills all that it can reaches no sibling", "[ker
 
 TEST_CASE("walls: a reset keeps the directory and empties the private ones", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("a", "open('kept', 'w').write('1') + open('/tmp/gone', 'w').write('1')") == "2");
     REQUIRE(with.on("a").reset());
     CHECK(with.run("a", "import os; os.path.exists('kept'), os.path.exists('/tmp/gone')") == "(True, False)");
@@ -141,7 +101,7 @@ TEST_CASE("walls: a reset keeps the directory and empties the private ones", "[k
 
 TEST_CASE("walls: the first process within them has no more than a command", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("b", "open('x', 'w').write('of b')") == "4");
     // The second one is in a room that was made before.
     for (auto const* name : {"a", "c"}) {
@@ -154,7 +114,7 @@ TEST_CASE("walls: the first process within them has no more than a command", "[k
 
 TEST_CASE("walls: a kernel inherits no descriptor of the others", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     CHECK(with.run("a", "1") == "1");
     CHECK(with.run("b", "2") == "2");
     CHECK(with.run("c", "import os\ndef link(n):\n    try: return os.readlink(f'/proc/self/fd/{n}')\n    except "
@@ -163,9 +123,10 @@ TEST_CASE("walls: a kernel inherits no descriptor of the others", "[kernel]") {
 
 TEST_CASE("walls: a kernel does not inherit what the supervisor was told of others", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     with.options().kernel_env["TOKEN"] = "token-of-a-kernel";
-    CHECK(with.run("a", "!echo $TOKEN word-of-a-command") == "token-of-a-kernel word-of-a-command");
+    CHECK(with.run("name-of-a-session", "!echo $TOKEN word-of-a-command") == "token-of-a-kernel word-of-a-command");
+    CHECK_THAT(with.run("name-of-a-session", "!no-such-word-of-a-command"), Contains("no-such-word-of-a-command: "));
     with.options().kernel_env.erase("TOKEN");
     CHECK(with.run("b", R"(
 import re
@@ -176,7 +137,7 @@ with open('/proc/self/maps') as maps, open('/proc/self/mem', 'rb', 0) as memory:
         begin, end = (int(number, 16) for number in place.split('-'))
         if rights[0] == 'r' and '[v' not in line:
             memory.seek(begin)
-            found.update(re.findall(rb'token-[o]f-a|word-[o]f-a', memory.read(end - begin)))
+            found.update(re.findall(rb'token-[o]f-a|word-[o]f-a|name-[o]f-a', memory.read(end - begin)))
 print(found))") == "set()");
 }
 
@@ -197,7 +158,7 @@ TEST_CASE("walls: an executor that works outside of the runtime's directory sees
     auto config =
         sandbox_config::parse(R"({"filesystem": {"allowWrite": [".", ")" + outside.path().string() + R"("]}})");
     REQUIRE(config);
-    sessions with({}, bubblewrap_sandbox(*config));
+    walled_sessions with({}, bubblewrap_sandbox(*config));
     CHECK(with.run("a", "open('mine.txt', 'w').write('of a')") == "4");
     with.options().working_dir = outside.path();
     CHECK(with.run("b", "import os; os.getcwd(), os.listdir('" + with.dir().path().string() + "')") ==
@@ -209,7 +170,7 @@ TEST_CASE("walls: what the configuration opens is open to all kernels", "[kernel
     scratch_dir open;
     auto config = sandbox_config::parse(R"({"filesystem": {"allowWrite": [".", ")" + open.path().string() + R"("]}})");
     REQUIRE(config);
-    sessions with({}, bubblewrap_sandbox(*config));
+    walled_sessions with({}, bubblewrap_sandbox(*config));
     auto const file = "'" + (open.path() / "x").string() + "'";
     CHECK(with.run("a", "open(" + file + ", 'w').write('from a')") == "6");
     CHECK(with.run("b", "open(" + file + ").read()") == "'from a'");
@@ -217,14 +178,14 @@ TEST_CASE("walls: what the configuration opens is open to all kernels", "[kernel
 
 TEST_CASE("walls: without them, kernels share files, processes and the loopback", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with({.walls = false});
+    walled_sessions with({.walls = false});
     CHECK(with.run("a", "open('mine.txt', 'w').write('of a')") == "4");
     CHECK(with.run("b", "open('../a/mine.txt').read()") == "'of a'");
 }
 
 TEST_CASE("walls: a guarded kernel within them is guarded", "[kernel]") {
     if (!has_bubblewrap()) return;
-    sessions with;
+    walled_sessions with;
     with.options().require_shell_escape = true;
     CHECK_THAT(with.run("a", "import subprocess; subprocess.run(['true'])"), Contains("Start them with !"));
     CHECK(with.run("a", "!echo done") == "done");
@@ -232,7 +193,7 @@ TEST_CASE("walls: a guarded kernel within them is guarded", "[kernel]") {
 }
 
 TEST_CASE("walls: a sandbox that has none says so", "[kernel]") {
-    sessions with({}, sandbox_without_walls{});
+    walled_sessions with({}, sandbox_without_walls{});
     auto const started = with.on("a").start();
     REQUIRE_FALSE(started);
     CHECK(started.error() == errc::sandbox_unavailable);
@@ -244,7 +205,7 @@ TEST_CASE("walls: each kernel has the limit of processes for itself", "[kernel]"
     if (!has_bubblewrap() || ::geteuid() == 0) return;
     runtime_options options;
     options.limits.processes = 40;
-    sessions with(options);
+    walled_sessions with(options);
     CHECK_THAT(with.run("a", "import subprocess\nall = [subprocess.Popen(['sleep', '60']) for _ in range(60)]"),
                Contains("Resource temporarily unavailable"));
     CHECK(with.run("b", "import subprocess\nlen([subprocess.Popen(['sleep', '60']) for _ in range(20)])") == "20");

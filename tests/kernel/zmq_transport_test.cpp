@@ -1,7 +1,7 @@
 #include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/basic_executor.hpp>
 #include <ipybox/os/process.hpp>
-#include <ipybox/transport/impl/tcp_ports.ipp>
+#include <ipybox/transport/impl/tcp_ports.hpp>
 #include <ipybox/transport/zmq_transport.hpp>
 
 #include <sys/stat.h>
@@ -38,7 +38,7 @@ supervisor_options supervised_in(std::filesystem::path const& dir) {
     options.env = kernel_env(dir);
     options.working_dir = dir;
     options.wrap = [](launch_spec spec) { return result<launch_spec>(std::move(spec)); };
-    options.duty = zmq_transport::duty;
+    options.duty = supervisor_options::role::spawns_only;
     return options;
 }
 
@@ -99,7 +99,7 @@ struct running_kernel {
 
     /// Attaches as soon as the kernel is up.
     result<kernel_info> attach(box& b) const {
-        auto const deadline = clock_type::now() + 30s;
+        auto const deadline = clock_type::now() + 120s;
         for (;;) {
             auto info = b.start(cwd_policy::keep, 10s);
             if (info || !(info.error() == errc::kernel_start_failed) || clock_type::now() > deadline) return info;

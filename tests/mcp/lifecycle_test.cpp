@@ -12,9 +12,7 @@
 namespace {
 
 using namespace ipybox;
-using nlohmann::json;
-using test::mcp_host;
-using test::wayward;
+using namespace ipybox::test::mcp_host_names;
 
 std::ptrdiff_t open_descriptors() {
     std::filesystem::directory_iterator const descriptors("/proc/self/fd");

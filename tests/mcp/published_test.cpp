@@ -1,3 +1,5 @@
+#include <ipybox/mcp/client.hpp>
+
 #include <support/eventually.hpp>
 #include <support/files.hpp>
 #include <support/mcp_host.hpp>
@@ -15,10 +17,7 @@
 namespace {
 
 using namespace ipybox;
-using namespace std::chrono_literals;
-using nlohmann::json;
-using test::contains;
-using test::mcp_host;
+using namespace ipybox::test::mcp_host_names;
 
 mcp::server_params node(std::string const& package, std::vector<std::string> args = {}) {
     auto const script =

@@ -21,9 +21,7 @@
 namespace {
 
 using namespace ipybox;
-using nlohmann::json;
-using test::contains;
-using test::mcp_host;
+using namespace ipybox::test::mcp_host_names;
 
 /// The filesystem server of npm, which may serve the whole system as far as it is concerned.
 mcp::server_params filesystem_server(std::filesystem::path const& working_dir) {

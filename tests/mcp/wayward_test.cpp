@@ -13,11 +13,7 @@
 namespace {
 
 using namespace ipybox;
-using namespace std::chrono_literals;
-using nlohmann::json;
-using test::contains;
-using test::mcp_host;
-using test::wayward;
+using namespace ipybox::test::mcp_host_names;
 
 bool is_alive(pid_t pid) {
     std::string word;

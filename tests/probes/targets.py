@@ -152,7 +152,8 @@ def write_project(made: Place) -> None:
     ours = Path(__file__).parent / "inside"
     shutil.copytree(ours, made.work / "inside", ignore=shutil.ignore_patterns("__pycache__"))
     made.facts["script"] = made.write(made.work / "script.py", made.script)
-    further = (".git/HEAD", ".git/hooks/sample", ".git/hooks/to-remove", "part/repository/.git/HEAD")
+    heads = (".git/HEAD", ".git/modules/part/HEAD", "part/repository/.git/HEAD")
+    further = (*heads, ".git/hooks/sample", ".git/hooks/to-remove")
     for name in (*later.PRESENT.values(), *further):
         made.write(made.work / name, "")
 

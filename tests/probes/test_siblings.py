@@ -107,6 +107,10 @@ def sibling(root: Path, python: str, user: int, walls: bool) -> Iterator[tuple[R
     runtime = Runtime(root, python, user, walls)
     try:
         runtime.open("victim", {"PRIVATE": f"SECRET-ENV-{secrets.token_hex(8)}"})
+        third = root / "runtime" / f"SECRET-DIR-{secrets.token_hex(8)}"
+        third.mkdir()
+        os.chown(third, user, -1)
+        runtime.open(third.name, {})
         command = root / "runtime/victim/command"
         run = f"!{python} -B command.py SECRET-ARG-{secrets.token_hex(8)} > /dev/null 2>&1 &"
         assert runtime.run("victim", run) == ""

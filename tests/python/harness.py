@@ -30,6 +30,14 @@ TIMEOUT = 20.0
 MAX_OUTPUT = 1 << 30  # of one cell: one that nothing stops must not take all memory
 SHELL, IOPUB, STDIN, CONTROL = range(4)
 
+#: Starts threads that print without end.
+CHATTER = """
+import threading
+def chatter():
+    while True: print('x', flush=True)
+for _ in range(4): threading.Thread(target=chatter, daemon=True).start()
+"""
+
 
 def sources() -> dict[str, str]:
     """The texts of the package, as the host embeds them."""
@@ -60,7 +68,7 @@ class Host:
         self.stderr_file = os.memfd_create("stderr")
         keeper = (PACKAGE / "keeper.sh").read_text()
         self.process = subprocess.Popen(
-            ["/bin/sh", "-c", keeper, "keeper", str(number), python, "-E", "-s", "-c", boot, str(number)],
+            ["/bin/sh", "-c", keeper, "keeper", str(number), python, "-I", "-c", boot, str(number)],
             stdin=subprocess.DEVNULL,
             stdout=theirs if control_fd == 1 else subprocess.DEVNULL,
             stderr=self.stderr_file,
@@ -156,17 +164,24 @@ class Host:
         cwd: str | os.PathLike[str] | None = None,
         restore_cwd: bool = False,
         actions: bool = False,
+        entrance: int | None = None,
         **options: Any,
     ) -> Kernel:
-        """A new kernel that has said that it is up."""
+        """A new kernel that has said that it is up. The entrance is the file by which it enters its control group."""
         ours, theirs = socket.socketpair()
         action_end, action_end_of_kernel = socket.socketpair()
         for end in (ours, theirs):
             for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
                 end.setsockopt(socket.SOL_SOCKET, option, 4 << 20)
+        if entrance is not None:
+            options["cgroup"] = True
         answer = self.request(
             "fork",
-            [theirs.fileno(), *([action_end_of_kernel.fileno()] if actions else [])],
+            [
+                *([] if entrance is None else [entrance]),
+                theirs.fileno(),
+                *([action_end_of_kernel.fileno()] if actions else []),
+            ],
             env=default_env() if env is None else env,
             cwd=None if cwd is None else os.fspath(cwd),
             restore_cwd=restore_cwd,

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from harness import PYTHON, STDIN, Host, Kernel
+from harness import CHATTER, PYTHON, STDIN, Host, Kernel
 
 
 def test_output_result_and_reply(any_kernel: Kernel) -> None:
@@ -117,10 +117,7 @@ def test_exit(any_kernel: Kernel, code: str) -> None:
 def test_exit_while_a_thread_prints(host: Host) -> None:
     for _ in range(5):
         kernel = host.fork()
-        kernel.run(
-            "import threading\ndef chatter():\n    while True: print('x', flush=True)\n"
-            "for _ in range(4): threading.Thread(target=chatter, daemon=True).start()\nexit()"
-        )
+        kernel.run(CHATTER + "exit()")
         assert kernel.wait_closed()["code"] == 0
 
 

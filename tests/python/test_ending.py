@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness import CONTROL, STDIN, Closed, Host, Kernel
+from harness import CHATTER, CONTROL, STDIN, Closed, Host, Kernel
 
 
 def shut_down(kernel: Kernel) -> tuple[dict[str, Any], str]:
@@ -81,10 +81,7 @@ def test_what_is_printed_at_the_end_arrives(any_kernel: Kernel) -> None:
 def test_a_thread_that_prints_without_end(host: Host) -> None:
     for _ in range(5):
         kernel = host.fork()
-        kernel.run(
-            "import threading\ndef chatter():\n    while True: print('x', flush=True)\n"
-            "for _ in range(4): threading.Thread(target=chatter, daemon=True).start()"
-        )
+        kernel.run(CHATTER)
         assert shut_down(kernel)[0]["code"] == 0
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import threading
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -41,7 +42,9 @@ class Layer:
             for file, text in texts.items():
                 archive.writestr(file, text)
 
-    def install(self, *names: str, memory: int | None = None, **variables: str) -> tuple[dict[str, Any], str]:
+    def install(
+        self, *names: str, memory: int | None = None, size: int | None = None, **variables: str
+    ) -> tuple[dict[str, Any], str]:
         """Runs the installer; returns its outcome and its output."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {
@@ -50,6 +53,7 @@ class Layer:
             "options": [],
             "wheels": [str(self.wheels)],
             "memory": memory,
+            "size": size,
             "network": False,
         }
         ours.send(json.dumps(wanted).encode())
@@ -216,6 +220,45 @@ def test_pip_takes_no_more_memory_than_it_may(layer: Layer) -> None:
     outcome, output = layer.install("large", memory=200 << 20)
     assert outcome["outcome"] == "failed" and "MemoryError" in output
     assert sorted(os.listdir(layer.path)) == [".lock"]
+
+
+def test_a_layer_takes_no_more_of_the_disk_than_it_may(layer: Layer) -> None:
+    """However small a package is before it is unpacked: ended while it is unpacked, and nothing of it stays."""
+    layer.wheel("bomb", {f"bomb/{i}.bin": bytes(32 << 20) for i in range(4)})
+    assert (layer.wheels / "bomb-1.0-py3-none-any.whl").stat().st_size < 1 << 20
+    outcome, _ = layer.install("bomb", size=64 << 20)
+    assert outcome["outcome"] == "full" and str(64 << 20) in outcome["text"]
+    assert sorted(os.listdir(layer.path)) == [".lock"]
+    assert installed(layer.install("bomb", size=1 << 30)[0]) == ["bomb"]
+
+    # What is there already counts, and so do files without any bytes.
+    layer.wheel("small", {"small.py": ""})
+    assert layer.install("small", size=128 << 20)[0]["outcome"] == "full"
+    layer.wheel("many", {f"many/{i}.txt": "" for i in range(3000)})
+    assert layer.install("many", size=(128 << 20) + (10 << 20))[0]["outcome"] == "full"
+    assert not (layer.path / "many").exists()
+
+
+def test_the_disk_is_looked_at_while_pip_runs(layer: Layer) -> None:
+    """pip is ended when it exceeds the bound, not when it has written everything."""
+    layer.wheel("bomb", {f"bomb/{i}.bin": bytes(64 << 20) for i in range(12)})
+    most, ended = 0, threading.Event()
+
+    def look() -> None:
+        nonlocal most
+        while not ended.wait(0.02):
+            try:
+                most = max(most, sum(512 * path.stat().st_blocks for path in layer.path.rglob("*.bin")))
+            except OSError:
+                continue  # it is being removed
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    outcome, _ = layer.install("bomb", size=100 << 20)
+    ended.set()
+    looking.join()
+    assert outcome["outcome"] == "full"
+    assert 0 < most < 512 << 20
 
 
 def test_the_lock_of_a_layer_cannot_be_read(layer: Layer) -> None:

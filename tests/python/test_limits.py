@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fork_bomb import fork_bomb
 from open_interpreter import open_interpreter
 
 from harness import PYTHON, TIMEOUT, Host
@@ -74,26 +75,11 @@ def test_address_space_that_nothing_is_written_to_costs_nothing() -> None:
         assert host.fork().run(code).value == str(1 << 34)
 
 
-FORKS = """
-import os, time
-children = []
-try:
-    while len(children) < 500:
-        pid = os.fork()
-        if not pid:
-            time.sleep(1000)
-        children.append(pid)
-except BlockingIOError:
-    pass
-len(children)
-"""
-
-
 def test_processes(python: str) -> None:
     others = 0 if os.getuid() == 0 else tasks_of_this_user()
     with ordinary(python, {"processes": others + 60}) as host:
         kernel = host.fork()
-        count = int(kernel.run(FORKS).value or 0)
+        count = int(kernel.run(fork_bomb(500)).text())
         assert 10 < count < 60
         kernel.close()
         host.event("exit", pid=kernel.pid)

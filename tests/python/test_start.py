@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import PYTHON, TIMEOUT, Closed, Host, Kernel, sources, wait_until
+from harness import PACKAGE, PYTHON, TIMEOUT, Closed, Host, Kernel, sources, wait_until
 
 
 def test_ready_names_the_interpreter_and_the_versions(host: Host) -> None:
@@ -29,7 +30,7 @@ def test_level_can_be_forced(level: str) -> None:
 
 def test_auto_falls_back_to_handlers() -> None:
     texts = sources()
-    texts["kernel"] = texts["kernel"].replace("shell.run_cell_async(", "shell.renamed_by_a_later_ipython(")
+    texts["lean"] = texts["lean"].replace("shell.run_cell_async(", "shell.renamed_by_a_later_ipython(")
     with Host(texts=texts) as host:
         assert host.ready["level"] == "handlers"
         assert host.fork().run("print(6 * 7)").text() == "42\n"
@@ -71,12 +72,32 @@ def test_another_protocol_is_refused() -> None:
         assert "protocol 2" in host.event("failed")["text"]
 
 
+def test_a_directory_that_was_exchanged_since_the_host_looked_ends_the_start(tmp_path: Path) -> None:
+    for name in ("kept", "data", "secret"):
+        (tmp_path / name).mkdir()
+    known = {path: os.stat(path) for path in (tmp_path / "kept", tmp_path / "data")}
+    places = [[str(path), about.st_dev, about.st_ino] for path, about in known.items()]
+    with Host(texts=sources() | {"places.json": json.dumps(places)}) as host:
+        assert host.fork().run("print(1)").text() == "1\n"
+    (tmp_path / "data").rmdir()
+    (tmp_path / "data").symlink_to("secret")
+    for _ in range(2):
+        with Host(texts=sources() | {"places.json": json.dumps(places)}, wait=False) as host:
+            failed = host.event("failed")
+            assert failed["kind"] == "places"
+            assert failed["text"].startswith(f"{tmp_path}/data was exchanged for something else")
+            assert host.process.wait(TIMEOUT) == 1
+        (tmp_path / "data").unlink(missing_ok=True)
+
+
 def test_nothing_is_imported_from_the_working_directory(tmp_path: Path) -> None:
-    for name in ("json", "socket", "fcntl", "IPython", "ipykernel", "ipybox_kernel"):
+    for name in ("__future__", "linecache", "json", "socket", "fcntl", "IPython", "ipykernel", "ipybox_kernel"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('imported from the working directory')")
     with Host(cwd=str(tmp_path)) as host:
         assert host.fork(cwd="/").run("print(1)").text() == "1\n"
         assert not host.stderr()
+        looked = f"import sys; print({str(tmp_path)!r} in sys.path_importer_cache)"
+        assert host.fork(cwd="/").run(looked).text() == "False\n"
         assert host.fork(cwd="/").run("import os; print(os.listdir('.') != [])").text() == "True\n"
 
 
@@ -95,6 +116,15 @@ def test_control_socket_on_stdout() -> None:
     with Host(control_fd=1) as host:
         kernel = host.fork()
         assert kernel.run("import os; os.system('echo hi'); print(1)").text() == "hi\n1\n"
+
+
+def test_a_control_descriptor_that_is_closed_is_said() -> None:
+    boot = (PACKAGE / "boot.py").read_text()
+    ended = subprocess.run([PYTHON, "-I", "-c", boot, "99"], capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        "the control descriptor 99 is not open: the command that starts this interpreter has closed it\n"
+    )
 
 
 def test_preloaded_modules_are_there_in_every_kernel() -> None:
@@ -230,6 +260,7 @@ def test_malformed_requests_are_answered(host: Host) -> None:
     assert host.request("signal")["error"]["kind"] == "request"
     assert host.request("spawn", argv=[], env={}, cwd=None)["error"]["kind"] == "request"
     assert host.request("spawn", argv=["true"], env={"A": 1}, cwd=None)["error"]["kind"] == "request"
+    assert host.request("spawn", argv=["true"], env={}, cwd=None, cgroup=True)["error"]["kind"] == "request"
     assert host.request("fork", env={}, cwd=None)["error"]["kind"] == "request"
     host.control.send(b"not json")
     answer = host.wait(lambda: host.answers.pop(None, None), TIMEOUT)

@@ -216,9 +216,9 @@ class TestContent:
     PNG = b"\x89PNG" + bytes(range(256)) * 40
     #: What the modules of a generated package do with an answer.
     SUPPORT = f"""
-        import sys; sys.path.insert(0, {str(PACKAGE.parent / "mcp_support")!r})
+        import sys; sys.path.insert(0, {str(PACKAGE.parent)!r})
         from typing import Any, Literal, Union
-        from _mcp import Model, to_result, to_text
+        from mcp_support._mcp import Model, to_result, to_text
         class Result(Model):
             a: int
     """

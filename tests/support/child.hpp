@@ -9,7 +9,8 @@
 
 namespace ipybox::test {
 
-/// What became of a child: its exit code, "killed", or "hangs" where it did not end within a bound and was killed for that.
+/// What became of a child: its exit code, "killed", or "hangs" where it did not end within a bound and was killed for
+/// that.
 inline std::string end_of(pid_t child) {
     int status = 0;
     bool ended = false;

@@ -18,7 +18,8 @@
 
 namespace ipybox::test {
 
-/// Runs a coroutine on a context that nobody else runs, and gives its value. Throws when it takes longer than the bound.
+/// Runs a coroutine on a context that nobody else runs, and gives its value. Throws when it takes longer than the
+/// bound.
 template <class T>
 T run(asio::io_context& context, asio::awaitable<T> work, std::chrono::milliseconds bound = std::chrono::seconds(60)) {
     std::optional<T> value;

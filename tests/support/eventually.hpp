@@ -9,9 +9,11 @@ namespace ipybox::test {
 template <class Condition>
 bool eventually(Condition condition) {
     auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!condition() && std::chrono::steady_clock::now() < deadline)
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() >= deadline) return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return condition();
+    }
+    return true;
 }
 
 } // namespace ipybox::test

@@ -24,8 +24,8 @@ inline std::set<pid_t> threads() {
 }
 
 /**
- * Holds a thread of the library in the middle of its work, until the object goes. Such threads take no signals but those that instructions cause, so it is
- * held by a SIGTRAP, in the handler of that.
+ * Holds a thread of the library in the middle of its work, until the object goes. Such threads take no signals but
+ * those that instructions cause, so it is held by a SIGTRAP, in the handler of that.
  */
 class held_thread {
   public:

@@ -24,8 +24,8 @@
 #include <thread>
 
 /** \file
- * Systems with an older Landlock, or without it. The test answers the system call that asks for the version (seccomp_unotify(2)); all other calls
- * are the system's.
+ * Systems with an older Landlock, or without it. The test answers the system call that asks for the version
+ * (seccomp_unotify(2)); all other calls are the system's.
  */
 
 namespace ipybox::test {
@@ -37,7 +37,8 @@ struct with_room {
     std::array<std::byte, 256> further{};
 };
 
-/// Sets a filter for the calling thread and for what it starts. The descriptor reports each call that asks for Landlock's version; the call waits.
+/// Sets a filter for the calling thread and for what it starts. The descriptor reports each call that asks for
+/// Landlock's version; the call waits.
 inline os::unique_fd intercept_landlock_version() {
     constexpr auto flags_of_call = static_cast<unsigned>(offsetof(seccomp_data, args) + 2 * sizeof(std::uint64_t));
     std::array<sock_filter, 6> rules{{
@@ -65,7 +66,8 @@ inline void answer_landlock_version(os::unique_fd const& calls, int abi) {
     (void)::ioctl(calls.get(), SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
-/// Runs something where the system has this ABI of Landlock: on a thread of its own, as a filter stays, and with all that this thread starts.
+/// Runs something where the system has this ABI of Landlock: on a thread of its own, as a filter stays, and with all
+/// that this thread starts.
 template <class Function>
 void with_landlock_abi(int abi, Function run) {
     int ends[2];

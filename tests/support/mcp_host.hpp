@@ -108,4 +108,14 @@ class mcp_host {
     mcp::server_registry registry_{context_.get_executor()};
 };
 
+/// The names that tests with such servers use.
+namespace mcp_host_names {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using test::contains;
+using test::mcp_host;
+using test::wayward;
+
+} // namespace mcp_host_names
 } // namespace ipybox::test

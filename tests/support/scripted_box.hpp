@@ -26,7 +26,8 @@
 
 namespace ipybox::test {
 
-/// The value of a future. What has not come within half a minute never will: then the program ends, for its destructors would hang too.
+/// The value of a future. What has not come within half a minute never will: then the program ends, for its destructors
+/// would hang too.
 template <class T>
 T got(std::future<T> f) {
     if (f.wait_for(std::chrono::seconds(30)) == std::future_status::ready) return f.get();

@@ -16,7 +16,8 @@
 
 namespace ipybox::test {
 
-/// A kernel on ZeroMQ sockets that a test writes: it says who it is, and does what its script does with every other request.
+/// A kernel on ZeroMQ sockets that a test writes: it says who it is, and does what its script does with every other
+/// request.
 class scripted_zmq_kernel {
   public:
     using message = jupyter::message;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/approval/approval_subject.hpp>
+#include <ipybox/rules/approval_subject.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -24,6 +24,13 @@ inline approval_subject shell_subject(std::string line, std::string cwd = "/work
             .argv = {"/bin/sh", "-c", std::move(line)},
             .cwd = std::move(cwd),
             .cell_id = "c1"};
+}
+
+/// The registration of a server, with an entry of `mcpServers`.
+inline approval_subject server_subject(std::string name, nlohmann::ordered_json parameters) {
+    return {.kind = approval_kind::server,
+            .server = std::move(name),
+            .arguments = std::make_shared<nlohmann::ordered_json const>(std::move(parameters))};
 }
 
 } // namespace ipybox::test

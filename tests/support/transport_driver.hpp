@@ -73,7 +73,7 @@ class transport_driver {
             return c;
         }
         bool replied = false;
-        bool idle = Transport::completes_with == completion_rule::reply;
+        bool idle = transport_traits<Transport>::orders_messages;
         while (!replied || !idle) {
             auto m = receive();
             if (!m) {

@@ -9,8 +9,8 @@
 
 namespace ipybox::test {
 
-/// Runs the handlers of a context one by one, and compares the longest with all the work of the process: in time of the processor, of which a busy machine
-/// gives less but does not count more.
+/// Runs the handlers of a context one by one, and compares the longest with all the work of the process: in time of the
+/// processor, of which a busy machine gives less but does not count more.
 class turns {
   public:
     explicit turns(asio::io_context& context) : context_(context) {}

@@ -3,6 +3,14 @@
 
 say() { printf '\033[1m==> %s\033[0m\n' "$*" >&2; }
 
+# step NAME COMMAND…: says how long the command took; nothing where that is less than a second. NAME has _ in place of spaces.
+step() {
+    local name=${1//_/ } start=$SECONDS
+    shift
+    "$@"
+    [[ $((SECONDS - start)) -lt 1 ]] || say "$name: done in $((SECONDS - start)) s"
+}
+
 die() {
     printf '\033[1;31merror:\033[0m %s\n' "$*" >&2
     exit 1

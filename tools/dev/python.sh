@@ -5,7 +5,9 @@
 #   .venvs/py312 …    the other interpreters of this machine among 3.11 to 3.13
 #   .venvs/oldest     the oldest supported ipykernel and IPython, with Python 3.10 where the machine has it
 #   .venvs/dev        formatters and linters
-#   .venvs/mcp        the protocol's own library, for the servers of tests/mcp
+#   .venvs/docs       the builder of the documentation's site
+#   .venvs/mcp        the protocol's own library, for the servers of tests/mcp and the clients of tests/mcp_server
+#   .venvs/conan      Conan, for tests/packages
 #   .venvs/examples   the server of the examples that comes from PyPI
 #   .venvs/original   no environment, a folder of packages: the library whose generated packages kernels can import
 #   .venvs/bench-…    what ./dev bench compares with
@@ -108,7 +110,7 @@ warm_up() {
 need_test_venvs() {
     need_venv
     side_by_side need_main_test_venv "need_compat_venv 3.11" "need_compat_venv 3.12" \
-        "need_compat_venv 3.13" need_oldest_venv need_original
+        "need_compat_venv 3.13" need_oldest_venv need_original need_conan
 }
 
 need_main_test_venv() {
@@ -152,21 +154,36 @@ compat_pythons() {
     echo "${list[*]}"
 }
 
-# What tests/mcp talks to.
+# What tests/mcp talks to, and what talks to our server in tests/mcp_server.
 need_mcp_servers() {
     mkdir -p .venvs
     make_venv .venvs/mcp "$(need_main_python)" python/requirements-mcp.txt
     install_node_packages mcp tests/mcp/node
+    install_node_packages mcp-clients tests/mcp_server/node
+    install_node_packages mcp-inspector tests/mcp_server/inspector
 }
 
 # What examples/mcp.json names.
 need_example_servers() {
+    need_example_venv
+    need_example_packages
+}
+
+need_example_venv() {
     mkdir -p .venvs
     make_venv .venvs/examples "$(need_main_python)" python/requirements-examples.txt
-    install_node_packages examples examples/servers
 }
+
+need_example_packages() { install_node_packages examples examples/servers; }
+
+need_conan() { make_venv .venvs/conan "$(need_main_python)" python/requirements-conan.txt; }
 
 need_dev_venv() {
     mkdir -p .venvs
     make_venv .venvs/dev "$(need_main_python)" python/requirements-dev.txt
+}
+
+need_docs_venv() {
+    mkdir -p .venvs
+    make_venv .venvs/docs "$(need_main_python)" python/requirements-docs.txt
 }

@@ -2,7 +2,7 @@
 
 #include <ipybox/action/action_frame.hpp>
 #include <ipybox/action/action_request.hpp>
-#include <ipybox/approval/ruling.hpp>
+#include <ipybox/approval/verdict.hpp>
 #include <ipybox/core/error.hpp>
 #include <ipybox/core/exit_status.hpp>
 #include <ipybox/mcp/call_options.hpp>
@@ -14,12 +14,12 @@
 #include <string_view>
 
 /** \file
- * What the host answers: docs/action-protocol.md section 2.
+ * The answer of the host: docs/action-protocol.md section 2.
  */
 
 namespace ipybox::detail {
 
-/// What a tool returned. One that failed is answered with an error, which has the text that it returned.
+/// The result of a tool. One that failed is answered with an error, which has the text that it returned.
 [[nodiscard]] action_frame result_answer(action_id id, mcp::call_result returned);
 
 /// Bytes of what a tool returned, about: of what may be large in it.
@@ -33,14 +33,14 @@ namespace ipybox::detail {
 
 [[nodiscard]] action_frame exited_answer(action_id id, exit_status status);
 
-/// An action was not done, or failed. Of an error only its text goes to the kernel, and of that only the first line, unless it is what a server answered: else what stands below
-/// is the host's.
+/// An action was not done, or failed. Of an error only its text goes to the kernel, and of that only the first line,
+/// unless it is what a server answered: else what stands below is the host's.
 [[nodiscard]] action_frame error_answer(action_id id, error const& why);
 
 /// An action was rejected: the reason, and who decided.
-[[nodiscard]] action_frame rejected_answer(action_id id, ruling const& said);
+[[nodiscard]] action_frame rejected_answer(action_id id, verdict const& said);
 
-/// A frame that is no request.
+/// A frame that is not a request.
 [[nodiscard]] action_frame malformed_answer(malformed_action const& malformed);
 
 } // namespace ipybox::detail

@@ -16,10 +16,12 @@
 namespace ipybox::detail {
 
 /**
- * \brief The host's end of a kernel's action socket: whole frames, and descriptors that travel with them (docs/action-protocol.md section 1).
- * \details One `receive` at a time; `send` may be called while others go on, frames are written one after the other. A kernel that does not read holds up only who
- * sends to it.
- * \par Errors errc::kernel_died — the other end is closed; errc::message_too_large — it sent what is longer than any frame
+ * \brief The host's end of a kernel's action socket: whole frames, and descriptors that travel with them
+ * (docs/action-protocol.md section 1).
+ * \details One `receive` at a time; `send` may be called while others go on, frames are written one after the other. A
+ * kernel that does not read holds up only who sends to it.
+ * \par Errors errc::kernel_died — the other end is closed; errc::message_too_large — it sent what is longer than any
+ * frame
  * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
  */
 class action_channel {
@@ -36,7 +38,7 @@ class action_channel {
     /// Waits until the kernel has read all but a quarter of what the socket holds; false when it never will.
     [[nodiscard]] asio::awaitable<bool> is_read();
 
-    /// Whoever waits here fails.
+    /// Operations that wait here fail.
     void close();
 
   private:

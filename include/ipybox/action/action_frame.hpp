@@ -21,7 +21,7 @@ inline constexpr std::uint32_t largest_action_request = std::uint32_t(65) << 20;
 /// The largest frame that is sent: results of tools may be large.
 inline constexpr std::uint32_t largest_action_answer = std::uint32_t(256) << 20;
 
-/// What goes over the action channel: JSON that says what it is, and bytes that are not worth being JSON.
+/// The frames of the action channel: JSON that says what it is, and bytes that are not worth being JSON.
 struct action_frame {
     std::string head; ///< a JSON object
     std::string body = {};
@@ -30,17 +30,18 @@ struct action_frame {
 /// The bytes before the body of a frame: both lengths, and the head. Bodies may be large, and are not copied.
 [[nodiscard]] std::string bytes_before_body(action_frame const& frame);
 
-/// Cuts a byte stream into frames, as `stream_frame_reader` does for messages. Large ones are put together as they come, so that no step takes long.
+/// Cuts a byte stream into frames, as `stream_frame_reader` does for messages. Large ones are put together as they
+/// come, so that no step takes long.
 class action_frame_reader {
   public:
-    /// Where to read to, never nothing.
+    /// The place to read to, never empty.
     [[nodiscard]] std::span<char> prepare();
 
     /// So many bytes were read.
     void commit(std::size_t count) noexcept { bytes_.commit(count); }
 
-    /// The next complete frame, without a head where that would be longer than the frame; none when more bytes are needed; errc::message_too_large, after which the
-    /// stream is of no use: where the next frame begins is not known.
+    /// The next complete frame, without a head where that would be longer than the frame; none when more bytes are
+    /// needed; errc::message_too_large, after which the stream is of no use: where the next frame begins is not known.
     [[nodiscard]] result<std::optional<action_frame>> next();
 
   private:

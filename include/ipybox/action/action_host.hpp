@@ -1,14 +1,14 @@
 #pragma once
 
 #include <ipybox/action/action_request.hpp>
-#include <ipybox/approval/approval_subject.hpp>
-#include <ipybox/approval/audit_log.hpp>
-#include <ipybox/approval/ruling.hpp>
+#include <ipybox/approval/verdict.hpp>
 #include <ipybox/core/exit_status.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/os/unique_fd.hpp>
+#include <ipybox/rules/approval_subject.hpp>
 
 #include <asio/awaitable.hpp>
 
@@ -41,7 +41,7 @@ struct program_streams {
 };
 
 /**
- * \brief Who decides about the actions of a kernel and does them.
+ * \brief Decides about the actions of a kernel, and does them.
  * \details Called on the router's executor; several of each may be under way.
  */
 class action_host {
@@ -51,9 +51,10 @@ class action_host {
     action_host& operator=(action_host const&) = delete;
     virtual ~action_host() = default;
 
-    /// Says what becomes of an action that was asked for behind a message of the kernel with this number. Gives the subject its id, and the cell that really asks.
-    /// \par Cancellation terminal: nobody wants to know any more
-    [[nodiscard]] virtual asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) = 0;
+    /// Says what becomes of an action that was asked for behind a message of the kernel with this number. Gives the
+    /// subject its id, and the cell that really asks.
+    /// \par Cancellation terminal: the answer is not wanted any more
+    [[nodiscard]] virtual asio::awaitable<verdict> approve(approval_subject& subject, std::uint64_t after) = 0;
 
     /// An action that was accepted has ended.
     virtual void ended(approval_subject const& subject, action_outcome const& how) = 0;

@@ -1,11 +1,11 @@
 #pragma once
 
 #include <ipybox/action/action_frame.hpp>
-#include <ipybox/approval/approval_subject.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/json_census.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/raw_json.hpp>
+#include <ipybox/rules/approval_subject.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -19,7 +19,7 @@
 #include <vector>
 
 /** \file
- * What a kernel may ask for: docs/action-protocol.md section 2. Nothing in it is to be trusted.
+ * The requests that a kernel may send: docs/action-protocol.md section 2. Nothing in it is to be trusted.
  */
 
 namespace ipybox::detail {
@@ -55,7 +55,7 @@ struct program_run {
     std::size_t size = 0; ///< bytes that it takes, about
 };
 
-/// Nobody waits for a request any more.
+/// A request is not waited for any more.
 struct action_cancel {
     action_id id = 0;
 };
@@ -74,7 +74,7 @@ inline constexpr json_bounds largest_head{std::size_t(256) << 10, 20'000};
 /// Limits of the arguments of a call.
 inline constexpr json_bounds largest_arguments{std::size_t(64) << 20, 100'000};
 
-/// What a frame asks for.
+/// The request in a frame.
 [[nodiscard]] action_request parse_action(action_frame frame);
 
 } // namespace ipybox::detail

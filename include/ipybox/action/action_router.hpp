@@ -19,8 +19,8 @@ namespace ipybox::detail {
 
 /**
  * \brief Takes what one kernel asks for, has it decided, has it done, and answers: docs/action-protocol.md.
- * \details Requests go on beside each other. What was approved is done exactly as it was shown. A kernel that floods it, or does not read, is refused and
- * then read no more: it takes a bounded amount of memory.
+ * \details Requests go on beside each other. An approved action is done exactly as it was shown. A kernel that floods
+ * it, or does not read, is refused and then read no more: it takes a bounded amount of memory.
  * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
  */
 class action_router : public std::enable_shared_from_this<action_router> {
@@ -30,7 +30,8 @@ class action_router : public std::enable_shared_from_this<action_router> {
     /// Serves the kernel until it closes its end or `close` is called.
     void start();
 
-    /// Cancels the calls of tools that are under way: the cell has ended, and whatever still waits for them outlives it.
+    /// Cancels the calls of tools that are under way: the cell has ended, and whatever still waits for them outlives
+    /// it.
     void end_calls();
 
     /// Cancels all that is under way. Programs end with the kernel.

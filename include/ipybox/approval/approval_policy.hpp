@@ -18,12 +18,12 @@ namespace detail {
 
 /// How a policy answers: with a decision now, with one later, or through the request.
 template <class T>
-concept approval_outcome =
+concept decision_shape =
     std::same_as<T, decision> || std::same_as<T, asio::awaitable<decision>> || std::same_as<T, void>;
 
 template <class P>
 concept has_decide = requires(P& policy, approval_request request) {
-    { policy.decide(std::move(request)) } -> approval_outcome;
+    { policy.decide(std::move(request)) } -> decision_shape;
 };
 
 } // namespace detail
@@ -40,6 +40,7 @@ concept has_decide = requires(P& policy, approval_request request) {
  */
 template <class P>
 struct approval_traits {
+    /// The decision about an action, or a coroutine that makes it.
     static auto decide(P& policy, approval_request&& request)
         requires detail::has_decide<P>
     {
@@ -49,15 +50,21 @@ struct approval_traits {
 
 /**
  * \brief Says whether an action may be done.
- * \details `decide` returns a `decision`, an `asio::awaitable<decision>`, or nothing: then `accept()` or `reject()` of the
- * request answer, at once or later, from any thread. An exception rejects. See docs/concepts/approval_policy.md.
+ * \details `decide` returns a `decision`, an `asio::awaitable<decision>`, or nothing: then `accept()` or `reject()` of
+ * the request answer, at once or later, from any thread. An exception rejects. See docs/concepts/approval_policy.md.
  */
 template <class P>
 concept approval_policy = std::move_constructible<P> && requires(P& policy, approval_request request) {
-    { approval_traits<P>::decide(policy, std::move(request)) } -> detail::approval_outcome;
+    { approval_traits<P>::decide(policy, std::move(request)) } -> detail::decision_shape;
 };
 
 namespace detail {
+
+/// Something to call with an approval request, which answers in one of the three ways of an approval policy.
+template <class F>
+concept approval_callback = std::move_constructible<F> && requires(F& callback, approval_request const& request) {
+    { callback(request) } -> decision_shape;
+};
 
 /// True, or a compile error that says what is missing. First line of each class that takes an approval policy.
 template <class P>
@@ -68,39 +75,69 @@ consteval bool require_approval_policy() {
     return true;
 }
 
-/// What a policy gave back: nothing yet, a decision, or a decision to wait for.
-using approval_reply = std::variant<std::monostate, decision, asio::awaitable<decision>>;
+/// True, or a compile error that says what is missing. For those who take a policy or a callback.
+template <class T>
+consteval bool require_approval() {
+    static_assert(approval_policy<T> || approval_callback<T>,
+                  "an approval is a callback that takes an approval_request and returns decision, "
+                  "asio::awaitable<decision> or void, or an object with such a "
+                  "`decide`, or a type with a specialisation of ipybox::approval_traits");
+    return true;
+}
 
-/// Calls a policy of type P. Here, and only here, the three shapes are told apart.
+/// A decision as a policy returns it: not yet, now, or to wait for.
+using returned_decision = std::variant<std::monostate, decision, asio::awaitable<decision>>;
+
+/// Calls a policy, or a callback.
 template <class P>
-[[nodiscard]] approval_reply ask(void* policy, approval_request&& request) {
+decltype(auto) call(P& policy, approval_request&& request) {
+    if constexpr (approval_policy<P>)
+        return approval_traits<P>::decide(policy, std::move(request));
+    else
+        return policy(std::as_const(request));
+}
+
+/// Whether a policy answers before `decide` returns: it is asked without a coroutine, and nothing has to wait.
+template <class P>
+concept decides_at_once = requires(P& policy, approval_request request) {
+    { call(policy, std::move(request)) } -> std::same_as<decision>;
+};
+
+/// Calls a policy or a callback of type P. Here, and only here, the three shapes are told apart.
+template <class P>
+[[nodiscard]] returned_decision ask(void* policy, approval_request&& request) {
     auto& asked = *static_cast<P*>(policy);
-    if constexpr (std::is_void_v<decltype(approval_traits<P>::decide(asked, std::move(request)))>) {
-        approval_traits<P>::decide(asked, std::move(request));
+    if constexpr (std::is_void_v<decltype(call(asked, std::move(request)))>) {
+        call(asked, std::move(request));
         return {};
     } else {
-        return approval_traits<P>::decide(asked, std::move(request));
+        return call(asked, std::move(request));
     }
 }
 
-/// Asks an erased policy, which must live until it has answered; without one it rejects. What the policy returns or throws answers the request; what it
-/// answers later is not waited for. A policy that answers by a coroutine is asked when what is returned is awaited, which keeps it alive.
-[[nodiscard]] std::optional<asio::awaitable<void>> put_to(approval_reply (*ask)(void*, approval_request&&),
+/// Asks an erased policy, which must live until it has answered; without one it rejects. The policy answers the request
+/// with its result or its exception; a later answer is not waited for. A policy that answers by a coroutine is asked
+/// when what is returned is awaited, which keeps it alive.
+[[nodiscard]] std::optional<asio::awaitable<void>> put_to(returned_decision (*ask)(void*, approval_request&&),
                                                           std::shared_ptr<void> policy, approval_request request);
+
+/// Asks an erased policy that decides at once. What it throws rejects.
+[[nodiscard]] decision decision_of(returned_decision (*ask)(void*, approval_request&&), void* policy,
+                                   approval_request request);
 
 /// As `decide`, for an erased policy. Not a template: a coroutine is much
 /// to compile for each lambda.
-[[nodiscard]] asio::awaitable<decision> decide_by(approval_reply (*ask)(void*, approval_request&&),
+[[nodiscard]] asio::awaitable<decision> decide_by(returned_decision (*ask)(void*, approval_request&&),
                                                   std::shared_ptr<void> policy, approval_request request);
 
 /**
  * \brief Asks a policy about what a request is about, whichever way it answers.
- * \details The policy gets a request of its own: what is answered there is the answer of this policy and not yet the last
- * word of who asked it.
- * \par Cancellation terminal: rejects; the policy's own coroutine is cancelled, a policy that answers later is told that
- * it is late.
- * \par Object lifetimes The policy must outlive the operation, and the operation must come to its end (cancelled if need
- * be) before its executor's context does.
+ * \details The policy gets a request of its own: what is answered there is the answer of this policy and not yet the
+ * last word of who asked it.
+ * \par Cancellation terminal: rejects; the policy's own coroutine is cancelled, a policy that answers later is told
+ * that it is late.
+ * \par Object lifetimes The policy must outlive the operation, and the operation must come to its end (cancelled if
+ * need be) before its executor's context does.
  */
 template <class Policy>
 [[nodiscard]] asio::awaitable<decision> decide(Policy& policy, approval_request request) {

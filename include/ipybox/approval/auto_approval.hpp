@@ -4,8 +4,9 @@
 
 namespace ipybox {
 
-/// Accepts everything without asking anybody. Never a default; it has to be named.
+/// Accepts everything without a question. Never a default; it has to be named.
 struct auto_approval {
+    /// The decision about every action.
     [[nodiscard]] decision decide(approval_request const&) const { return decision::accept(); }
 };
 

@@ -11,15 +11,15 @@ namespace ipybox {
 
 class grant;
 
-/// What becomes of a rejected action that the same cell asks for once more.
+/// The treatment of a rejected action that the same cell asks for once more.
 enum class when_repeated {
     reject, ///< it is rejected again, without asking
     ask,    ///< it is asked for again
 };
 
 /**
- * \brief The answer to an approval request: accept, accept with edited arguments, or reject. An acceptance may grant more
- * than was asked for.
+ * \brief The answer to an approval request: accept, accept with edited arguments, or reject. An acceptance may grant
+ * more than was asked for.
  * \details Made by name only. Neither a bool nor a text turns into a decision by itself, and there is no default.
  */
 class decision {
@@ -36,12 +36,13 @@ class decision {
     /// The same, and what the grant covers is accepted from now on without asking. A rejection stays as it is.
     [[nodiscard]] decision and_grant(grant given) const;
 
-    [[nodiscard]] bool accepted() const noexcept { return verdict_ == verdict::accept; }
+    /// Whether the action may be done.
+    [[nodiscard]] bool accepted() const noexcept { return accepted_; }
 
     /// The arguments to use instead, or nullptr.
     [[nodiscard]] nlohmann::ordered_json const* edited_arguments() const noexcept { return edited_.get(); }
 
-    /// What is granted besides, or nullptr.
+    /// The grant that comes with it, or nullptr.
     [[nodiscard]] grant const* granted() const noexcept { return granted_.get(); }
 
     /// Why the action was rejected, never empty then.
@@ -51,11 +52,9 @@ class decision {
     [[nodiscard]] when_repeated again() const noexcept { return again_; }
 
   private:
-    enum class verdict { accept, reject };
+    decision() = default;
 
-    explicit decision(verdict v) : verdict_(v) {}
-
-    verdict verdict_;
+    bool accepted_ = false;
     std::string reason_;
     when_repeated again_ = when_repeated::reject;
     std::shared_ptr<nlohmann::ordered_json const> edited_;

@@ -10,14 +10,18 @@ namespace ipybox {
 
 /// A decision that came as text, and which request it answers.
 struct decision_line {
+    /// The id of the request.
     std::uint64_t id;
+    /// The decision about it.
     decision made;
 };
 
 /**
- * \brief Reads `{"id": N, "decision": "accept" or "reject", "arguments": {…}, "reason": "…", "grant": {…}}`, one JSON object.
- * \details `arguments` (to use instead) and `grant` go with "accept", `reason` with "reject"; all three may be left out. Nothing else
- * is a decision: other members, a member that stands twice, `true`, "yes" or 1 in place of "accept" are errc::invalid_argument.
+ * \brief Reads `{"id": N, "decision": "accept" or "reject", "arguments": {…}, "reason": "…", "grant": {…}}`, one JSON
+ * object.
+ * \details `arguments` (to use instead) and `grant` go with "accept", `reason` with "reject"; all three may be left
+ * out. Nothing else is a decision: other members, a member that stands twice, `true`, "yes" or 1 in place of "accept"
+ * are errc::invalid_argument.
  */
 [[nodiscard]] result<decision_line> decision_from_json(std::string_view line);
 

@@ -6,6 +6,7 @@ namespace ipybox {
 
 /// Rejects everything: code may compute, but do nothing that needs approval.
 struct deny_approval {
+    /// The decision about every action.
     [[nodiscard]] decision decide(approval_request const&) const {
         return decision::reject("this application approves nothing");
     }

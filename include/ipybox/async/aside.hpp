@@ -15,7 +15,8 @@
 
 namespace ipybox::detail {
 
-/// Texts of so many bytes are worked on aside: that takes longer than a thread does to begin, and longer than other handlers should wait.
+/// Texts of so many bytes are worked on aside: that takes longer than a thread does to begin, and longer than other
+/// handlers should wait.
 inline constexpr std::size_t long_text = std::size_t(1) << 20;
 
 /// The outcome of work: its value, or the exception that it threw.
@@ -31,7 +32,7 @@ work_outcome<Work> outcome_of(Work& work) {
 
 /**
  * \brief Does work on one of `threads`, and tells its outcome.
- * \details The work is destroyed on its thread. Where the system makes no thread, it is done in place.
+ * \details The work is destroyed on its thread. If the system makes no thread, it is done in place.
  */
 template <class Work>
 void begin_aside(side_threads& threads, Work work, completion<work_outcome<Work>> done) {
@@ -45,8 +46,8 @@ void begin_aside(side_threads& threads, Work work, completion<work_outcome<Work>
 
 /**
  * \brief Does work on one of `threads`, while the coroutine waits and its executor runs other handlers.
- * \details As `begin_aside`. The work owns what it touches, or refers to what is destroyed behind `threads`, since these wait for it. An exception of the
- * work is thrown to the coroutine.
+ * \details As `begin_aside`. The work owns what it touches, or refers to what is destroyed behind `threads`, since
+ * these wait for it. An exception of the work is thrown to the coroutine.
  */
 template <class Work>
 asio::awaitable<std::invoke_result_t<Work&>> aside(side_threads& threads, Work work) {

@@ -10,8 +10,10 @@
 namespace ipybox::detail {
 
 /**
- * \brief While it lives, its thread takes no signals but those that its own instructions cause; threads that it starts inherit that.
- * \details Signals of the application are for the application's threads: its handlers must not run on threads of the library.
+ * \brief While it lives, its thread takes no signals but those that its own instructions cause; threads that it starts
+ * inherit that.
+ * \details Signals of the application are for the application's threads: its handlers must not run on threads of the
+ * library.
  */
 class blocked_signals {
   public:

@@ -17,7 +17,8 @@
 namespace ipybox::detail {
 
 /**
- * \brief A completion that completes by itself, with an error, when nobody did within a bound. The first value counts, later ones are dropped.
+ * \brief A completion that completes by itself, with an error, when it was not completed within a bound. The first
+ * value counts, later ones are dropped.
  * \par Thread safety Unsafe: used on the executor it was made with.
  */
 template <class T>
@@ -25,7 +26,8 @@ class bounded_completion : public std::enable_shared_from_this<bounded_completio
   public:
     using value = result<T>;
 
-    /// `late` makes the error; it is called on the executor. A stop request, from any thread, completes with errc::not_running.
+    /// `late` makes the error; it is called on the executor. A stop request, from any thread, completes with
+    /// errc::not_running.
     static std::shared_ptr<bounded_completion> make(asio::any_io_executor const& executor,
                                                     std::chrono::milliseconds bound, completion<value> done,
                                                     std::function<error()> late, std::stop_token unwanted = {}) {

@@ -30,9 +30,10 @@ called_in_place(Function) -> called_in_place<Function>;
 
 /**
  * \brief A completion handler for `void(T)` with its type erased, for bodies that are compiled once.
- * \details Asio 1.22 has no `any_completion_handler`. Called at most once; posts to the handler's associated executor, which it keeps
- * at work meanwhile. The handler belongs to the context of that executor, wherever the completion waits: when the context is destroyed first, the handler
- * is destroyed with it, uncalled, and completing does nothing any more. A completion that is dropped uncalled has its handler destroyed where it would have run.
+ * \details Asio 1.22 has no `any_completion_handler`. Called at most once; posts to the handler's associated executor,
+ * which it keeps at work meanwhile. The handler belongs to the context of that executor, wherever the completion waits:
+ * when the context is destroyed first, the handler is destroyed with it, uncalled, and completing does nothing any
+ * more. A completion that is dropped uncalled has its handler destroyed where it would have run.
  * \par Thread safety May be called from any thread.
  */
 template <class T>

@@ -13,7 +13,8 @@
 namespace ipybox::detail {
 
 /**
- * \brief The executor of an object that may outlive its I/O context. It is let go of when that is destroyed; work that comes later is refused.
+ * \brief The executor of an object that may outlive its I/O context. It is let go of when that is destroyed; work that
+ * comes later is refused.
  * \par Thread safety Safe.
  */
 class context_bound_executor {

@@ -23,7 +23,8 @@ inline constexpr std::chrono::milliseconds served_within = std::chrono::seconds(
 /// The same, where the caller is one of the threads that run it.
 inline constexpr std::chrono::milliseconds served_by_another_within = std::chrono::seconds(1);
 
-/// Where an object's handlers run, one at a time: on a thread of its own, or on a strand of the application's executor.
+/// The place at which an object's handlers run, one at a time: on a thread of its own, or on a strand of the
+/// application's executor.
 struct home {
     asio::any_io_executor executor;
 

@@ -18,8 +18,9 @@ namespace ipybox::detail {
 
 /**
  * \brief An I/O context with a thread of its own that runs it.
- * \details Both end with the object: what waits in the context then is destroyed, unrun. On the thread itself, or on one that it waits for, its end cannot be
- * waited for: it goes on by itself, and the end of the program waits for it. A fork has no such thread: there nothing ends, and nothing is waited for.
+ * \details Both end with the object: what waits in the context then is destroyed, unrun. On the thread itself, or on
+ * one that it waits for, its end cannot be waited for: it goes on by itself, and the end of the program waits for it. A
+ * fork has no such thread: there nothing ends, and nothing is waited for.
  */
 class io_thread {
   public:

@@ -15,9 +15,11 @@
 namespace ipybox::detail {
 
 /**
- * \brief Waits for the ends of threads, and knows where that is impossible: on the thread itself, and where two threads would wait for each other.
- * \details A thread that was not waited for goes on by itself. The end of the program waits for it, within a bound: what it still does must not meet
- * libraries that are being torn down. Nothing here makes a thread, so nothing fails for want of one.
+ * \brief Waits for the ends of threads, and knows where that is impossible: on the thread itself, and where two threads
+ * would wait for each other.
+ * \details A thread that was not waited for goes on by itself. The end of the program waits for it, within a bound:
+ * what it still does must not meet libraries that are being torn down. Nothing here makes a thread, so nothing fails
+ * for want of one.
  */
 class late_joins {
   public:
@@ -58,8 +60,8 @@ class late_joins {
   private:
     static constexpr std::chrono::seconds bound{2};
 
-    /// libcrypto, which the threads may work with, is torn down by a handler of `exit` that its first use registers. What was registered before is called after
-    /// this destructor.
+    /// libcrypto, which the threads may work with, is torn down by a handler of `exit` that its first use registers.
+    /// Functions that were registered before are called after this destructor.
     struct end_of_program {
         end_of_program() { register_end_of_crypto(); }
         end_of_program(end_of_program const&) = delete;

@@ -16,13 +16,15 @@ namespace ipybox::detail {
 
 /**
  * \brief A handler that tells whether its executor is run, and by which thread.
- * \details An executor cannot be asked which threads run it: a strand, a pool and one that tracks work all hide their context.
+ * \details An executor cannot be asked which threads run it: a strand, a pool and one that tracks work all hide their
+ * context.
  */
 class probe {
   public:
     enum class outcome { inline_here, elsewhere, not_run };
 
-    /// Hands the probe to an executor, which may run it at once, and waits no longer than the bound for another thread to do so.
+    /// Hands the probe to an executor, which may run it at once, and waits no longer than the bound for another thread
+    /// to do so.
     [[nodiscard]] static outcome dispatch(asio::any_io_executor const& executor, std::chrono::milliseconds bound) {
         auto const sent = std::make_shared<probe>();
         asio::dispatch(executor, [sent] { sent->on_run(); });

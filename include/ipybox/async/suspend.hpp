@@ -12,7 +12,7 @@
 namespace ipybox::detail {
 
 /**
- * \brief Suspends the coroutine until somebody calls the completion that `start` is given.
+ * \brief Suspends the coroutine until the completion that `start` is given is called.
  * \details `start(completion<T>)` runs at once; the coroutine resumes on its own executor, never inline.
  */
 template <class T, class Start>

@@ -20,7 +20,8 @@ namespace ipybox::detail {
 
 /**
  * \brief Waits for an operation, but no longer than a bound: none when it passed first.
- * \details The operation is not cancelled then; it goes on by itself and its value is dropped. So it must own what it uses.
+ * \details The operation is not cancelled then; it goes on by itself and its value is dropped. So it must own what it
+ * uses.
  */
 template <class T>
 asio::awaitable<std::optional<T>> within(asio::awaitable<T> operation, std::chrono::milliseconds bound) {

@@ -8,13 +8,13 @@
 #include <string_view>
 
 /** \file
- * The two doors through which texts of strangers enter Python code: literals and docstrings. What cannot be seen is written as an escape, so that
- * what a person reads is what runs.
+ * The two doors through which texts of strangers enter Python code: literals and docstrings. Invisible characters are
+ * written as escapes, so that what a person reads is what runs.
  */
 
 namespace ipybox::codegen {
 
-/// The text with U+FFFD where it is no UTF-8.
+/// The text with U+FFFD where it is not UTF-8.
 [[nodiscard]] std::string valid_utf8(std::string_view text);
 
 /// A string literal on one line, in double quotes.

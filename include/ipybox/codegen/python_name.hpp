@@ -10,7 +10,8 @@
 #include <vector>
 
 /** \file
- * Names of Python for names of strangers. Every identifier of generated code comes from here: letters, digits and underscores of ASCII.
+ * Names of Python for names of strangers. Every identifier of generated code comes from here: letters, digits and
+ * underscores of ASCII.
  */
 
 namespace ipybox::codegen {
@@ -36,15 +37,9 @@ class name_scope {
  */
 [[nodiscard]] result<void> check_package_name(std::string_view name);
 
-/// Whether a package of this name would hide a module of Python's standard library where its directory is importable by itself.
+/// Whether a package of this name would hide a module of Python's standard library where its directory is importable by
+/// itself.
 [[nodiscard]] bool is_standard_module(std::string_view name) noexcept;
-
-/**
- * \brief Names of modules for tools, in their order.
- * \details What mcpygen makes of them, so that imports keep working: other characters become `_`, letters lower case. Where that is no module's
- * name, or another tool's, it is changed; a tool whose name needs no change keeps it.
- */
-[[nodiscard]] std::vector<std::string> module_names(std::vector<std::string> const& tools);
 
 /**
  * \brief Names of fields for properties, in their order.

@@ -62,7 +62,7 @@ struct python_field {
     std::string doc = {};
 };
 
-/// What an object may have beside its fields.
+/// The members that an object may have beside its fields.
 enum class extra_members { allowed, forbidden, typed };
 
 /// A class of a generated module.

@@ -14,7 +14,8 @@
 #include <vector>
 
 /** \file
- * JSON Schema as it is met in the lists of MCP servers: draft 7 (and what it shares with 4 and 6) and 2020-12. What is malformed constrains nothing.
+ * JSON Schema as it is met in the lists of MCP servers: draft 7 (and what it shares with 4 and 6) and 2020-12. A
+ * malformed keyword constrains nothing.
  */
 
 namespace ipybox::codegen {
@@ -29,13 +30,13 @@ enum class dialect {
 
 [[nodiscard]] dialect dialect_of(ordered_json const& document);
 
-/// What kinds of values there are in JSON; a set of them.
+/// A set of kinds of values in JSON.
 enum class kinds : std::uint8_t {
     none = 0,
     null = 1,
     boolean = 2,
     integer = 4,
-    fraction = 8, ///< a number that is no integer
+    fraction = 8, ///< a number that is not an integer
     string = 16,
     array = 32,
     object = 64,
@@ -54,12 +55,10 @@ enum class kinds : std::uint8_t {
 
 [[nodiscard]] kinds kind_of(ordered_json const& value);
 
-/// Equality of JSON: 1 is 1.0.
-[[nodiscard]] bool same_value(ordered_json const& a, ordered_json const& b);
-
 /**
  * \brief The keywords of one schema that constrain something, in their order.
- * \details Left out is what is malformed, not of the dialect, without effect (`minItems: 0`, `additionalProperties: true`), or an annotation.
+ * \details Left out is what is malformed, not of the dialect, without effect (`minItems: 0`, `additionalProperties:
+ * true`), or an annotation.
  */
 class schema_keywords {
   public:
@@ -77,10 +76,10 @@ class schema_keywords {
     [[nodiscard]] bool only(std::initializer_list<std::string_view> keywords) const noexcept;
     [[nodiscard]] std::vector<std::string_view> names() const;
 
-    /// What `type` says; kinds::none where there is no `type`.
+    /// The kinds in `type`; kinds::none if there is no `type`.
     [[nodiscard]] kinds types() const noexcept { return types_; }
 
-    /// What `type` names that is no type, and is left out: the first such name, else empty.
+    /// Names in `type` that are not types, and are left out: the first such name, else empty.
     [[nodiscard]] std::string_view unknown_type() const noexcept { return unknown_type_; }
 
     /// Names in `required`.
@@ -96,8 +95,8 @@ class schema_keywords {
 /// A schema within its document.
 struct schema_node {
     ordered_json const* schema = nullptr;
-    std::string pointer =
-        "#"; ///< JSON Pointer as the fragment of a URI, RFC 6901 section 6; characters are escaped only where they must be
+    std::string pointer = "#"; ///< JSON Pointer as the fragment of a URI, RFC 6901 section 6; characters are escaped
+                               ///< only where they must be
 
     /// The place below: `{"properties", "name"}`.
     [[nodiscard]] schema_node at(std::initializer_list<std::string_view> steps) const;
@@ -116,11 +115,12 @@ class schema_document {
     [[nodiscard]] dialect version() const noexcept { return dialect_; }
     [[nodiscard]] schema_keywords keywords(schema_node const& node) const { return {*node.schema, dialect_}; }
 
-    /// What `#` or `#/…` names; empty where there is nothing.
+    /// The place that `#` or `#/…` names; empty if there is none.
     [[nodiscard]] std::optional<schema_node> resolve(std::string_view reference) const;
 
     /**
-     * \brief Whether the meaning of a node depends on more than what is at its place: identifiers, anchors, references by URI or by anchor.
+     * \brief Whether the meaning of a node depends on more than what is at its place: identifiers, anchors, references
+     * by URI or by anchor.
      * \details Then only a validator that has read the whole document can judge.
      */
     [[nodiscard]] bool needs_document(schema_node const& node) const;

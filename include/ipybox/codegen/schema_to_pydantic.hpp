@@ -18,11 +18,12 @@ struct translation {
 
 /**
  * \brief The arguments of a tool: `root` is always a class, `Params`.
- * \details Exact: what Pydantic's types cannot say is added as a check, so that the class accepts what the schema accepts and nothing else.
+ * \details Exact: what Pydantic's types cannot say is added as a check, so that the class accepts what the schema
+ * accepts and nothing else.
  */
 [[nodiscard]] translation translate_arguments(schema_document const& document);
 
-/// The result of a tool: any type; a class is called `Result`. What may be missing may also be null.
+/// The result of a tool: any type; a class is called `Result`. A field that may be missing may also be null.
 [[nodiscard]] translation translate_result(schema_document const& document);
 
 } // namespace ipybox::codegen

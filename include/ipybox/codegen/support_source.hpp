@@ -13,7 +13,7 @@ struct support_file {
 };
 
 inline constexpr support_file package_support[] = {
-{"_client.py", R"py("""The package's way to its server, and its tools by name. Written by ipybox together with its package."""
+{"_client.py", {R"py("""The package's way to its server, and its tools by name. Written by ipybox together with its package."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
     known: tuple[object, list[str]] = (None, [])
 
     def modules() -> list[str]:
-        """What is listed now: tools of an application come and go while code runs."""
+        """The tools that are listed now: those of an application come and go while code runs."""
         nonlocal known
         listed = Path(__file__).with_name("_schemas.json")
         try:
@@ -82,137 +82,31 @@ def _client(server: str) -> Any:
     except ImportError:
         return NoKernel(server)
     return ToolRunner(server_name=server)
-)py"},
-{"_mcp.py", R"py("""What the modules of this package are made of. Written by ipybox together with them."""
+)py", 2729}},
+{"_mcp.py", {R"py("""Calls of tools, and their results. Written by ipybox together with them."""
 
 from __future__ import annotations
 
 import inspect
 import json
 import keyword
-import math
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator
-from datetime import date, time
-from decimal import Decimal
+from collections.abc import Callable
 from enum import Enum
 from functools import cache, wraps
-from pathlib import PurePath
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, ParamSpec, TypeVar, get_args, get_origin
-from uuid import UUID
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
-try:
-    from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
-    from pydantic_core import InitErrorDetails, PydanticCustomError
-except ImportError as error:
-    raise ImportError(
-        f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
-        f"{sys.executable} -m pip install 'pydantic>=2,<3'"
-    ) from None
+from ._model import UNSET, Model, json_name, usage, with_integers
+
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
+
+__all__ = ["UNSET", "Model", "to_result", "to_text", "tool"]
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
-
-UNSET: Any = None
-"""The default of what is not sent unless it is given."""
-
-
-class Model(BaseModel):
-    """An object of JSON, with the fields that the tool's schema names. What is not set is not sent.
-
-    The constructor also takes what has no meaning of its own in JSON: tuples and sets for arrays; dates, paths, UUIDs
-    and enumerations for strings; decimals for numbers. None leaves out what may be left out but must not be null.
-    """
-
-    model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=(), allow_inf_nan=False)
-
-    #: What a tool answered, where images and the like came with it. A slot: it is no part of the object.
-    __slots__ = ("_answer",)
-
-    #: Checks of the whole object, see `rule`.
-    _rules: ClassVar[tuple[Any, ...]] = ()
-
-    def __init__(self, /, *unnamed: Any, **values: Any) -> None:
-        __tracebackhide__ = True
-        if unnamed:
-            raise TypeError(f"{type(self).__name__} takes its fields by name: {_usage(type(self))}")
-        try:
-            given = {
-                name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()
-            }
-        except RecursionError:
-            raise ValueError(f"the arguments of {type(self).__name__} are nested too deeply to be sent") from None
-        try:
-            self.__pydantic_validator__.validate_python(given, self_instance=self)
-            return
-        except ValidationError as error:
-            refused = error
-        # a model also stands for an object where the schema names no class
-        plain = to_json(given)
-        try:
-            if not _differs(plain, given):
-                raise refused
-            self.__pydantic_validator__.validate_python(plain, self_instance=self)
-        except ValidationError as error:
-            raise _readable(error, type(self), plain) from None
-
-    # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
-    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
-
-    @model_validator(mode="wrap")
-    @classmethod
-    def _take_object(cls, value: Any, validate: Any) -> Any:
-        if not isinstance(value, dict):
-            return validate(value)
-        value = with_integers(value)
-        for check in cls._rules:
-            check.validate(value)
-        made = validate(value)
-        # a further member may be called as the field of another one is in Python: that does not set the field
-        for name in made.__pydantic_extra__ or ():
-            if name in cls.model_fields and _json_name(name, cls.model_fields[name]) not in value:
-                made.__pydantic_fields_set__.discard(name)
-        return made
-
-    def to_arguments(self) -> dict[str, Any]:
-        """What is sent: all that was set, by the names and with the values of JSON."""
-        cls = type(self)
-        arguments: dict[str, Any] = {}
-        for name, field in cls.model_fields.items():
-            value = self.__dict__.get(name)
-            if name in self.model_fields_set:
-                if value is None and not field.is_required() and not _takes_none(cls, name):
-                    continue
-            elif value is None or value == field.get_default(call_default_factory=True):
-                continue
-            arguments[_json_name(name, field)] = to_json(value)
-        for name, value in (self.__pydantic_extra__ or {}).items():
-            arguments[name] = to_json(value)
-        return arguments
-
-    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
-        fields = type(self).model_fields
-        for name, value in super().__repr_args__():
-            if name not in fields or name in self.model_fields_set or value is not None:
-                yield name, value
-
-    if not TYPE_CHECKING:  # who checks types shall not believe that there is any member
-
-        def __getattr__(self, name: str) -> Any:
-            if name == "parts" and name not in (self.__pydantic_extra__ or {}) and hasattr(self, "_answer"):
-                return self._answer.parts
-            return super().__getattr__(name)
-
-    def _ipython_display_(self) -> None:
-        if not hasattr(self, "_answer"):
-            raise NotImplementedError  # displayed as everything is
-        self._answer.show(self)
-
-
-# --- Calls.
 
 
 def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -254,13 +148,7 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
     got = type(given).__module__ + "." + type(given).__qualname__ if isinstance(given, Model) else type(given).__name__
     got = got if len(args) == 1 and not fields else f"{len(args)} arguments without and {len(fields)} with names"
     name = run.__module__.rpartition(".")[2]
-    raise TypeError(f"{name}.{run.__name__}() takes {_usage(params)}, not {got}")
-
-
-def _usage(cls: type[Model]) -> str:
-    names = [name for name, field in cls.model_fields.items() if field.is_required()]
-    more = ["..."] if len(cls.model_fields) > len(names) else []
-    return f"{cls.__name__}({', '.join([f'{name}=...' for name in names] + more)})"
+    raise TypeError(f"{name}.{run.__name__}() takes {usage(params)}, not {got}")
 
 
 class _ToolModule(ModuleType):
@@ -268,7 +156,7 @@ class _ToolModule(ModuleType):
 
     def __call__(self, *args: Any, **fields: Any) -> Any:
         name = self.__name__.rpartition(".")[2]
-        raise TypeError(f"{name} is the module of a tool: call {name}.run({name}.{_usage(vars(self)['Params'])})")
+        raise TypeError(f"{name} is the module of a tool: call {name}.run({name}.{usage(vars(self)['Params'])})")
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
@@ -292,7 +180,7 @@ def _enumerations(space: dict[str, Any]) -> dict[str, type[Enum]]:
         for field_name, field in cls.model_fields.items():
             values = [value for value in _literals(field.annotation) if isinstance(value, str)]
             base = "".join(
-                word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", _json_name(field_name, field))
+                word[:1].upper() + word[1:] for word in re.split(r"[^A-Za-z0-9]+", json_name(field_name, field))
             )
             if not values or not base.isidentifier() or base in space:
                 continue
@@ -319,6 +207,222 @@ def _literals(annotation: Any) -> list[Any]:
     return [value for part in get_args(annotation) for value in _literals(part)]
 
 
+# --- What a tool answers.
+
+
+class Record(dict[str, Any]):
+    """An object that is not what its schema promises: a dict whose members are also attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            if name == "parts" and "_answer" in vars(self):
+                return self._answer.parts
+            raise AttributeError(f"no member {name!r}, only {', '.join(self) or 'nothing'}") from None
+
+    def _ipython_display_(self) -> None:
+        if "_answer" not in vars(self):
+            raise NotImplementedError
+        self._answer.show(self)
+
+
+def to_text(answer: Any) -> str:
+    """The answer of a tool that does not say what its result is made of."""
+    if answer is None:
+        return ""
+    if isinstance(answer, str):
+        return answer
+    text = json.dumps(getattr(answer, "value", answer), ensure_ascii=False)
+    return answer.carried_by(text) if hasattr(answer, "parts") else text
+
+
+def to_result(result: Any, answer: Any) -> Any:
+    """The answer as the tool's result; with a warning as it came where it is not what the schema promises.
+
+    Images and the like that came with it are its ``parts``, and displayed with it.
+    """
+    if not hasattr(answer, "parts"):
+        return _checked(result, answer)
+    value = _checked(result, answer.value)
+    if isinstance(value, (Model, Record)):
+        object.__setattr__(value, "_answer", answer)
+        return value
+    return answer.carried_by(value)
+
+
+def _checked(result: Any, answer: Any) -> Any:
+    """The tool has done its work by now. An exception would only have it called again."""
+    validate = _validate_of(result)
+    try:
+        return validate(answer)
+    except ValidationError as error:
+        refused = error
+    except RecursionError:
+        warnings.warn("the result is nested too deeply to be checked, and returned as it came", stacklevel=5)
+        return answer
+    parsed = _parsed(answer)
+    if parsed is not answer:
+        try:
+            return validate(parsed)
+        except ValidationError as error:
+            refused = error
+    first = refused.errors(include_url=False)[0]
+    where = "".join(f"[{step!r}]" for step in first["loc"])
+    warnings.warn(
+        f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
+        stacklevel=5,
+    )
+    return _records(parsed)
+
+
+@cache
+def _validate_of(result: Any) -> Any:
+    if isinstance(result, type) and issubclass(result, Model):
+        return result.model_validate
+    config = ConfigDict(strict=True, allow_inf_nan=False)
+    return TypeAdapter(Annotated[result, BeforeValidator(with_integers)], config=config).validate_python
+
+
+def _parsed(answer: Any) -> Any:
+    try:
+        return json.loads(answer) if isinstance(answer, str) else answer
+    except ValueError:
+        return answer
+
+
+def _records(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Record({name: _records(item) for name, item in value.items()})
+    return [_records(item) for item in value] if isinstance(value, list) else value
+)py", 8328}},
+{"_model.py", {R"py("""Objects of JSON as classes, and values of Python as JSON. Written by ipybox together with its package."""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Iterator
+from datetime import date, time
+from decimal import Decimal
+from enum import Enum
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from uuid import UUID
+
+try:
+    from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, model_validator
+    from pydantic_core import InitErrorDetails, PydanticCustomError
+except ImportError as error:
+    raise ImportError(
+        f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
+        f"{sys.executable} -m pip install 'pydantic>=2,<3'"
+    ) from None
+
+UNSET: Any = None
+"""The default of what is not sent unless it is given."""
+
+
+class Model(BaseModel):
+    """An object of JSON, with the fields that the tool's schema names. Fields that are not set are not sent.
+
+    The constructor also takes what has no meaning of its own in JSON: tuples and sets for arrays; dates, paths, UUIDs
+    and enumerations for strings; decimals for numbers. None leaves out what may be left out but must not be null.
+    """
+
+    model_config = ConfigDict(strict=True, extra="allow", protected_namespaces=(), allow_inf_nan=False)
+
+    #: What a tool answered, where images and the like came with it. A slot: it is no part of the object.
+    __slots__ = ("_answer",)
+
+    #: Checks of the whole object, see `rule`.
+    _rules: ClassVar[tuple[Any, ...]] = ()
+
+    def __init__(self, /, *unnamed: Any, **values: Any) -> None:
+        __tracebackhide__ = True
+        if unnamed:
+            raise TypeError(f"{type(self).__name__} takes its fields by name: {usage(type(self))}")
+        try:
+            given = {
+                name: to_json(value, keep_models=True) for name, value in _by_json_name(type(self), values).items()
+            }
+        except RecursionError:
+            raise ValueError(f"the arguments of {type(self).__name__} are nested too deeply to be sent") from None
+        try:
+            self.__pydantic_validator__.validate_python(given, self_instance=self)
+            return
+        except ValidationError as error:
+            refused = error
+        # a model also stands for an object where the schema names no class
+        plain = to_json(given)
+        try:
+            if not _differs(plain, given):
+                raise refused
+            self.__pydantic_validator__.validate_python(plain, self_instance=self)
+        except ValidationError as error:
+            raise _readable(error, type(self), plain) from None
+
+    # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _take_object(cls, value: Any, validate: Any) -> Any:
+        if not isinstance(value, dict):
+            return validate(value)
+        value = with_integers(value)
+        for check in cls._rules:
+            check.validate(value)
+        made = validate(value)
+        # a further member may be called as the field of another one is in Python: that does not set the field
+        for name in made.__pydantic_extra__ or ():
+            if name in cls.model_fields and json_name(name, cls.model_fields[name]) not in value:
+                made.__pydantic_fields_set__.discard(name)
+        return made
+
+    def to_arguments(self) -> dict[str, Any]:
+        """The arguments that are sent: all that was set, by the names and with the values of JSON."""
+        cls = type(self)
+        arguments: dict[str, Any] = {}
+        for name, field in cls.model_fields.items():
+            value = self.__dict__.get(name)
+            if name in self.model_fields_set:
+                if value is None and not field.is_required() and not _takes_none(cls, name):
+                    continue
+            elif value is None or value == field.get_default(call_default_factory=True):
+                continue
+            arguments[json_name(name, field)] = to_json(value)
+        for name, value in (self.__pydantic_extra__ or {}).items():
+            arguments[name] = to_json(value)
+        return arguments
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        fields = type(self).model_fields
+        for name, value in super().__repr_args__():
+            if name not in fields or name in self.model_fields_set or value is not None:
+                yield name, value
+
+    if not TYPE_CHECKING:  # who checks types shall not believe that there is any member
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "parts" and name not in (self.__pydantic_extra__ or {}) and hasattr(self, "_answer"):
+                return self._answer.parts
+            return super().__getattr__(name)
+
+    def _ipython_display_(self) -> None:
+        if not hasattr(self, "_answer"):
+            raise NotImplementedError  # displayed as everything is
+        self._answer.show(self)
+
+
+def usage(cls: type[Model]) -> str:
+    names = [name for name, field in cls.model_fields.items() if field.is_required()]
+    more = ["..."] if len(cls.model_fields) > len(names) else []
+    return f"{cls.__name__}({', '.join([f'{name}=...' for name in names] + more)})"
+
+
 # --- Errors.
 
 
@@ -340,7 +444,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
     for place in unknown:
         from difflib import get_close_matches
 
-        fields = [*cls.model_fields, *(_json_name(name, field) for name, field in cls.model_fields.items())]
+        fields = [*cls.model_fields, *(json_name(name, field) for name, field in cls.model_fields.items())]
         close = get_close_matches(str(place[-1]), fields, n=1) if len(place) == 1 else []
         reasons[place] = ["There is no such field" + (f": did you mean {close[0]!r}?" if close else "")]
         if close and (close[0],) in missing:
@@ -358,7 +462,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
 
 
 def _place(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
-    """Where in what was given an error is. Pydantic also names the alternatives of unions on the way."""
+    """The place of an error in what was given. Pydantic also names the alternatives of unions on the way."""
     place: list[int | str] = []
     for index, step in enumerate(where):
         members = range(len(given)) if isinstance(given, list) else given if isinstance(given, dict) else ()
@@ -426,26 +530,25 @@ def _differs(plain: Any, given: Any) -> bool:
 # --- Names and nulls.
 
 
-def _json_name(name: str, field: Any) -> str:
-)py"
-R"py(    return name if field.alias is None else str(field.alias)
+def json_name(name: str, field: Any) -> str:
+    return name if field.alias is None else str(field.alias)
 
 
 def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The constructor's arguments without those that say "leave it out"."""
     fields = cls.model_fields
-    names = {_json_name(name, field): name for name, field in fields.items()}
+    names = {json_name(name, field): name for name, field in fields.items()}
     given: dict[str, Any] = {}
     for word, value in values.items():
-        json_name = word if word in names or word not in fields else _json_name(word, fields[word])
-        if json_name in given:
-            raise TypeError(f"{cls.__name__}: {names[json_name]} and {json_name} are the same field")
-        name = names.get(json_name)
+        key = word if word in names or word not in fields else json_name(word, fields[word])
+        if key in given:
+            raise TypeError(f"{cls.__name__}: {names[key]} and {key} are the same field")
+        name = names.get(key)
         if name is None:
             _warn_if_misspelt(cls, word)
         elif value is None and not fields[name].is_required() and not _takes_none(cls, name):
             continue
-        given[json_name] = value
+        given[key] = value
     return given
 
 
@@ -469,98 +572,8 @@ def _takes_none(cls: type[Model], name: str) -> bool:
     except ValidationError:
         return False
     return True
-
-
-# --- What a tool answers.
-
-
-class Record(dict[str, Any]):
-    """An object that is not what its schema promises: a dict whose members are also attributes."""
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            if name == "parts" and "_answer" in vars(self):
-                return self._answer.parts
-            raise AttributeError(f"no member {name!r}, only {', '.join(self) or 'nothing'}") from None
-
-    def _ipython_display_(self) -> None:
-        if "_answer" not in vars(self):
-            raise NotImplementedError
-        self._answer.show(self)
-
-
-def to_text(answer: Any) -> str:
-    """The answer of a tool that does not say what its result is made of."""
-    if answer is None:
-        return ""
-    if isinstance(answer, str):
-        return answer
-    text = json.dumps(getattr(answer, "value", answer), ensure_ascii=False)
-    return answer.carried_by(text) if hasattr(answer, "parts") else text
-
-
-def to_result(result: Any, answer: Any) -> Any:
-    """The answer as the tool's result; with a warning as it came where it is not what the schema promises.
-
-    Images and the like that came with it are its ``parts``, and displayed with it.
-    """
-    if not hasattr(answer, "parts"):
-        return _checked(result, answer)
-    value = _checked(result, answer.value)
-    if isinstance(value, (Model, Record)):
-        object.__setattr__(value, "_answer", answer)
-        return value
-    return answer.carried_by(value)
-
-
-def _checked(result: Any, answer: Any) -> Any:
-    """The tool has done its work by now. An exception would only make somebody call it again."""
-    validate = _validate_of(result)
-    try:
-        return validate(answer)
-    except ValidationError as error:
-        refused = error
-    except RecursionError:
-        warnings.warn("the result is nested too deeply to be checked, and returned as it came", stacklevel=5)
-        return answer
-    parsed = _parsed(answer)
-    if parsed is not answer:
-        try:
-            return validate(parsed)
-        except ValidationError as error:
-            refused = error
-    first = refused.errors(include_url=False)[0]
-    where = "".join(f"[{step!r}]" for step in first["loc"])
-    warnings.warn(
-        f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
-        stacklevel=5,
-    )
-    return _records(parsed)
-
-
-@cache
-def _validate_of(result: Any) -> Any:
-    if isinstance(result, type) and issubclass(result, Model):
-        return result.model_validate
-    config = ConfigDict(strict=True, allow_inf_nan=False)
-    return TypeAdapter(Annotated[result, BeforeValidator(with_integers)], config=config).validate_python
-
-
-def _parsed(answer: Any) -> Any:
-    try:
-        return json.loads(answer) if isinstance(answer, str) else answer
-    except ValueError:
-        return answer
-
-
-def _records(value: Any) -> Any:
-    if isinstance(value, dict):
-        return Record({name: _records(item) for name, item in value.items()})
-    return [_records(item) for item in value] if isinstance(value, list) else value
-)py"},
-{"_pattern.py", R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
+)py", 11879}},
+{"_pattern.py", {R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
 
 from __future__ import annotations
 
@@ -810,8 +823,8 @@ def _category(name: str, inverse: bool = False) -> str:
             else:
                 ranges.append([code, code])
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
-)py"},
-{"_schema.py", R"py("""Checks by JSON Schema, for what types of Python do not say. Written by ipybox together with its package."""
+)py", 10462}},
+{"_schema.py", {R"py("""Checks by JSON Schema, for what types of Python do not say. Written by ipybox together with its package."""
 
 from __future__ import annotations
 
@@ -825,21 +838,19 @@ from urllib.parse import unquote, urldefrag, urljoin
 
 from pydantic_core import PydanticCustomError, core_schema
 
-from ._mcp import Model, to_json
+from ._model import Model, to_json
 from ._pattern import compiled
+from ._values import Problem, as_dict, as_list, by_value, count, is_number, short, size_of
 
 _ModelType = TypeVar("_ModelType", bound="type[Model]")
 
-#: Where in the value, and what is wrong there.
-Problem = tuple[str, str]
-
 
 class _Active(set[tuple[int, int]]):
-    """What is being judged, and how many judgements more there may be of a value."""
+    """The judgements that are under way, and how many more there may be of a value."""
 
     def __init__(self, value: Any) -> None:
         super().__init__()
-        self.left = _MOST_JUDGED + _JUDGED_FOR_EACH * _size(value)
+        self.left = _MOST_JUDGED + _JUDGED_FOR_EACH * size_of(value)
 
 
 class Schema:
@@ -945,7 +956,7 @@ class Validator:
         self._index(document)
 
     def problem(self, schema: Any, value: Any) -> Problem | None:
-        """What is wrong with the value, or None. `schema` is the document or a part of it."""
+        """The problem of the value, or None. `schema` is the document or a part of it."""
         return self._problem(schema, value, set(), (self.base,), _Active(value))
 
     # --- References.
@@ -977,7 +988,7 @@ class Validator:
             stack += [(part, base) for part in _parts(schema)]
 
     def find(self, reference: str, base: str) -> tuple[Any, str]:
-        """What a reference names (None: nothing) and the base of the references in it."""
+        """The schema that a reference names (None: nothing), and the base of the references in it."""
         uri, fragment = (base, reference[1:]) if reference.startswith("#") else urldefrag(urljoin(base, reference))
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
@@ -1031,27 +1042,12 @@ class Validator:
             scope = (*scope, base)
         if self.dialect == "draft-07" and isinstance(schema.get("$ref"), str):
             schema = {"$ref": schema["$ref"]}
-        found = self._by_value(schema, value) or self._in_place(schema, value, seen, scope, active)
+        found = by_value(schema, value) or self._in_place(schema, value, seen, scope, active)
         if found is None and isinstance(value, dict):
             found = self._of_object(schema, value, seen, scope, active)
         if found is None and isinstance(value, list):
             found = self._of_array(schema, value, seen, scope, active)
         return found
-
-    def _by_value(self, schema: dict[str, Any], value: Any) -> Problem | None:
-        """Keywords that have no subschemas."""
-        types = schema.get("type")
-        if types is not None and not _is_of(types, value):
-            return "", f"must be {_listing(types if isinstance(types, list) else [types])}, not {_kind(value)}"
-        choices = schema.get("enum")
-        if isinstance(choices, list) and not any(equal(value, choice) for choice in choices):
-            return "", f"must be one of {_short(choices)}"
-        if "const" in schema and not equal(value, schema["const"]):
-            return "", f"must be {_short(schema['const'])}"
-        sentences = _SENTENCES.get(_kind(value))
-        for sentence in sentences(schema, value) if sentences else ():
-            return "", sentence
-        return None
 
     def _in_place(
         self, schema: dict[str, Any], value: Any, seen: set[Any], scope: tuple[str, ...], active: _Active
@@ -1072,16 +1068,16 @@ class Validator:
                 found = judge(part, (*scope, base) if base != scope[-1] else scope)
                 if found:
                     return found
-        for part in _as_list(schema.get("allOf")):
+        for part in as_list(schema.get("allOf")):
             found = judge(part)
             if found:
                 return found
-        choices = _as_list(schema.get("anyOf"))
+        choices = as_list(schema.get("anyOf"))
         if choices:
             found_all = [judge(part) for part in choices]
             if all(found_all):
                 return _nearest(found_all)
-        choices = _as_list(schema.get("oneOf"))
+        choices = as_list(schema.get("oneOf"))
         if choices:
             inner_sets: list[set[Any]] = [set() for _ in choices]
             found_all = [self._problem(part, value, inner_sets[i], scope, active) for i, part in enumerate(choices)]
@@ -1091,7 +1087,7 @@ class Validator:
                 return "", f"fits {found_all.count(None)} alternatives where it must fit one"
             seen.update(inner_sets[found_all.index(None)])
         if "not" in schema and self._problem(schema["not"], value, set(), scope, active) is None:
-            return "", f"must not be {_short(schema['not'])}"
+            return "", f"must not be {short(schema['not'])}"
         if "if" in schema:
             part = schema.get("else" if judge(schema["if"]) else "then", True)
             return judge(part)
@@ -1108,8 +1104,8 @@ class Validator:
             found = self._problem(part, value[name], set(), scope, active)
             return found and (f"[{name!r}]{found[0]}", found[1])
 
-        properties = _as_dict(schema.get("properties"))
-        patterns = [(compiled(text), part) for text, part in _as_dict(schema.get("patternProperties")).items()]
+        properties = as_dict(schema.get("properties"))
+        patterns = [(compiled(text), part) for text, part in as_dict(schema.get("patternProperties")).items()]
         for name in value:
             parts = [properties[name]] if name in properties else []
             parts += [part for pattern, part in patterns if pattern and pattern.search(name)]
@@ -1124,12 +1120,12 @@ class Validator:
                 if found:
                     return "", f"has the name {name!r}, which {found[1]}"
         for keyword in ("dependentRequired", "dependencies"):
-            for name, needed in _as_dict(self._of(schema, keyword)).items():
-                for other in _as_list(needed) if name in value else ():
+            for name, needed in as_dict(self._of(schema, keyword)).items():
+                for other in as_list(needed) if name in value else ():
                     if isinstance(other, str) and other not in value:
                         return "", f"must have {other!r} beside {name!r}"
         for keyword in ("dependentSchemas", "dependencies"):
-            for name, part in _as_dict(self._of(schema, keyword)).items():
+            for name, part in as_dict(self._of(schema, keyword)).items():
                 if name in value:
                     inner: set[Any] = set()
                     found = self._problem(part, value, inner, scope, active)
@@ -1153,8 +1149,7 @@ class Validator:
             return found and (f"[{index}]{found[0]}", found[1])
 
         items = schema.get("items")
-)py"
-R"py(        first = items if isinstance(items, list) else _as_list(self._of(schema, "prefixItems"))
+        first = items if isinstance(items, list) else as_list(self._of(schema, "prefixItems"))
         rest = schema.get("additionalItems") if isinstance(items, list) else items
         for index in range(len(value)):
             part = first[index] if index < len(first) else rest
@@ -1167,11 +1162,12 @@ R"py(        first = items if isinstance(items, list) else _as_list(self._of(sch
             fitting = [i for i, item in enumerate(value) if self._problem(contains, item, set(), scope, active) is None]
             seen.update(fitting)
             least, most = self._of(schema, "minContains"), self._of(schema, "maxContains")
-            least = least if _is_number(least) else 1
-            if len(fitting) < least:
-                return "", f"must have {_count(least, 'item')} that fit {_short(contains)}"
-            if _is_number(most) and len(fitting) > most:
-                return "", f"must have at most {_count(most, 'item')} that fit {_short(contains)}"
+            least = least if is_number(least) else 1
+)py"
+R"py(            if len(fitting) < least:
+                return "", f"must have {count(least, 'item')} that fit {short(contains)}"
+            if is_number(most) and len(fitting) > most:
+                return "", f"must have at most {count(most, 'item')} that fit {short(contains)}"
         rest = self._of(schema, "unevaluatedItems")
         if rest is not None:
             for index in [index for index in range(len(value)) if index not in seen]:
@@ -1181,7 +1177,52 @@ R"py(        first = items if isinstance(items, list) else _as_list(self._of(sch
         return None
 
 
-# --- Values.
+# --- Schemas of strangers.
+
+
+def _parts(schema: dict[str, Any]) -> Iterator[Any]:
+    """The subschemas of a schema."""
+    for keyword, value in schema.items():
+        if keyword in _ONE and not isinstance(value, list):
+            yield value
+        elif keyword in _MANY:
+            yield from as_list(value)
+        elif keyword in _NAMED:
+            yield from as_dict(value).values()
+
+
+def _nearest(found: list[Problem | None]) -> Problem:
+    """The problem by the alternative that fits furthest into the value."""
+    return max((problem for problem in found if problem), key=lambda problem: len(problem[0]))
+)py", 16161}},
+{"_values.py", {R"py("""Values of JSON, and the keywords of JSON Schema that judge them without subschemas. Written by ipybox."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from ._pattern import compiled
+
+#: Where in the value, and what is wrong there.
+Problem = tuple[str, str]
+
+
+def by_value(schema: dict[str, Any], value: Any) -> Problem | None:
+    """The problem of a value by the keywords that have no subschemas, or None."""
+    types = schema.get("type")
+    if types is not None and not _is_of(types, value):
+        return "", f"must be {_listing(types if isinstance(types, list) else [types])}, not {_kind(value)}"
+    choices = schema.get("enum")
+    if isinstance(choices, list) and not any(equal(value, choice) for choice in choices):
+        return "", f"must be one of {short(choices)}"
+    if "const" in schema and not equal(value, schema["const"]):
+        return "", f"must be {short(schema['const'])}"
+    sentences = _SENTENCES.get(_kind(value))
+    for sentence in sentences(schema, value) if sentences else ():
+        return "", sentence
+    return None
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -1197,11 +1238,11 @@ def _key(value: Any) -> Any:
     return isinstance(value, bool), value
 
 
-def _size(value: Any) -> int:
+def size_of(value: Any) -> int:
     """How many values there are in a value, with itself."""
     if isinstance(value, dict):
         value = list(value.values())
-    return 1 + sum(map(_size, value)) if isinstance(value, list) else 1
+    return 1 + sum(map(size_of, value)) if isinstance(value, list) else 1
 
 
 def _kind(value: Any) -> str:
@@ -1228,7 +1269,7 @@ def _is_of(types: Any, value: Any) -> bool:
     return not known or kind in known or (kind == "integer" and "number" in known)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -1241,16 +1282,16 @@ def _of_number(schema: dict[str, Any], value: Any) -> Iterator[str]:
         above, least = least, None
     if below is True:
         below, most = most, None
-    if _is_number(least) and value < least:
+    if is_number(least) and value < least:
         yield f"must be at least {least}"
-    if _is_number(above) and value <= above:
+    if is_number(above) and value <= above:
         yield f"must be more than {above}"
-    if _is_number(most) and value > most:
+    if is_number(most) and value > most:
         yield f"must be at most {most}"
-    if _is_number(below) and value >= below:
+    if is_number(below) and value >= below:
         yield f"must be less than {below}"
     step: Any = schema.get("multipleOf")
-    if _is_number(step) and step > 0 and not _is_multiple(value, step):
+    if is_number(step) and step > 0 and not _is_multiple(value, step):
         yield f"must be a multiple of {step}"
 
 
@@ -1279,7 +1320,7 @@ def _of_list(schema: dict[str, Any], value: list[Any]) -> Iterator[str]:
 
 def _of_members(schema: dict[str, Any], value: dict[str, Any]) -> Iterator[str]:
     yield from _of_size(schema, len(value), "Properties", "member")
-    for name in _as_list(schema.get("required")):
+    for name in as_list(schema.get("required")):
         if isinstance(name, str) and name not in value:
             yield f"must have {name!r}"
 
@@ -1287,10 +1328,10 @@ def _of_members(schema: dict[str, Any], value: dict[str, Any]) -> Iterator[str]:
 def _of_size(schema: dict[str, Any], size: int, what: str, thing: str) -> Iterator[str]:
     least: Any = schema.get(f"min{what}")
     most: Any = schema.get(f"max{what}")
-    if _is_number(least) and size < least:
-        yield f"must have at least {_count(least, thing)}"
-    if _is_number(most) and size > most:
-        yield f"must have at most {_count(most, thing)}"
+    if is_number(least) and size < least:
+        yield f"must have at least {count(least, thing)}"
+    if is_number(most) and size > most:
+        yield f"must have at most {count(most, thing)}"
 
 
 _SENTENCES: dict[str, Callable[[dict[str, Any], Any], Iterator[str]]] = {
@@ -1302,32 +1343,15 @@ _SENTENCES: dict[str, Callable[[dict[str, Any], Any], Iterator[str]]] = {
 }
 
 
-# --- Schemas of strangers.
-
-
-def _parts(schema: dict[str, Any]) -> Iterator[Any]:
-    """The subschemas of a schema."""
-    for keyword, value in schema.items():
-        if keyword in _ONE and not isinstance(value, list):
-            yield value
-        elif keyword in _MANY:
-            yield from _as_list(value)
-        elif keyword in _NAMED:
-            yield from _as_dict(value).values()
-
-
-def _as_list(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _as_dict(value: Any) -> dict[str, Any]:
+def as_dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-# --- Sentences.
-
-
-def _count(number: Any, thing: str) -> str:
+def count(number: Any, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
@@ -1335,19 +1359,14 @@ def _listing(words: list[Any]) -> str:
     return " or ".join(map(str, words))
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 200 else text[:200] + "…"
-
-
-def _nearest(found: list[Problem | None]) -> Problem:
-    """What is wrong by the alternative that fits furthest into the value."""
-    return max((problem for problem in found if problem), key=lambda problem: len(problem[0]))
-)py"},
+)py", 5864}},
 };
 
 /// `__init__.py` of the directory that the packages are in.
-inline constexpr std::string_view root_index = R"py("""Tools of MCP servers: a package for each server, a module for each tool. Written by ipybox.
+inline constexpr std::string_view root_index{R"py("""Tools of MCP servers: a package for each server, a module for each tool. Written by ipybox.
 
 search("words") finds tools by what they are called and what they do, describe("server.tool") shows how one is called,
 describe("server") lists what a server has. None of them imports a tool.
@@ -1496,7 +1515,7 @@ def _tools(server: str) -> list[_Tool]:
     document = json.loads((_root() / server / "_schemas.json").read_bytes())
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py";
+)py", 6710};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

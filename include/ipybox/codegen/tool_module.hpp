@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/codegen/call_style.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/tool.hpp>
 
@@ -7,13 +8,6 @@
 #include <vector>
 
 namespace ipybox::codegen {
-
-/// What a module has to call its tool by.
-enum class call_style {
-    synchronous, ///< `run(params)`
-    awaitable,   ///< `await run(params)`
-    both         ///< `run(params)` and `await arun(params)`
-};
 
 /// A module of Python.
 struct module_text {
@@ -23,7 +17,8 @@ struct module_text {
 
 /**
  * \brief The module of a tool: classes `Params` and `Result`, and `run`.
- * \details Deterministic. Every text of the tool passes through `python_literal.hpp`, every name through `python_name.hpp`.
+ * \details Deterministic. Every text of the tool passes through `python_literal.hpp`, every name through
+ * `python_name.hpp`.
  */
 [[nodiscard]] module_text tool_module(mcp::tool const& tool, call_style style = call_style::synchronous);
 

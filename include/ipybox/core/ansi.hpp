@@ -7,7 +7,8 @@
 
 namespace ipybox {
 
-/// The text without ANSI escape sequences (ECMA-48: control sequences, control strings, escapes of two and more characters).
+/// The text without ANSI escape sequences (ECMA-48: control sequences, control strings, escapes of two and more
+/// characters).
 [[nodiscard]] std::string strip_ansi(std::string_view text);
 
 } // namespace ipybox

@@ -10,7 +10,8 @@
 namespace ipybox {
 
 /**
- * \brief FNV-1a of 64 bits (draft-eastlake-fnv, section 2), in hexadecimal digits: shows that a text was changed by mistake, not by intent.
+ * \brief FNV-1a of 64 bits (draft-eastlake-fnv, section 2), in hexadecimal digits: shows that a text was changed by
+ * mistake, not by intent.
  * \details Against intent there is `sha256_hex`, whose first call makes more than a megabyte of libcrypto resident.
  */
 [[nodiscard]] inline std::string checksum(std::string_view bytes) {

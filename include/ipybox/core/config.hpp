@@ -3,8 +3,9 @@
 /** \file
  * Build configuration that every header of the library starts from.
  *
- * Header-only by default. With `IPYBOX_SEPARATE_COMPILATION` the bodies of functions that are not templates are left out
- * of the headers; one translation unit of the program then includes `ipybox/src.hpp` (target `ipybox::compiled` does it).
+ * Header-only by default. With `IPYBOX_SEPARATE_COMPILATION` the bodies of functions that are not templates are left
+ * out of the headers; one translation unit of the program then includes `ipybox/src.hpp` (target `ipybox::compiled`
+ * does it).
  */
 
 #include <version>
@@ -20,8 +21,9 @@
     "this standard library has no std::stop_token: with libc++ 18 or 19 compile with -fexperimental-library, or use libstdc++"
 #endif
 
-// Asio asks the standard library what it can do. Without one of its headers before, the answer (whether there is aligned_alloc) would depend on the
-// order of includes, and memory of one translation unit would be released the wrong way in another.
+// Asio asks the standard library what it can do. Without one of its headers before, the answer (whether there is
+// aligned_alloc) would depend on the order of includes, and memory of one translation unit would be released the wrong
+// way in another.
 #include <cstddef>
 
 #ifndef ASIO_STANDALONE
@@ -41,6 +43,38 @@
 #ifndef ASIO_HAS_STD_COROUTINE
 #define ASIO_HAS_STD_COROUTINE 1
 #endif
+#endif
+#endif
+
+#ifdef IPYBOX_COMPILED_ASIO
+// Comes with an installed ipybox::compiled, as the macros below do: they say what it was compiled with.
+#include <asio/version.hpp>
+#include <nlohmann/json_fwd.hpp>
+#if ASIO_VERSION != IPYBOX_COMPILED_ASIO
+#error                                                                                                                 \
+    "the installed ipybox::compiled was compiled with another version of Asio: install it again, or use ipybox::ipybox"
+#endif
+
+#if NLOHMANN_JSON_VERSION_MAJOR != IPYBOX_COMPILED_JSON_MAJOR ||                                                       \
+    NLOHMANN_JSON_VERSION_MINOR != IPYBOX_COMPILED_JSON_MINOR ||                                                       \
+    NLOHMANN_JSON_VERSION_PATCH != IPYBOX_COMPILED_JSON_PATCH
+#error                                                                                                                 \
+    "the installed ipybox::compiled was compiled with another version of nlohmann/json: install it again, or use ipybox::ipybox"
+#endif
+
+#if defined(_LIBCPP_VERSION) != IPYBOX_COMPILED_LIBCXX
+#error                                                                                                                 \
+    "the installed ipybox::compiled was compiled with another C++ library: choose it with -stdlib, or use ipybox::ipybox"
+#endif
+
+#if defined(_GLIBCXX_DEBUG) != IPYBOX_COMPILED_GLIBCXX_DEBUG
+#error                                                                                                                 \
+    "_GLIBCXX_DEBUG is not what the installed ipybox::compiled was compiled with: the sizes of containers differ; use ipybox::ipybox"
+#endif
+
+#if defined(_GLIBCXX_USE_CXX11_ABI) && _GLIBCXX_USE_CXX11_ABI != IPYBOX_COMPILED_CXX11_ABI
+#error                                                                                                                 \
+    "_GLIBCXX_USE_CXX11_ABI is not what the installed ipybox::compiled was compiled with: std::string differs; use ipybox::ipybox"
 #endif
 #endif
 

@@ -10,7 +10,8 @@
 
 namespace ipybox::detail {
 
-/// Keeps a pointer for ever, so that leak detectors still find what it points to. Takes no lock: another thread may have held it when the process forked.
+/// Keeps a pointer for ever, so that leak detectors still find what it points to. Takes no lock: another thread may
+/// have held it when the process forked.
 inline void leave_alone(void const* object) noexcept {
     struct left {
         void const* object;
@@ -24,8 +25,8 @@ inline void leave_alone(void const* object) noexcept {
 
 /**
  * \brief Deletes objects in the process that made them, and leaves the copies of its forks alone.
- * \details For what has threads, or works on an I/O context that is run: in a fork its end would wait for threads that are not there, or would take
- * descriptors out of the parent's event queue, which the fork shares.
+ * \details For what has threads, or works on an I/O context that is run: in a fork its end would wait for threads that
+ * are not there, or would take descriptors out of the parent's event queue, which the fork shares.
  */
 class delete_in_owner {
   public:

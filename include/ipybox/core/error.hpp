@@ -1,10 +1,12 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/decided_by.hpp>
 #include <ipybox/core/exit_status.hpp>
 
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -14,7 +16,8 @@ namespace ipybox {
 
 struct execution_result;
 
-/// What went wrong. Each enumerator has one sentence in the category; the `error` that carries it says the particulars.
+/// The error codes of the library. Each enumerator has one sentence in the category; the `error` that carries it says
+/// the particulars.
 enum class errc {
     python_error = 1,          ///< the code raised an exception
     timed_out,                 ///< the time budget of the call ran out
@@ -52,15 +55,23 @@ enum class errc {
     package_index_unreachable, ///< the index of packages cannot be reached
     package_conflict,          ///< a package would need another version of what is installed
     package_not_installed,     ///< pip could not install a package
+    still_running,             ///< a job has not ended
+    package_layer_full,        ///< packages would take more of the disk than their layer may
 };
 
-/// What callers branch on: `error == condition::timeout`.
+/// The groups of errors that callers branch on: `error == condition::timeout`.
 enum class condition {
     timeout = 1,  ///< a time budget ran out, whichever
     cancelled,    ///< the caller wanted the end of the operation
     kernel_lost,  ///< the kernel is gone and with it its state
-    cannot_start, ///< no kernel can be had before something is installed or changed
+    cannot_start, ///< no kernel can start before something is installed or changed
 };
+
+/// The enumerator's own name, for logs, JSON and other languages: "kernel_died". It stays, whatever the number or the
+/// sentence becomes.
+[[nodiscard]] std::string_view name_of(errc code) noexcept;
+/// The enumerator's own name.
+[[nodiscard]] std::string_view name_of(condition group) noexcept;
 
 [[nodiscard]] std::error_category const& error_category() noexcept;
 [[nodiscard]] std::error_category const& condition_category() noexcept;
@@ -90,36 +101,53 @@ struct python_exception {
 
 /**
  * \brief Why an operation failed: a code to branch on and a text to show.
- * \details The text is the library's own and says what to do where something can be done; what the kernel said is kept apart in
- * `exception()`. An error of an execution carries everything that was printed and displayed before it in `output()`.
+ * \details The text is the library's own and says what to do where something can be done; what the kernel said is kept
+ * apart in `exception()`. An error of an execution carries everything that was printed and displayed before it in
+ * `output()`.
  * \par Thread safety Like a value; copies share the immutable parts.
  */
 class error {
   public:
+    /// An error of the library.
     error(errc code, std::string text);
+    /// An exception of the code, whose name and value become the text.
     error(errc code, python_exception exception);
 
+    /// The code, to be compared with an `errc` or a `condition`.
     [[nodiscard]] std::error_code code() const noexcept { return code_; }
+    /// A text for people: what happened, and what to do.
     [[nodiscard]] std::string const& text() const noexcept { return text_; }
 
-    /// The Python exception, or nullptr where the code raised none. Of code that was interrupted (timeout, cancel): where that struck it.
+    /// The Python exception, or nullptr where the code raised none. Of code that was interrupted (timeout, cancel):
+    /// where that struck it.
     [[nodiscard]] python_exception const* exception() const noexcept { return exception_.get(); }
 
     /// How the kernel ended, for errc::kernel_died.
     [[nodiscard]] exit_status const& status() const noexcept { return status_; }
 
-    /// What the execution printed and displayed before the error, or nullptr where nothing was executed.
+    /// The output of the execution before the error, or nullptr if nothing was executed.
     [[nodiscard]] execution_result const* output() const noexcept { return output_.get(); }
 
-    /// What the operating system said, where it was that; else none.
+    /// The error of the operating system, if there was one.
     [[nodiscard]] std::error_code cause() const noexcept { return cause_; }
 
-    error& with_status(exit_status status);
-    error& with_cause(std::error_code cause) noexcept;
-    error& with_exception(python_exception exception);
-    error& with_output(std::shared_ptr<execution_result const> output);
+    /// Who rejected the action, for errc::approval_rejected and errc::approval_timed_out; none for other errors.
+    [[nodiscard]] std::optional<ipybox::decided_by> decided_by() const noexcept { return decided_by_; }
 
+    /// Adds how the process ended.
+    error& with_status(exit_status status);
+    /// Adds the error of the system behind it.
+    error& with_cause(std::error_code cause) noexcept;
+    /// Adds the exception of the code.
+    error& with_exception(python_exception exception);
+    /// Adds the output until then.
+    error& with_output(std::shared_ptr<execution_result const> output);
+    /// Adds who rejected the action.
+    error& with_decided_by(ipybox::decided_by who) noexcept;
+
+    /// Whether it is this error.
     friend bool operator==(error const& e, errc code) noexcept { return e.code_ == make_error_code(code); }
+    /// Whether it is one of these errors.
     friend bool operator==(error const& e, condition c) noexcept { return e.code_ == make_error_condition(c); }
 
     /// Writes the text; for a Python exception its traceback.
@@ -130,14 +158,19 @@ class error {
     std::string text_;
     exit_status status_;
     std::error_code cause_;
+    std::optional<ipybox::decided_by> decided_by_;
     std::shared_ptr<python_exception const> exception_;
     std::shared_ptr<execution_result const> output_;
 };
 
 std::ostream& operator<<(std::ostream& out, error const& e);
 
+namespace detail {
+
 /// "WHAT: strerror(number)" as an errc::io_error.
 [[nodiscard]] error system_failure(std::string_view what, int number);
+
+} // namespace detail
 
 } // namespace ipybox
 

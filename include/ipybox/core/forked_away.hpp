@@ -4,7 +4,7 @@
 
 namespace ipybox::detail {
 
-/// What is said in a fork to those who use what only its parent has.
+/// The error in a forked child for the use of an object of its parent.
 [[nodiscard]] inline error forked_away() {
     return {errc::not_running, "this process is a fork of the one that made the executor: make one of its own"};
 }

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/json_depth.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /// How much a JSON text may hold before anything is built from it.
 struct json_bounds {
@@ -15,15 +16,13 @@ struct json_bounds {
     /// Values and names of members: a value takes up to a hundred bytes of memory, however short its text is.
     std::size_t values = 0;
 
-    std::size_t depth = 500; ///< arrays and objects inside each other
+    std::size_t depth = detail::deepest_json; ///< arrays and objects inside each other
 };
 
 /// Which bound a text exceeds.
 enum class json_excess { none, bytes, values, depth };
 
-namespace detail {
-
-/// Where a string ends that begins before `at`: behind its closing quote, or at the end of the text.
+/// The end of a string that begins before `at`: behind its closing quote, or at the end of the text.
 [[nodiscard]] inline std::size_t end_of_string(std::string_view text, std::size_t at) noexcept {
     constexpr std::size_t near = 32; // searching costs more than looking at so few
     while (at < text.size()) {
@@ -42,9 +41,7 @@ namespace detail {
     return text.size();
 }
 
-} // namespace detail
-
-/// What a JSON text holds.
+/// The numbers of values in a JSON text.
 struct json_census {
     std::size_t values = 0; ///< at least as many as there are; at most one more than the bound
     json_excess excess = json_excess::none;
@@ -52,14 +49,15 @@ struct json_census {
 
 /**
  * \brief Counts what a JSON text holds, in one pass that stops at a bound and builds nothing.
- * \details Whether it is JSON is not looked at. Each value but the outermost follows a bracket, a comma or a colon: these are counted.
+ * \details Whether it is JSON is not looked at. Each value but the outermost follows a bracket, a comma or a colon:
+ * these are counted.
  */
 [[nodiscard]] inline json_census count_json(std::string_view text, json_bounds const& bounds) noexcept {
     json_census census{1, text.size() > bounds.bytes ? json_excess::bytes : json_excess::none};
     std::size_t depth = 0;
     for (std::size_t at = 0; at < text.size() && census.excess == json_excess::none;) {
         switch (text[at++]) {
-        case '"': at = detail::end_of_string(text, at); break;
+        case '"': at = end_of_string(text, at); break;
         case '[':
         case '{':
             if (++depth > bounds.depth) census.excess = json_excess::depth;
@@ -77,4 +75,4 @@ struct json_census {
     return census;
 }
 
-} // namespace ipybox
+} // namespace ipybox::detail

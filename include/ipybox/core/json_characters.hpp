@@ -5,7 +5,8 @@
 
 namespace ipybox::detail {
 
-/// Whether one of eight characters may not simply be copied: a quote, a backslash, a control character, or one that is not ASCII.
+/// Whether one of eight characters may not simply be copied: a quote, a backslash, a control character, or one that is
+/// not ASCII.
 inline bool has_special(std::uint64_t eight) noexcept {
     constexpr std::uint64_t ones = 0x0101010101010101;
     constexpr std::uint64_t tops = 0x8080808080808080;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/json_depth.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -17,16 +18,16 @@ namespace ipybox {
 
 /**
  * \brief Goes once through JSON text (RFC 8259), from front to back, and builds only what is asked for.
- * \details Texts of servers and kernels may be large. Passing over a value costs a look at its brackets and quotes, so the envelope
- * of a message is read before anybody knows what its result is to become; and long strings, of which large results consist, are copied
- * in runs. Values nest at most `deepest` times, which bounds every recursion over what a server sent. Strings come out as valid UTF-8:
- * what is none, and halves of surrogate pairs, become U+FFFD.
+ * \details Texts of servers and kernels may be large. Passing over a value costs a look at its brackets and quotes, so
+ * the envelope of a message is read before the type of its result is known; and long strings, of which large results
+ * consist, are copied in runs. Values nest at most `deepest` times, which bounds every recursion over what a server
+ * sent. Strings come out as valid UTF-8: what is none, and halves of surrogate pairs, become U+FFFD.
  *
  * A function that fails returns false or none, and so does every later one.
  */
 class json_cursor {
   public:
-    static constexpr int deepest = 500;
+    static constexpr int deepest = ipybox::detail::deepest_json;
 
     /// For `skip`: of what only its end has to be found.
     static constexpr int any_depth = std::numeric_limits<int>::max();

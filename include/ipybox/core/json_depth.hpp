@@ -7,10 +7,17 @@
 #include <vector>
 
 namespace ipybox {
+namespace detail {
+
+/// Arrays and objects inside each other, in any JSON that is read or written: what works by recursion gets no further.
+inline constexpr int deepest_json = 500;
+
+} // namespace detail
 
 /**
  * \brief Whether more than `levels` arrays and objects stand inside each other.
- * \details Without recursion: it says whether recursion over the value may be dared. The rest is not looked at once the answer is known.
+ * \details Without recursion: it says whether recursion over the value may be dared. The rest is not looked at once the
+ * answer is known.
  * \tparam Json nlohmann::json or nlohmann::ordered_json
  */
 template <class Json>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/hex.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
 
 #include <string>
@@ -16,7 +17,7 @@ void append_json_string(std::string& to, std::string_view text) {
     while (!text.empty()) {
         auto const good = text.substr(0, find_invalid_utf8(text));
         if (!good.empty()) {
-            auto const quoted = Json(std::string(good)).dump();
+            auto const quoted = json_text(Json(std::string(good)));
             to.append(quoted, 1, quoted.size() - 2);
             text.remove_prefix(good.size());
             continue;
@@ -50,7 +51,7 @@ void append_json_of_bytes(std::string& to, Json const& value) {
     } else if (value.is_string()) {
         append_json_string<Json>(to, value.template get_ref<std::string const&>());
     } else {
-        to.append(value.dump());
+        to.append(json_text(value));
     }
 }
 
@@ -58,7 +59,8 @@ void append_json_of_bytes(std::string& to, Json const& value) {
 
 /**
  * \brief JSON text whose strings may be any bytes, as names of files and values of variables are.
- * \details A byte that is not UTF-8 becomes the lone surrogate by which Python's "surrogateescape" knows it, `\udc80` to `\udcff`: there every byte arrives.
+ * \details A byte that is not UTF-8 becomes the lone surrogate by which Python's "surrogateescape" knows it, `\udc80`
+ * to `\udcff`: there every byte arrives.
  * \tparam Json nlohmann::json or nlohmann::ordered_json; nested no deeper than the caller knows
  */
 template <class Json>

@@ -5,11 +5,12 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief The process in which an object was made.
- * \details `fork()` copies objects but not threads, and both processes share sockets and children. A copy must not end what belongs to the original.
+ * \details `fork()` copies objects but not threads, and both processes share sockets and children. A copy must not end
+ * what belongs to the original.
  */
 class owning_process {
   public:
@@ -19,4 +20,4 @@ class owning_process {
     pid_t pid_ = ::getpid();
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

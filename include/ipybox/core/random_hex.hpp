@@ -7,7 +7,8 @@
 
 namespace ipybox {
 
-/// Random bytes of the operating system, at most 256, in two hexadecimal digits each: for names and identifiers that nobody else has, and for keys.
+/// Random bytes of the operating system, at most 256, in two hexadecimal digits each: for unique names and identifiers,
+/// and for keys.
 [[nodiscard]] std::string random_hex(std::size_t bytes);
 
 } // namespace ipybox

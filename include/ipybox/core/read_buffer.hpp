@@ -33,8 +33,9 @@ class read_buffer {
   public:
     static constexpr std::size_t read_size = 256 * 1024;
 
-    /// Where to read to: up to `read_size` bytes, never none. `whole` is the size of the frame that has begun, as far as it is known: it gets its
-    /// room at once, and no more than that, because growing step by step would copy it each time.
+    /// The place to read to: up to `read_size` bytes, never none. `whole` is the size of the frame that has begun, as
+    /// far as it is known: it gets its room at once, and no more than that, because growing step by step would copy it
+    /// each time.
     [[nodiscard]] std::span<char> prepare(std::size_t whole = 0) {
         auto const rest = std::max(whole, available() + 1) - available();
         auto const room = capacity_ - end_;

@@ -9,7 +9,7 @@
 
 namespace ipybox {
 
-/// A value, or the error why there is none. What every operation of the library returns or completes with.
+/// A value, or the error why there is none. The type that every operation of the library returns or completes with.
 template <class T>
 using result = tl::expected<T, error>;
 

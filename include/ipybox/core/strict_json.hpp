@@ -14,15 +14,12 @@
 
 namespace ipybox::detail {
 
-/// Arrays and objects inside each other beyond this are nothing that anybody would understand, and recursion has its limits.
-inline constexpr int deepest_json = 128;
-
 /// Whether a document may have comments (`//` and `/* */`), as editors write them into their configuration.
 enum class json_comments { refused, allowed };
 
 /**
- * \brief Parses JSON that somebody's permission depends on: a member that stands twice is an error, and so is deep nesting.
- * \details Other parsers take the last of two members, or the first; nobody shall see one and mean the other.
+ * \brief Parses JSON that permissions depend on: a duplicate member is an error, and so is deep nesting.
+ * \details Other parsers take the last of two members, or the first; a reader must not see one and mean the other.
  * \return or errc::invalid_argument, "NAME:LINE:COLUMN: WHAT". The text itself is not quoted: it may be a secret.
  */
 [[nodiscard]] result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name,
@@ -34,12 +31,15 @@ struct json_problem {
     std::string reason;
 };
 
-/// The text of the value that `pointer` (RFC 6901, without escapes) leads to in a JSON text; none where nothing is there.
+/// The text of the value that `pointer` (RFC 6901, without escapes) leads to in a JSON text; none where nothing is
+/// there.
 [[nodiscard]] std::optional<std::string_view> json_part(std::string_view text, std::string_view pointer);
 
 /**
- * \brief Reads the members of one object. What has the wrong type, is missing or unknown is the object's error: the first of them.
- * \details `where` is the place of the object in its document (RFC 6901), for the texts of errors. The value must outlive the reader.
+ * \brief Reads the members of one object. A member that has the wrong type, is missing or unknown is the object's
+ * error: the first of them.
+ * \details `where` is the place of the object in its document (RFC 6901), for the texts of errors. The value must
+ * outlive the reader.
  */
 class strict_object {
   public:
@@ -59,6 +59,10 @@ class strict_object {
     /// The object is wrong for a reason of the caller's.
     void fail(std::string_view name, std::string_view what);
 
+    /// The object lacks a member. A member that is not known is the better error: its name may be the wrong spelling of
+    /// this one.
+    void fail_missing(std::string_view name, std::string_view what);
+
     [[nodiscard]] std::string place(std::string_view name) const;
 
     /// The first error; a member that was not asked for is one, too.
@@ -75,6 +79,7 @@ class strict_object {
     std::string where_;
     std::set<std::string, std::less<>> known_;
     std::optional<json_problem> problem_;
+    std::optional<json_problem> missing_;
 };
 
 } // namespace ipybox::detail

@@ -8,14 +8,16 @@
 
 namespace ipybox {
 
-/// A time that a caller gave, as clocks can count it: not below zero, and at most ten years, which is longer than anything waits.
+/// A time that a caller gave, as clocks can count it: not below zero, and at most ten years, which is longer than
+/// anything waits.
 [[nodiscard]] constexpr std::chrono::milliseconds countable(std::chrono::milliseconds time) noexcept {
     constexpr std::chrono::milliseconds longest = std::chrono::hours(10 * 365 * 24);
     return std::clamp(time, std::chrono::milliseconds(0), longest);
 }
 
 /**
- * \brief A time budget that can be paused. Pauses nest: it goes on when as many resumed as paused, or when all pauses together were as long as they may be.
+ * \brief A time budget that can be paused. Pauses nest: it goes on when as many resumed as paused, or when all pauses
+ * together were as long as they may be.
  * \details Knows no clock: the caller says what time it is.
  */
 class time_budget {

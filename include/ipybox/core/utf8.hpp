@@ -7,9 +7,9 @@
 
 namespace ipybox {
 
-/// What a text begins with, where it is read as UTF-8.
+/// The beginning of a text that is read as UTF-8.
 struct utf8_character {
-    std::string_view bytes; ///< where they are no character: as many as the beginning of one has, and at least one
+    std::string_view bytes; ///< where they are not a character: as many as the beginning of one has, and at least one
     char32_t code = 0xFFFD;
     bool valid = false;
 };
@@ -60,7 +60,8 @@ struct utf8_character {
     return count;
 }
 
-/// The longest beginning of at most `size` bytes that ends between two characters. In what is no UTF-8 any place is as good.
+/// The longest beginning of at most `size` bytes that ends between two characters. In text that is not UTF-8 any place
+/// is as good.
 [[nodiscard]] constexpr std::size_t whole_characters(std::string_view text, std::size_t size) noexcept {
     if (size >= text.size()) return text.size();
     std::size_t cut = size;

@@ -27,7 +27,9 @@ enum class display_kind {
 
 /// One rich output.
 struct display {
+    /// How it was displayed.
     display_kind kind = display_kind::display_data;
+    /// Its content, in each of its MIME types.
     mime_bundle data;
     std::string metadata = "{}"; ///< JSON object, by MIME type, as the kernel sent it
     std::string id;              ///< `transient.display_id`, empty without

@@ -6,8 +6,9 @@
 namespace ipybox {
 
 /**
- * \brief Where a text stands that is put together from what code prints and displays.
- * \details The one rule of result texts, of the text of `--json` and of what the program shows: a display has lines of its own. What is printed stays as it is.
+ * \brief The position in a line of a text that is put together from printed text and displays.
+ * \details The one rule of result texts, of the text of `--json` and of what the program shows: a display has lines of
+ * its own. Printed text stays as it is.
  */
 class line_position {
   public:

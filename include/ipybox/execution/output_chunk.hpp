@@ -17,7 +17,9 @@ enum class output_stream { stdout_, stderr_ };
 
 /// A piece of text that the code wrote, as it came: UTF-8, cut anywhere between two characters.
 struct output_chunk {
+    /// The stream that the code wrote it to.
     output_stream stream = output_stream::stdout_;
+    /// Valid UTF-8.
     std::string text;
 };
 

@@ -1,17 +1,26 @@
 #pragma once
 
-#include <ipybox/approval/grant.hpp>
 #include <ipybox/async/rendezvous.hpp>
 #include <ipybox/codegen/generate.hpp>
 #include <ipybox/codegen/generate_sources.hpp>
 #include <ipybox/codegen/write_package.hpp>
+#include <ipybox/execution_stream.hpp>
 #include <ipybox/executor_base.hpp>
+#include <ipybox/gate/approval_gate.hpp>
+#include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/rules/grant.hpp>
+#include <ipybox/rules/grants.hpp>
+#include <ipybox/session/execution.hpp>
+#include <ipybox/session/job_core.hpp>
 #include <ipybox/session/session_handle.hpp>
+#include <ipybox/session/value_request.hpp>
 #include <ipybox/tools/host_tool.hpp>
 #include <ipybox/tools/host_tools.hpp>
 #include <ipybox/tools/tool_packages.hpp>
 
+#include <memory>
+#include <string>
 #include <utility>
 
 namespace ipybox {
@@ -71,8 +80,60 @@ IPYBOX_DECL execution_stream executor_base::stream(std::string code, stream_opti
     e->options.timeout = options.timeout;
     e->options.on_input = std::move(options.on_input);
     e->options.title = std::move(options.title);
+    e->options.approval = std::move(options.approval);
     e->chunks = options.chunks;
     return read_events_of(std::move(e));
+}
+
+IPYBOX_DECL job executor_base::submit(std::string code, execute_options options) {
+    auto const core = std::make_shared<detail::job_core>(std::to_string(session_->next_job()), session_);
+    auto const ended = [core](result<execution_result> outcome) {
+        auto waits = core->end(std::move(outcome));
+        if (auto const session = core->session()) session->forget(std::move(waits));
+    };
+    auto e = std::make_shared<detail::execution>();
+    e->code = std::move(code);
+    e->options = std::move(options);
+    e->done = detail::completion<result<execution_result>>(detail::called_in_place{ended});
+    e->job = core;
+    core->stands_for(e);
+    session_->execute(std::move(e));
+    return job(core);
+}
+
+IPYBOX_DECL result<json_value> executor_base::get(std::string name) {
+    return detail::wait_for<json_value>(*session_,
+                                        [&](auto done) { submit_get(session_, std::move(name), std::move(done)); });
+}
+
+IPYBOX_DECL result<void> executor_base::put(std::string name, nlohmann::ordered_json const& value) {
+    return put_text(std::move(name), json_of(value));
+}
+
+IPYBOX_DECL result<void> executor_base::put_text(std::string name, result<std::string> json) {
+    return detail::wait_for<void>(
+        *session_, [&](auto done) { submit_put(session_, std::move(name), std::move(json), std::move(done)); });
+}
+
+IPYBOX_DECL result<std::string> executor_base::json_of(nlohmann::ordered_json const& value) {
+    return detail::text_of(value);
+}
+
+IPYBOX_DECL result<std::string> executor_base::json_of(nlohmann::json const& value) { return detail::text_of(value); }
+
+IPYBOX_DECL void executor_base::submit_get(session_ptr const& s, std::string name,
+                                           detail::completion<result<json_value>> done) {
+    auto expression = detail::get_expression(name);
+    if (!expression) return done(failure(expression));
+    s->ask<json_value>(std::move(*expression), std::move(done));
+}
+
+IPYBOX_DECL void executor_base::submit_put(session_ptr const& s, std::string name, result<std::string> json,
+                                           detail::completion<result<void>> done) {
+    if (!json) return done(failure(json));
+    auto expression = detail::put_expression(name, *json);
+    if (!expression) return done(failure(expression));
+    s->ask<void>(std::move(*expression), std::move(done));
 }
 
 IPYBOX_DECL execution_stream executor_base::finish() {
@@ -103,7 +164,7 @@ IPYBOX_DECL result<mcp::registered_servers>
 executor_base::register_mcp_servers(std::filesystem::path const& file,
                                     std::optional<std::chrono::milliseconds> tool_timeout) {
     // Read before the session is asked: a file may be a pipe, or far away, and other calls go on meanwhile.
-    auto read = mcp::read_server_file(file);
+    auto read = mcp::detail::read_server_file(file);
     if (!read) return failure(read);
     result<mcp::registered_servers> added = failure(errc::not_running);
     session_->with_servers([&](auto& servers) { added = servers.add_from(file, std::move(*read), tool_timeout); });
@@ -232,11 +293,40 @@ IPYBOX_DECL void executor_base::submit_installation(session_ptr const& s, std::v
     s->install(std::move(words), std::move(done));
 }
 
-IPYBOX_DECL void executor_base::give(grant what) { session_->give(std::move(what)); }
+IPYBOX_DECL void executor_base::submit_approval(session_ptr const& s, approval_subject subject,
+                                                detail::completion<result<std::uint64_t>> done) {
+    s->approve(std::move(subject), std::move(done));
+}
+
+IPYBOX_DECL void executor_base::record_outcome(std::uint64_t id, action_outcome how) {
+    session_->record(id, std::move(how));
+}
+
+IPYBOX_DECL std::uint64_t executor_base::add_grant(grant what) {
+    std::uint64_t number = 0;
+    session_->with_gate([&](auto& gate) { number = gate.add_grant(std::move(what)); });
+    return number;
+}
+
+IPYBOX_DECL bool executor_base::revoke_grant(std::uint64_t number) {
+    bool revoked = false;
+    session_->with_gate([&](auto& gate) { revoked = gate.revoke_grant(number); });
+    return revoked;
+}
+
+IPYBOX_DECL std::vector<active_grant> executor_base::grants() const {
+    std::vector<active_grant> list;
+    session_->with_gate([&](auto& gate) { list = gate.active_grants(); });
+    return list;
+}
 
 IPYBOX_DECL void executor_base::cancel() { session_->cancel(); }
 IPYBOX_DECL kernel_state executor_base::state() const noexcept { return session_->state(); }
 IPYBOX_DECL asio::any_io_executor executor_base::get_executor() const { return session_->executor(); }
+
+IPYBOX_DECL asio::awaitable<result<execution_result>> executor_base::async_execute(std::string code) {
+    return async_execute(std::move(code), execute_options(), asio::use_awaitable_t<>());
+}
 
 IPYBOX_DECL void executor_base::submit_start(session_ptr const& s, detail::completion<result<void>> done) {
     s->start(std::move(done));

@@ -4,16 +4,19 @@
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/packages/add_packages.hpp>
 #include <ipybox/runtime.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <system_error>
 #include <utility>
 
 namespace ipybox {
 
-IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) {
+IPYBOX_DECL runtime::runtime(runtime_options options) : runtime(std::move(options), bubblewrap_sandbox()) {}
+
+IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) : sandbox_(std::move(sandbox)) {
     supervisor_options s;
-    s.walls = options.walls && sandbox.confines();
-    s.wrap = [sandbox = std::move(sandbox)](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
+    s.walls = options.walls && sandbox_.confines();
+    s.wrap = [sandbox = sandbox_](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
     s.python = std::move(options.python);
     s.env = kernel_environment(options.kernel_env);
     std::error_code ignored;

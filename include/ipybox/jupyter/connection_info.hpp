@@ -2,6 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/jupyter/message.hpp>
+#include <ipybox/jupyter/socket_protocol.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -14,18 +15,12 @@
 
 namespace ipybox::jupyter {
 
-/// What the ZeroMQ sockets of a kernel run over.
-enum class socket_protocol {
-    ipc, ///< Unix sockets: nobody but the owner of their directory can connect
-    tcp  ///< ports; the key keeps others out
-};
-
 /**
- * \brief Where the sockets of a kernel are and how its messages are signed.
+ * \brief The addresses of a kernel's sockets, and the key that signs its messages.
  * \details With ipc `ip` is the beginning of the paths, the "ports" are their endings.
  */
 struct connection_info {
-    /// What a Unix socket's path may have in bytes (`sockaddr_un` less its final zero).
+    /// The longest path of a Unix socket in bytes (`sockaddr_un` less its final zero).
     static constexpr std::size_t ipc_path_limit = 107;
 
     socket_protocol protocol = socket_protocol::tcp;
@@ -42,7 +37,7 @@ struct connection_info {
 
     [[nodiscard]] int port(channel c) const noexcept;
 
-    /// What ZeroMQ connects to or binds: `ipc:///run/k-1`, `tcp://127.0.0.1:5001`.
+    /// The address that ZeroMQ connects to or binds: `ipc:///run/k-1`, `tcp://127.0.0.1:5001`.
     [[nodiscard]] std::string address(channel c) const;
 
     /// Path of an ipc channel's socket.
@@ -51,8 +46,8 @@ struct connection_info {
 
 /**
  * \brief Parses the JSON of a connection file and checks that its addresses can be connected to.
- * \par Errors errc::protocol_error — no JSON object, a member that is missing, of the wrong type or out of range, a path that is too long, a
- * signature scheme other than hmac-sha256
+ * \par Errors errc::protocol_error — no JSON object, a member that is missing, of the wrong type or out of range, a
+ * path that is too long, a signature scheme other than hmac-sha256
  */
 [[nodiscard]] result<connection_info> parse_connection_info(std::string_view text);
 

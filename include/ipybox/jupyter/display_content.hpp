@@ -7,8 +7,8 @@ namespace ipybox::jupyter {
 
 /**
  * \brief The MIME bundle in the `data` of a `display_data`, `execute_result` or `update_display_data` message.
- * \details Raw buffers are moved out of the message. Binary types arrive decoded. Text that is not valid base64 stays text, and so does a string of more than
- * 8 MiB that is displayed as JSON.
+ * \details Raw buffers are moved out of the message. Binary types arrive decoded. Text that is not valid base64 stays
+ * text, and so does a string of more than 8 MiB that is displayed as JSON.
  */
 [[nodiscard]] mime_bundle take_bundle(message& m);
 

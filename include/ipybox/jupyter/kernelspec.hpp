@@ -32,10 +32,10 @@ struct kernelspec {
 };
 
 /**
- * \brief Where kernelspecs are looked for, most important first.
- * \details `JUPYTER_PATH`; the user's data directory (`JUPYTER_DATA_DIR`, else `XDG_DATA_HOME/jupyter`, else `~/.local/share/jupyter`);
- * `share/jupyter` of the interpreter's prefix; `/usr/local/share/jupyter`; `/usr/share/jupyter`. As in Jupyter, a virtual environment comes before
- * the user's directory.
+ * \brief The directories of kernelspecs, most important first.
+ * \details `JUPYTER_PATH`; the user's data directory (`JUPYTER_DATA_DIR`, else `XDG_DATA_HOME/jupyter`, else
+ * `~/.local/share/jupyter`); `share/jupyter` of the interpreter's prefix; `/usr/local/share/jupyter`;
+ * `/usr/share/jupyter`. As in Jupyter, a virtual environment comes before the user's directory.
  * \param env the variables that say so
  * \param python the interpreter, not resolved: the prefix of a virtual environment is known by its path
  */
@@ -48,8 +48,9 @@ struct kernelspec {
 /**
  * \brief Finds a kernelspec by its name, in which upper and lower case are the same.
  * \details `python3` that is nowhere is the ipykernel of the interpreter.
- * \par Errors errc::kernelspec_not_found — with the names that exist and the directories that were searched; errc::invalid_argument — a name that
- * no kernelspec can have, or a kernel.json of more than 1 MiB; errc::protocol_error — its kernel.json is not usable; errc::io_error — it cannot be read
+ * \par Errors errc::kernelspec_not_found — with the names that exist and the directories that were searched;
+ * errc::invalid_argument — a name that no kernelspec can have, or a kernel.json of more than 1 MiB;
+ * errc::protocol_error — its kernel.json is not usable; errc::io_error — it cannot be read
  */
 [[nodiscard]] result<kernelspec> find_kernelspec(std::string_view name, std::vector<std::filesystem::path> const& dirs);
 
@@ -61,7 +62,8 @@ struct kernelspec {
                                                       std::filesystem::path const& connection_file,
                                                       std::filesystem::path const& python);
 
-/// The environment with the kernelspec's own variables, `$NAME` and `${NAME}` in them filled in; unknown ones stay as they are.
+/// The environment with the kernelspec's own variables, `$NAME` and `${NAME}` in them filled in; unknown ones stay as
+/// they are.
 [[nodiscard]] environment kernel_environment(kernelspec const& spec, environment env);
 
 } // namespace ipybox::jupyter

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <ipybox/core/json_census.hpp>
-#include <ipybox/core/result.hpp>
+#include <ipybox/core/config.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -22,13 +21,15 @@ namespace ipybox::jupyter {
 
 using json = nlohmann::json;
 
-/// The channel that a message travels on. The numbers are those of the stream socket (docs/kernel-protocol.md section 3).
+/// The channel that a message travels on. The numbers are those of the stream socket (docs/kernel-protocol.md section
+/// 3).
 enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 3 };
 
 /**
  * \brief One message, parsed.
- * \details Values that travelled as raw buffers (docs/kernel-protocol.md, "Raw values") stay in `buffers`: `take_text` and
- * mime_bundle.hpp get them out without a copy into JSON. What a kernel sends is untrusted: read fields with `field`.
+ * \details Values that travelled as raw buffers (docs/kernel-protocol.md, "Raw values") stay in `buffers`: `take_text`
+ * and mime_bundle.hpp get them out without a copy into JSON. Messages of a kernel are untrusted: read fields with
+ * `field`.
  */
 struct message {
     message() = default;
@@ -53,7 +54,8 @@ struct message {
     /// Lets its kernel be listened to again, when enough of its messages are gone.
     std::shared_ptr<void> in_hand = {};
 
-    /// Its place among the messages of its kernel, where the transport counts them. 0: the first one, its sign of life, or not counted.
+    /// Its place among the messages of its kernel, where the transport counts them. 0: the first one, its sign of life,
+    /// or not counted.
     std::uint64_t number = 0;
 };
 
@@ -65,37 +67,6 @@ struct message {
 
 /// A fresh message id: 128 random bits in hexadecimal.
 [[nodiscard]] std::string new_message_id();
-
-/// The four JSON frames of a message, in the order of the wire format.
-struct json_frames {
-    std::string header;
-    std::string parent_header;
-    std::string metadata;
-    std::string content;
-};
-
-/// Serialises everything but the buffers. Gives the message an id when it has none.
-[[nodiscard]] json_frames to_frames(message& m);
-
-/// What the JSON of a message may hold: it is counted before anything is built. Long texts and bytes travel beside it, as buffers.
-struct message_bounds {
-    json_bounds header{std::size_t(64) << 10, 2000};    ///< the parent's too
-    json_bounds metadata{std::size_t(1) << 20, 20'000}; ///< of the message, not of a display
-    json_bounds content{std::size_t(8) << 20, 100'000}; ///< but for what is displayed
-    json_bounds displayed{std::size_t(8) << 20,
-                          1'000'000}; ///< content of a display: long JSON in its `data` stays text
-};
-
-/**
- * \brief Parses the four JSON frames of a message.
- * \details JSON of more than 4 KiB in the `data` of a display stays text, in `json_texts`: it is checked, and nothing is built from it.
- * Content of `comm_*` messages that exceeds its bounds is left out, since the host has no use for it.
- * \return the message, without buffers
- * \par Errors errc::protocol_error — it says which frame is wrong; errc::message_too_large — it says which bound is exceeded
- */
-[[nodiscard]] result<message> from_frames(channel on, std::string_view header, std::string_view parent_header,
-                                          std::string_view metadata, std::string_view content,
-                                          message_bounds const& bounds = {});
 
 } // namespace ipybox::jupyter
 

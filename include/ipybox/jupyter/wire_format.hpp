@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/jupyter/json_frames.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/jupyter/signature.hpp>
 
@@ -21,7 +22,7 @@ namespace ipybox::jupyter {
 /// The frame between the identities and the message.
 inline constexpr std::string_view wire_delimiter = "<IDS|MSG>";
 
-/// What is accepted from the other side, which need not mean well.
+/// The bounds of messages from the other side, which may be hostile.
 struct wire_limits {
     std::size_t identities = 16;                ///< frames before the delimiter
     std::size_t frames = 4096;                  ///< all frames
@@ -45,8 +46,8 @@ struct wire_limits {
 
 /**
  * \brief Parses the frames of a message. The signature is checked before anything is parsed.
- * \par Errors errc::protocol_error — no delimiter within the limits, frames missing, a wrong signature, a frame that is no JSON object, no message
- * type; errc::message_too_large
+ * \par Errors errc::protocol_error — no delimiter within the limits, frames missing, a wrong signature, a frame that is
+ * not a JSON object, no message type; errc::message_too_large
  */
 [[nodiscard]] result<message> from_wire(channel on, std::span<std::string_view const> frames, signer& with,
                                         wire_limits const& limits = {});

@@ -8,7 +8,8 @@ namespace ipybox::detail {
 /// The paths and openings of the sandbox around a supervisor, without a program.
 [[nodiscard]] launch_spec confinement_of(supervisor_options const& options);
 
-/// Whether code can work in its directory, and not write to the packages that it imports. \par Errors errc::invalid_argument
+/// Whether code can work in its directory, and not write to the packages that it imports. \par Errors
+/// errc::invalid_argument
 [[nodiscard]] result<void> check_directories(supervisor_options const& options);
 
 /// Adds the paths that another set of options wants to have protected.

@@ -18,10 +18,12 @@
 namespace ipybox {
 
 /**
- * \brief Where kernels live: a supervisor in its sandbox, made when a transport first asks for it. An executor has one of its own, or a share of a `runtime`'s.
- * \details Looks for the interpreter, makes the supervisor, replaces one that was let go of, and ends it. While no transport asks, nothing is looked for
- * and no process is started.
- * \par Thread safety Safe, but `release` belongs to the executor. A search for the interpreter, of which a host has one at a time, is its caller's.
+ * \brief The home of kernels: a supervisor in its sandbox, made when a transport first asks for it. An executor has one
+ * of its own, or a share of a `runtime`'s.
+ * \details Looks for the interpreter, makes the supervisor, replaces one that was let go of, and ends it. While no
+ * transport asks, nothing is looked for and no process is started.
+ * \par Thread safety Safe, but `release` belongs to the executor. A search for the interpreter, of which a host has one
+ * at a time, is its caller's.
  */
 class kernel_host {
   public:
@@ -34,8 +36,9 @@ class kernel_host {
     /// A host for several executors: its supervisor works on a thread of its own.
     explicit kernel_host(supervisor_source options);
 
-    /// A tenant's share of a host: `end` ends what was started through it, and nothing else. The host lives as long as its tenants. A tenant that makes the
-    /// supervisor has the paths protected that its `own` options name; the rest of them does not count.
+    /// A tenant's share of a host: `end` ends what was started through it, and nothing else. The host lives as long as
+    /// its tenants. A tenant that makes the supervisor has the paths protected that its `own` options name; the rest of
+    /// them does not count.
     [[nodiscard]] static std::shared_ptr<kernel_host> share(std::shared_ptr<kernel_host> landlord,
                                                             supervisor_source own = {});
 
@@ -46,11 +49,14 @@ class kernel_host {
     /// Whether the supervisor is another host's.
     [[nodiscard]] bool shares() const noexcept { return landlord_ != nullptr; }
 
-    /// The supervisor; makes it if there is none. One of its own that does not protect all that its options name by now is replaced: no process may live in it.
-    /// \par Errors those of `find_python`; errc::kernel_start_failed — no thread for the search; errc::not_running — ended, given up, or in a fork
+    /// The supervisor; makes it if there is none. One of its own that does not protect all that its options name by now
+    /// is replaced: no process may live in it.
+    /// \par Errors those of `find_python`; errc::kernel_start_failed — no thread for the search; errc::not_running —
+    /// ended, given up, or in a fork; errc::invalid_argument — a tenant has packages of its own
     asio::awaitable<result<std::shared_ptr<supervisor>>> obtain();
 
-    /// The paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no supervisor. From any thread.
+    /// The paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no
+    /// supervisor. From any thread.
     [[nodiscard]] launch_spec confinement();
 
     /// The search for the interpreter is not waited for any more. From any thread.
@@ -59,13 +65,15 @@ class kernel_host {
     /// Lets go of a supervisor of its own, and waits until it has ended, within its bound.
     asio::awaitable<void> release();
 
-    /// Ends a supervisor of its own, or the processes that were started in a shared one; nothing is made afterwards. From any thread.
+    /// Ends a supervisor of its own, or the processes that were started in a shared one; nothing is made afterwards.
+    /// From any thread.
     void end();
 
   private:
     kernel_host(std::shared_ptr<kernel_host> landlord, supervisor_source own);
 
     [[nodiscard]] supervisor_options wanted() const;
+    [[nodiscard]] result<void> check_packages() const;
     [[nodiscard]] std::optional<supervisor_options> made_with();
 
     [[nodiscard]] std::shared_ptr<supervisor> present();
@@ -76,7 +84,7 @@ class kernel_host {
     std::optional<asio::any_io_executor> const executor_;
     supervisor_source const options_;
 
-    owning_process const process_;
+    detail::owning_process const process_;
     std::mutex mutex_;
     std::shared_ptr<supervisor> supervisor_;
     std::optional<supervisor_options> made_with_; ///< of a supervisor that is not a landlord's

@@ -15,13 +15,14 @@
 
 namespace ipybox {
 
-/// What keeps a kernel from acting by itself.
+/// The guard that keeps a kernel from acting by itself.
 enum class kernel_guard {
-    none, ///< it may do what the sandbox lets it do
-    no_exec, ///< the system starts no program for it, and lets it touch no other process: docs/action-protocol.md section 4
+    none,    ///< it may do what the sandbox lets it do
+    no_exec, ///< the system starts no program for it, and lets it touch no other process: docs/action-protocol.md
+             ///< section 4
 };
 
-/// What one kernel is started with.
+/// The settings that one kernel is started with.
 struct kernel_launch {
     environment env;                   ///< its whole environment
     std::filesystem::path working_dir; ///< absolute
@@ -30,7 +31,8 @@ struct kernel_launch {
     /// Bound on the start, from the request to the first sign of life.
     std::chrono::milliseconds start_bound = std::chrono::seconds(30);
 
-    /// The kernel's end of its action channel; none: it can ask for nothing. Transports that cannot pass it on leave it.
+    /// The kernel's end of its action channel; none: it can ask for nothing. Transports that cannot pass it on leave
+    /// it.
     std::shared_ptr<os::unique_fd const> action_socket = nullptr;
 
     kernel_guard guard = kernel_guard::none;
@@ -48,7 +50,7 @@ struct program_launch {
         {}; ///< how its environment differs from the kernel's at its start
 };
 
-/// What is known of a kernel that runs.
+/// Information about a kernel that runs.
 struct kernel_info {
     std::string implementation;         ///< "ipykernel", "bash_kernel", …
     std::string implementation_version; ///< "7.4.0"

@@ -13,13 +13,9 @@ struct runtime_module {
 };
 
 /// What the interpreter is started with: makes the modules importable and hands over to the supervisor.
-inline constexpr std::string_view runtime_boot = R"py("""The text that starts the supervisor, ``PYTHON -E -c BOOT N``: gets the package from the host and hands over."""
+inline constexpr std::string_view runtime_boot{R"py("""The text that starts the supervisor, ``PYTHON -I -c BOOT N``: gets the package from the host and hands over."""
 
 from __future__ import annotations
-
-import sys
-
-sys.path.remove("")  # nothing may be imported from the working directory
 
 import fcntl
 import json
@@ -27,6 +23,7 @@ import marshal
 import os
 import socket
 import struct
+import sys
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 
@@ -36,13 +33,20 @@ if TYPE_CHECKING:
     from typing import BinaryIO, NoReturn
 
 FIRST = (
+    "birth",
     "broker",
+    "checked",
+    "children",
+    "control",
     "hosts",
+    "isolation",
     "landlock",
     "limits",
     "packages",
+    "places",
     "preload",
     "process",
+    "refused",
     "supervisor",
 )  # what a start imports at once
 
@@ -103,7 +107,7 @@ class Helper:
             self.work(sources, unused)
 
     def work(self, sources: Sources, unused: Sequence[int]) -> NoReturn:
-        """What the process does, and its end."""
+        """The work of the process, and its end."""
         try:
             for descriptor in unused:
                 os.close(descriptor)
@@ -128,7 +132,13 @@ class Helper:
 
 def control_socket(number: int) -> socket.socket:
     """Moves the control descriptor out of the way of 0 to 2, and gives these something harmless."""
-    control = socket.socket(fileno=fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10))
+    try:
+        duplicate = fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, 10)
+    except OSError:
+        raise SystemExit(
+            f"the control descriptor {number} is not open: the command that starts this interpreter has closed it"
+        ) from None
+    control = socket.socket(fileno=duplicate)
     null = os.open(os.devnull, os.O_RDWR)
     os.close(number)
     for standard in {0, number} & {0, 1, 2}:
@@ -158,6 +168,7 @@ def modules(memory: BinaryIO) -> Iterator[tuple[str, str]]:
 
 control = control_socket(int(sys.argv[1]))
 hello, texts, lifeline = greeting(control)
+hello["places"] = json.loads(texts.pop("places.json", "[]"))
 sys.argv[1:] = []
 sys.meta_path.insert(0, sources := Sources(texts))
 if hello.get("preload", True):
@@ -166,10 +177,10 @@ if hello.get("preload", True):
 import ipybox_kernel.supervisor
 
 ipybox_kernel.supervisor.main(control, hello, lifeline)
-)py";
+)py", 5999};
 
 /// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
-inline constexpr std::string_view runtime_keeper = R"py(# A small parent of the supervisor, `sh -c THIS keeper N PROGRAM ARG…`: when the supervisor has ended, it kills what that has left behind.
+inline constexpr std::string_view runtime_keeper{R"py(# A small parent of the supervisor, `sh -c THIS keeper N PROGRAM ARG…`: when the supervisor has ended, it kills what that has left behind.
 # The host has made this process a subreaper, so orphans come to it. N is the number of the control descriptor, which only the program keeps.
 control=$1
 shift
@@ -198,10 +209,10 @@ done
 
 [ "$status" -le 128 ] || kill -"$((status - 128))" $$
 exit "$status"
-)py";
+)py", 877};
 
 /// The program that installs packages, in a sandbox of its own.
-inline constexpr std::string_view runtime_installer = R"py("""Installs packages into a layer. The host runs this text in a sandbox of its own: ``PYTHON -I -c INSTALLER N``.
+inline constexpr std::string_view runtime_installer{R"py("""Installs packages into a layer. The host runs this text in a sandbox of its own: ``PYTHON -I -c INSTALLER N``.
 
 The number is that of a socket to the host, which says what is wanted and serves the connections. Its end is the end of
 everything here.
@@ -221,6 +232,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from importlib import metadata
 
 TYPE_CHECKING = False  # typing is dear
@@ -243,6 +255,10 @@ VERSION = re.compile(
 )
 
 MAX_DATAGRAM = 128 * 1024
+LOOK = 0.1  # seconds between two looks at what a layer takes of the disk
+LONGEST_LOOK = 1.0
+SHARE = 5  # looks take no more than this part of the time, as long as the longest interval allows it
+LEAST = 4096  # bytes that a file or a directory counts for at least: there is no end of empty ones
 STAGING = ".staging"
 LOCK = ".lock"
 COMPILED = "__pycache__"
@@ -316,14 +332,16 @@ class Host:
 class Layer:
     """The directory, locked as long as this process lives: sessions may share one."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, size: int | None) -> None:
         self.path = path
+        self.size = size  # bytes of the disk that it may take
         # Code may open nothing of the layer for writing, and this not for reading: it could hold the lock.
         self.lock = os.open(os.path.join(path, LOCK), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o200)
         os.fchmod(self.lock, 0o200)
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.staging = os.path.join(path, STAGING)
         self.clear()
+        self.before = 0 if size is None else size_of(path)
         os.makedirs(self.within("tmp"))
         os.environ.update(HOME=self.staging, TMPDIR=self.within("tmp"), PIP_CACHE_DIR=self.within("cache"))
         os.chdir(self.within("tmp"))
@@ -337,6 +355,10 @@ class Layer:
         os.chdir(self.path)
         if os.path.lexists(self.staging):
             remove_tree(self.staging)
+
+    def is_full(self) -> bool:
+        """Whether it takes more of the disk than it may, with what pip has written meanwhile."""
+        return self.size is not None and self.before + size_of(self.staging) > self.size
 
     def installed(self) -> Iterator[tuple[str, str]]:
         """Names and versions of what the kernel can import: what the interpreter has, then the layer."""
@@ -362,7 +384,7 @@ class Layer:
             os.rename(path, target)
 
     def moves(self, source: str, target: str) -> Iterator[tuple[str, str]]:
-        """What is to be moved where; directories that are there already get what is new in them."""
+        """The moves to be done; directories that are there already get what is new in them."""
         waiting = [(source, target)]
         while waiting:
             source, target = waiting.pop()
@@ -407,6 +429,20 @@ def entries(directory: str) -> list[os.DirEntry[str]]:
         return list(found)
 
 
+def size_of(directory: str) -> int:
+    """Bytes of the disk that a directory takes. Files that are removed meanwhile do not count."""
+    size, waiting = 0, [directory]
+    while waiting:
+        try:
+            for entry in entries(waiting.pop()):
+                size += max(512 * entry.stat(follow_symlinks=False).st_blocks, LEAST)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+        except OSError:
+            continue
+    return size
+
+
 def remove_tree(directory: str) -> None:
     """Removes a directory of any depth; `shutil.rmtree` needs a descriptor and, before 3.13, a frame for each level."""
     waiting, emptied = [directory], []
@@ -445,21 +481,45 @@ def check_pip() -> None:
         raise Failure("pip_missing", f"pip {version} of {sys.executable} is older than 22.2: {cure}")
 
 
+class Watch(threading.Thread):
+    """Ends pip when the layer takes more of the disk than it may."""
+
+    def __init__(self, layer: Layer, process: subprocess.Popen[bytes]) -> None:
+        super().__init__(daemon=True)
+        self.layer = layer
+        self.process = process
+        self.over = threading.Event()
+
+    def run(self) -> None:
+        pause = LOOK
+        while not self.over.wait(pause):
+            begun = time.monotonic()
+            if self.layer.is_full():
+                return self.process.kill()
+            pause = min(max(LOOK, SHARE * (time.monotonic() - begun)), LONGEST_LOOK)
+
+
 def pip(layer: Layer, *arguments: str) -> None:
     """Runs pip; its output is ours."""
     command = [sys.executable, "-I", "-c", RUN_PIP, layer.path, "install", *arguments]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, bufsize=0) as process:
         assert process.stderr
+        watch = Watch(layer, process)
+        watch.start()
         tail = b""
         while piece := process.stderr.read(1 << 16):
             say(piece)
             tail = (tail + piece)[-TAIL:]
+    watch.over.set()
+    watch.join()
+    if layer.is_full():
+        raise Failure("full", f"the packages take more than the {layer.size} bytes that {layer.path} may take")
     if process.returncode:
         raise Failure("conflict" if b"ResolutionImpossible" in tail else "failed")
 
 
 def say(text: bytes, stream: int = 2) -> None:
-    """Writes to standard error or output, where someone may have stopped to read."""
+    """Writes to standard error or output, whose reader may have stopped."""
     try:
         with open(stream, "wb", buffering=0, closefd=False) as file:
             file.write(text)
@@ -496,15 +556,16 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
 
 
 def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
-    """What an installation comes to, as the host is told."""
+    """The outcome of an installation, as the host is told."""
     try:
-        layer = Layer(wanted["layer"])
+        layer = Layer(wanted["layer"], wanted["size"])
         try:
             installed = install(host, layer, wanted)
         finally:
             layer.clear()
     except Failure as failure:
-        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+)py"
+R"py(        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
     except OSError as error:
         return {"op": "ended", "outcome": "failed", "text": str(error)}
     if installed:
@@ -535,10 +596,10 @@ def main(host: Host) -> int:
 
 
 sys.exit(main(Host(int(sys.argv[1]))))
-)py";
+)py", 16112};
 
 inline constexpr runtime_module runtime_modules[] = {
-{"actions", R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
+{"actions", {R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
 
 from __future__ import annotations
 
@@ -583,7 +644,7 @@ class ApprovalRejectedError(ToolRunnerError, PermissionError):
 
 
 class ApprovalTimeoutError(ToolRunnerError):
-    """Nobody decided about an action in time."""
+    """No decision about an action came in time."""
 
     decided_by = "timeout"
 
@@ -599,7 +660,7 @@ def channel() -> ActionChannel:
 
 
 def failure(head: dict[str, Any]) -> Exception:
-    """What an error of the host is raised as."""
+    """The exception that an error of the host is raised as."""
     kind, text = head.get("kind"), str(head.get("text"))
     if kind == "rejected":
         rejection = ApprovalRejectedError(text)
@@ -644,7 +705,7 @@ LOOKS = 400 if len(os.sched_getaffinity(0)) > 1 else 0
 class ActionChannel:
     """Asks the host.
 
-    Who waits reads: one of the threads that wait leads, reads the socket and wakes those whose answers have come; it
+    Threads that wait read: one of them leads, reads the socket and wakes those whose answers have come; it
     passes the lead on when it has its own. Loops that wait watch the socket as well. Changes are made in the shield of
     `interrupts`: the main thread leaves none half done.
     """
@@ -682,7 +743,7 @@ class ActionChannel:
     def call_heard(
         self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
     ) -> Answer:
-        """As `call`, and calls `heard` with the reports that come before the answer. What it raises ends the call."""
+        """As `call`, and calls `heard` with the reports that come before. An exception of `heard` ends the call."""
         request = None
         try:
             with interrupts:
@@ -698,27 +759,10 @@ class ActionChannel:
                 self.cancel(request)
                 self.forget(request)
 
-    async def call_async(self, op: str, head: dict[str, Any], body: bytes) -> Answer:
-        """The same in a coroutine, which can be cancelled."""
-        loop = asyncio.get_running_loop()
-        answered = loop.create_future()
-        request = None
-        try:
-            with interrupts:
-                request = self.ask(op, head, body, partial(settle, answered))
-                self._watch(loop)
-            await answered
-            return request.take()
-        finally:
-            if request:
-                self._unwatch(loop)
-                self.cancel(request)
-                self.forget(request)
-
-    async def call_async_heard(
-        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object]
+    async def call_async(
+        self, op: str, head: dict[str, Any], body: bytes, heard: Callable[[dict[str, Any]], object] | None = None
     ) -> Answer:
-        """As `call_async`, and calls `heard` with the reports that come before the answer."""
+        """The same in a coroutine, which can be cancelled. Reports come only where `heard` takes them."""
         loop = asyncio.get_running_loop()
         came = asyncio.Event()
         request = None
@@ -729,7 +773,7 @@ class ActionChannel:
             while not request.answers:
                 await came.wait()
                 came.clear()
-                while report := request.take_report():
+                while heard and (report := request.take_report()):
                     heard(report)
             return request.take()
         finally:
@@ -765,12 +809,14 @@ class ActionChannel:
 
     def cancel(self, request: Request) -> None:
         """Takes a request back that has no last answer yet; that may be waited for all the same."""
+        if request.number not in self._outstanding:
+            return  # as most times, and then without a shield
         with interrupts:
             if request.number in self._outstanding:
                 self._send(to_json({"op": "cancel", "id": request.number}).encode(), b"")
 
     def forget(self, request: Request) -> None:
-        """Nobody waits for an answer any more."""
+        """Drops the answers of a request that is not waited for any more."""
         with interrupts:
             self._outstanding.pop(request.number, None)
             for answer in request.answers:
@@ -909,8 +955,7 @@ class ActionChannel:
 
     def _in_child(self) -> None:
         """A forked process has no part in the socket; threads that held the locks do not exist in it."""
-)py"
-R"py(        self.closed = FORKED
+        self.closed = FORKED
         self._sending, self._reading, self._lock = threading.RLock(), threading.RLock(), threading.RLock()
         self._outstanding.clear()
         self._loops.clear()
@@ -922,24 +967,15 @@ def close(descriptors: list[int]) -> None:
         os.close(descriptor)
 
 
-def settle(future: asyncio.Future[None]) -> None:
-    """Ends the waiting for a future, from any thread."""
-
-    def set_result() -> None:
-        if not future.done():
-            future.set_result(None)
-
-    call_soon(future.get_loop(), set_result)
-
-
 def call_soon(loop: asyncio.AbstractEventLoop, call: Callable[[], object]) -> None:
-    """Has a loop call something, from any thread."""
+)py"
+R"py(    """Has a loop call something, from any thread."""
     try:
         loop.call_soon_threadsafe(call)
     except RuntimeError:
         pass  # it was closed while a task of it waited
-)py"},
-{"aliases", R"py("""The original's names of ``ipybox_kernel.tools``, for code that was written for it."""
+)py", 15134}},
+{"aliases", {R"py("""The original's names of ``ipybox_kernel.tools``, for code that was written for it."""
 
 from __future__ import annotations
 
@@ -976,7 +1012,7 @@ class Aliases:
 
 
 def installed(package: str, path: Sequence[str] | None) -> list[str]:
-    """Where other modules of the original are, if it is installed. Its packages themselves would import its clients."""
+    """The places of the original's other modules, if it is installed. Its own packages would import its clients."""
     original = PathFinder.find_spec(package, path)
     return list(original.submodule_search_locations or []) if original else []
 
@@ -1000,8 +1036,43 @@ def install() -> None:
     for name in PACKAGES + MODULES:
         sys.modules.pop(name, None)  # of a module that was preloaded
     sys.meta_path.insert(0, Aliases())  # type: ignore[arg-type]
-)py"},
-{"broker", R"py("""Whose program is whose: programs run for kernels, and end with them."""
+)py", 2348}},
+{"birth", {R"py("""The data that a forked child needs to become a kernel."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from socket import socket
+
+
+class Birth:
+    """Of one kernel; made in the process that is to become it."""
+
+    def __init__(
+        self,
+        *,
+        supervisor: int,
+        stream: socket,
+        actions: socket | None,
+        env: dict[str, str],
+        restore_cwd: bool,
+        guard: bool,
+        allow: list[str],
+        cpu_time: int | None,
+        first: bool,
+    ) -> None:
+        self.supervisor = supervisor  # with which it dies; 0: the system sees to that
+        self.stream = stream
+        self.actions = actions
+        self.env = env
+        self.restore_cwd = restore_cwd
+        self.guard = guard
+        self.allow = allow
+        self.cpu_time = cpu_time
+        self.first = first
+)py", 867}},
+{"broker", {R"py("""The owners of programs: each runs for a kernel, and ends with it."""
 
 from __future__ import annotations
 
@@ -1029,7 +1100,8 @@ class Broker:
     def adopt(self, ended: dict[int, int], living: set[int], *, alone: bool) -> None:
         """Finds out for which kernel the processes run whose parents are among those that ended just now.
 
-        Their session tells it. What set itself apart runs for the same kernel as those that ended, if they were alone.
+        Their session tells it. Processes that set themselves apart run for the same kernel as those
+        that ended, if they were alone.
         """
         sessions = {**ended, **{os.getsid(pid): kernel for pid, kernel in self.owners.items()}}
         kernels = set(ended.values())
@@ -1055,11 +1127,11 @@ class Broker:
         return strangers - self.owners.keys()
 
     def has_group(self, pid: int) -> bool:
-        """Whether a program that has ended left somebody in its process group."""
+        """Whether a program that has ended left processes in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)
 
     def left(self, living: set[int]) -> set[int]:
-        """The children that nobody has a use for any more."""
+        """The children that are of no use any more."""
         children = {*process.children(), *self.owners}
         used = {pid for pid, kernel in self.owners.items() if kernel in self.environments}
         return children - used - (living - self.owners.keys())
@@ -1071,8 +1143,8 @@ def session_of(pid: int) -> int:
         return os.getsid(pid)
     except ProcessLookupError:
         return 0
-)py"},
-{"cells", R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
+)py", 3228}},
+{"cells", {R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
 from __future__ import annotations
 
@@ -1139,11 +1211,11 @@ class Cells(CachingCompiler):
         return name
 
     def format_code_name(self, name: str) -> tuple[str, str] | None:
-        """What takes the place of the file in a traceback."""
+        """The label that takes the place of the file in a traceback."""
         return ("Cell", self.labels[name]) if name in self.labels else None
 
     def label(self, name: str) -> str | None:
-        """What people call the code of this name, if it is a cell's."""
+        """The name that people use for this code, if it is a cell's."""
         return f"Cell {self.labels[name]}" if name in self.labels else None
 
     def cache(self, transformed_code: str, number: int = 0, raw_code: str | None = None) -> str:
@@ -1235,8 +1307,57 @@ def name_cells_in_warnings(cells: Cells) -> None:
         return plain(message, category, label or filename, cells.line(filename, lineno), line)
 
     warnings.formatwarning = formatwarning
-)py"},
-{"child", R"py("""What a forked child does to become a kernel."""
+)py", 7440}},
+{"checked", {R"py("""Parts of requests, checked: a child could only fail on them."""
+
+from __future__ import annotations
+
+from ipybox_kernel.refused import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def argv(given: Any) -> list[str]:
+    """The words of a program's command line, or a refusal."""
+    words = given if isinstance(given, list) else []
+    if not words or not all(isinstance(word, str) and "\0" not in word for word in words):
+        raise Refused("request", "argv must be a list of strings")
+    return words
+
+
+def env(variables: Any) -> dict[str, str]:
+    """An environment, or a refusal."""
+    for name, value in variables.items():
+        if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
+            raise Refused("request", f"not an environment variable: {name!r}")
+    return dict(variables)
+
+
+def changed_env(environment: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
+    """An environment with other variables, and without those that are None; or a refusal."""
+    return env({name: value for name, value in {**environment, **changes}.items() if value is not None})
+
+
+def guard(name: Any) -> bool:
+    """Whether a kernel is to be guarded, or a refusal."""
+    if name not in (None, "no_exec"):
+        raise Refused("request", f"unknown guard {name!r}")
+    return name is not None
+
+
+def allow(names: Any) -> list[str]:
+    """The names of what the guard leaves open, or a refusal if one means nothing."""
+    if not names:
+        return []
+    from ipybox_kernel import filters
+
+    if not isinstance(names, list) or not set(names) <= set(filters.CHOICES):
+        raise Refused("request", f"cannot allow {names!r}, only of {', '.join(filters.CHOICES)}")
+    return names
+)py", 1771}},
+{"child", {R"py("""The steps by which a forked child becomes a kernel."""
 
 from __future__ import annotations
 
@@ -1254,8 +1375,8 @@ from ipybox_kernel import landlock, packages, process
 from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
+    from ipybox_kernel.birth import Birth
     from ipybox_kernel.kernel import HandlersKernel
-    from ipybox_kernel.supervisor import Birth
 
 DEFAULTS = {
     "TERM": "dumb",
@@ -1266,6 +1387,7 @@ DEFAULTS = {
 
 def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     """Runs a kernel in this process, which was forked for it, one step after the other."""
+    gc.freeze()  # none of what the supervisor has made until now is garbage here: looking for it would unshare it
     gc.enable()
     process.forget_signals()
     process.detach(birth.supervisor)
@@ -1293,7 +1415,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
 
 
 def environment(env: dict[str, str]) -> dict[str, str]:
-    """What the host gave, what keeps programs from colouring their output, and where programs are found."""
+    """The variables that the host gave, others that keep programs from colouring their output, and a search path."""
     return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
@@ -1304,7 +1426,7 @@ def program_path(path: str) -> str:
 
 
 def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
-    """Where matplotlib keeps what it knows of fonts if it cannot write at home. It would warn, and search again."""
+    """The place of matplotlib's list of fonts if it cannot write at home. It would warn, and search again."""
     home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
     while not os.path.lexists(home):
         home = os.path.dirname(home)
@@ -1347,8 +1469,248 @@ def reseed() -> None:
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
-)py"},
-{"debugging", R"py("""``breakpoint()``: stops in code of cells, and not in what runs them."""
+)py", 4054}},
+{"children", {R"py("""The processes below the supervisor: kernels, the programs that run for them, and whatever these leave behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+from ipybox_kernel import process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+    from ipybox_kernel.broker import Broker
+    from ipybox_kernel.isolation import Isolation
+    from ipybox_kernel.watchdog import Excess, Watchdog
+
+
+class Children:
+    """Those that live, and those that have ended until nothing of theirs is left."""
+
+    def __init__(
+        self, isolation: Isolation, broker: Broker, limits: dict[str, int], tell: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self.isolation = isolation
+        self.broker = broker
+        self.limits = limits
+        self.tell = tell  # events to the host
+        self.living: set[int] = set()
+        self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
+        self.entrances: dict[int, int] = {}  # kernel -> the file by which its programs enter its control group
+        self.watchdog: Watchdog | None = None  # from the first code on that runs for long
+        self.excesses: dict[int, Excess] = {}  # for which kernels were ended
+
+    def add_kernel(self, pid: int, env: dict[str, str], entrance: int | None) -> None:
+        """A kernel was forked."""
+        self.living.add(pid)
+        self.broker.environments[pid] = env
+        if entrance is not None:
+            self.entrances[pid] = os.dup(entrance)
+
+    def add_program(self, pid: int, kernel: int) -> None:
+        """A program was started for a kernel."""
+        self.living.add(pid)
+        self.broker.owners[pid] = kernel
+
+    def signal(self, pid: int, number: int, group: bool) -> bool:
+        """Signals a child or its group; false if that is gone."""
+        self.reap()
+        if pid not in self.living:
+            return group and self.isolation.has_group(pid) and process.kill(pid, number, group=True)
+        # A child that was forked just now may not have its group yet; then it is alone.
+        return (group and process.kill(pid, number, group=True)) or process.kill(pid, number)
+
+    # Watching
+
+    def watch(self, pid: int, runs: bool) -> None:
+        """Looks from time to time at what a kernel takes while it runs code."""
+        if self.watchdog is None:
+            from ipybox_kernel.watchdog import Watchdog
+
+            self.watchdog = Watchdog(self.limits)
+        if not runs:
+            self.watchdog.rest(pid)
+        elif pid in self.living:
+            self.watchdog.begin(pid)
+
+    def patience(self) -> int | None:
+        """Milliseconds until the next look; None: there will be none."""
+        return self.watchdog.patience() if self.watchdog else None
+
+    def look(self) -> None:
+        """Ends the kernels that take more than they may, and processes that may be of several kernels."""
+        if not self.watchdog or not self.watchdog.is_due():
+            return
+        numbers = process.numbered_children()
+        strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
+
+        def roots(kernel: int) -> list[str]:
+            pids = self.broker.processes_of(kernel) if kernel else strangers
+            return [numbers[pid] for pid in pids if pid in numbers]
+
+        for kernel, excess in self.watchdog.look(roots).items():
+            self.watchdog.forget(kernel)
+            if kernel in self.living:
+                self.excesses[kernel] = excess
+            # No kernel has to answer for what another one may have started.
+            for pid in {kernel} & self.living if kernel else strangers:
+                process.kill(pid, signal.SIGKILL, group=True)
+                process.kill(pid, signal.SIGKILL)
+
+    # Ends
+
+    def reap(self) -> None:
+        """Collects dead children; reports programs of kernels at once, others when nothing of theirs is left."""
+        programs: dict[int, int] = {}
+        while dead := peek():
+            kernel = self.broker.forget(dead)
+            if dead not in self.living:
+                os.waitpid(dead, 0)
+            elif kernel is not None:
+                self.isolation.end_program(kernel, dead)
+                self.report(dead, os.waitpid(dead, 0)[1])
+            else:
+                self.forget(dead)
+                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
+                self.ended[dead] = os.waitpid(dead, 0)[1]
+            self.living.discard(dead)
+            if kernel is not None:
+                programs[dead] = kernel
+        if programs or (self.ended and self.broker.owners):
+            self.broker.adopt(programs, self.living, alone=not self.ended)
+        if self.ended and not self.kill_orphans():
+            for pid, status in self.ended.items():
+                self.report(pid, status)
+            self.ended.clear()
+
+    def forget(self, kernel: int) -> None:
+        """A kernel has ended."""
+        if kernel in self.entrances:
+            os.close(self.entrances.pop(kernel))
+        if self.watchdog:
+            self.watchdog.forget(kernel)
+        self.isolation.forget(kernel)
+
+    def kill_orphans(self) -> bool:
+        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again.
+
+        No pid can be another's by now: it is kept until we have waited for the child.
+        """
+        orphans = self.broker.left(self.living)
+        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
+        return bool(killed)
+
+    def report(self, pid: int, status: int) -> None:
+        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        event: dict[str, Any] = {"event": "exit", "pid": pid, "code": code, "signal": number}
+        excess = self.excesses.pop(pid, None)
+        if excess and number == signal.SIGKILL:
+            event["exceeded"] = excess.described()
+        self.tell(event)
+
+    def end(self) -> NoReturn:
+        """Kills everything below this process, until nothing is left, and exits."""
+        for pid in self.living:
+            process.kill(pid, signal.SIGKILL, group=True)
+        while remaining := {*self.living, *process.children()}:
+            for pid in remaining:
+                process.kill(pid, signal.SIGKILL)
+            self.living.discard(os.waitpid(-1, 0)[0])
+        os._exit(0)
+
+    def close(self) -> None:
+        """For forked children."""
+        for entrance in self.entrances.values():
+            os.close(entrance)
+
+
+def peek() -> int | None:
+    """The pid of a dead child that still has to be waited for."""
+    try:
+        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return None
+    return found.si_pid if found else None
+)py", 6989}},
+{"control", {R"py("""The control socket: requests of the host come in, answers and events go out."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import struct
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+MAX_DATAGRAM = 128 * 1024
+MAX_DESCRIPTORS = 8
+
+
+class Control:
+    """The supervisor's end. EOFError says that the host has closed its own."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.socket = end
+
+    def fileno(self) -> int:
+        return self.socket.fileno()
+
+    def receive(self) -> tuple[bytes, list[int]] | None:
+        """One request and the descriptors that came with it; None: there is none. Raises EOFError."""
+        room = socket.CMSG_SPACE(4 * MAX_DESCRIPTORS)
+        flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
+        try:
+            data, ancillary, _, _ = self.socket.recvmsg(MAX_DATAGRAM, room, flags)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            raise EOFError from None
+        if not data:
+            raise EOFError
+        return data, [fd for _, _, packed in ancillary for fd in struct.unpack(f"{len(packed) // 4}i", packed)]
+
+    def reply(self, number: int, answer: dict[str, Any]) -> None:
+        """Answers a request. A listening socket goes to the host as a descriptor, and is let go of here."""
+        listener = answer.pop("listener", None)
+        if not listener:
+            return self.send({"id": number, **answer})
+        with listener:
+            self.send({"id": number, **answer}, [listener.fileno()])
+
+    def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+        """Sends an answer or an event; raises EOFError."""
+        # Names that are not UTF-8 become readable text: the host takes no lone surrogates.
+        data = json.dumps(message, ensure_ascii=False).encode(errors="replace")
+        try:
+            if descriptors:
+                socket.send_fds(self.socket, [data], list(descriptors))
+            else:
+                self.socket.send(data)
+        except OSError:
+            raise EOFError from None
+
+    def fail(self, kind: str, text: str) -> NoReturn:
+        """Says why there will be no kernels, and ends."""
+        try:
+            self.send({"event": "failed", "kind": kind, "executable": sys.executable, "text": text})
+        finally:
+            os._exit(1)
+
+    def close(self) -> None:
+        self.socket.close()
+)py", 2520}},
+{"debugging", {R"py("""``breakpoint()``: stops in code of cells, and not in what runs them."""
 
 from __future__ import annotations
 
@@ -1368,8 +1730,8 @@ def stop(*arguments: Any, **options: Any) -> Any:
     # With a handler of its own for SIGINT it would take the host's interrupts.
     pdb.Pdb(skip=MACHINERY, nosigint=True).set_trace(sys._getframe(1))
     return None
-)py"},
-{"filters", R"py("""Programs of seccomp: the base filter of everything that is sandboxed, and the one of the guard.
+)py", 653}},
+{"filters", {R"py("""Programs of seccomp: the base filter of everything that is sandboxed, and the one of the guard.
 
 A filter is put together of blocks, which can be left out one by one. In each, the accumulator holds the number of the
 system call at the beginning and at the end. The host has the same blocks: ``include/ipybox/sandbox/filter_blocks.hpp``
@@ -1579,7 +1941,7 @@ def connected_pairs(machine: Machine) -> Block:
 
 
 def namespaces(machine: Machine) -> Block:
-    """No new namespace. What clone3 asks for lies in memory: it is said not to exist, and glibc takes clone."""
+    """No new namespace. The arguments of clone3 lie in memory: it is said not to exist, and glibc takes clone."""
     return [
         *argument(machine, "clone", 0, [Step(ANY_BIT, 0, 1, NAMESPACES), denial()]),
         *argument(machine, "unshare", 0, [Step(ANY_BIT, 0, 1, NAMESPACES_OF_UNSHARE), denial()]),
@@ -1615,7 +1977,7 @@ MODES_OF_OPENED = {"open": 2, "openat": 3}
 def set_user_id_programs(machine: Machine) -> Block:
     """None are made: with one that code left in the working directory, other users would have the rights of its owner.
 
-    What openat2 asks for lies in memory: it is said not to exist, and programs take openat.
+    The arguments of openat2 lie in memory: it is said not to exist, and programs take openat.
     """
     block: Block = []
     refused = [Step(ANY_BIT, 0, 1, S_ISUID), denial()]
@@ -1632,8 +1994,8 @@ def set_user_id_programs(machine: Machine) -> Block:
 def pack(steps: Block) -> bytes:
     """The instructions as the kernel takes them."""
     return b"".join(struct.pack("HBBI", *step) for step in steps)
-)py"},
-{"formats", R"py("""Representations of plain values, found without asking every formatter."""
+)py", 11638}},
+{"formats", {R"py("""Representations of plain values, found without asking every formatter."""
 
 from __future__ import annotations
 
@@ -1646,7 +2008,7 @@ class PlainFormats:
     """Goes before the display formatter's ``format``.
 
     It asks a dozen formatters about each value. The built-in scalars have no ``_repr_*_`` methods and cannot get any:
-    as long as nobody has registered something with one of these formatters, ``text/plain`` is all there will be.
+    as long as nothing is registered with one of these formatters, ``text/plain`` is all there will be.
     """
 
     def __init__(self, formatter: Any) -> None:
@@ -1678,10 +2040,10 @@ class PlainFormats:
         return sum(
             len(kind.type_printers) + len(kind.deferred_printers) + len(kind.singleton_printers) for kind in self.others
         )
-)py"},
-{"guards", R"py("""The guard ``no_exec``: a kernel that can start no program and touch no process that is not its own.
+)py", 1900}},
+{"guards", {R"py("""The guard ``no_exec``: a kernel that can start no program and touch no process that is not its own.
 
-What holds is the system: capabilities, Landlock and a seccomp filter, none of which can be undone. Python's own ways to
+The system enforces it: capabilities, Landlock and a seccomp filter, none of which can be undone. Python's own ways to
 start programs say so in a sentence, for people.
 """
 
@@ -1714,7 +2076,7 @@ def confine(allow: list[str]) -> None:
 
 
 def unavailable() -> str:
-    """What is missing here, found out by trying it in a process of its own; empty if nothing is."""
+    """The thing that is missing here, found out by trying it in a process of its own; empty if nothing is."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -1756,8 +2118,74 @@ def replace(module: Any, name: str) -> None:
     denied.__name__ = denied.__qualname__ = name
     denied.__doc__ = SENTENCE
     setattr(module, name, denied)
-)py"},
-{"hosts", R"py("""How a kernel reaches hosts by name: over a listening socket that is made here, and served by the host."""
+)py", 2684}},
+{"hooks", {R"py("""Functions of IPython's shell, with what a kernel adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from IPython.core.error import UsageError
+
+from ipybox_kernel.interrupt import interrupts
+
+T = TypeVar("T")
+
+
+def wrap(shell: Any) -> None:
+    """Takes the place of the functions of a shell."""
+    shell.enable_gui = enable_gui
+    shell.run_code = beginning(shell.run_code)
+    shell.run_ast_nodes = ending(shell.run_ast_nodes)
+    shell.should_run_async = tolerating_null_bytes(shell.should_run_async)
+
+
+def enable_gui(gui: str | None = None) -> None:
+    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
+    from ipykernel.eventloops import loop_map
+
+    if loop_map.get(gui, "unknown") is not None:
+        raise UsageError(f"There is no event loop for {gui!r} here.")
+
+
+def beginning(run_code: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """``shell.run_code``, which IPython calls when it is done with its callbacks."""
+    interrupts.starts_code = run_code.__code__
+
+    async def run(*code: Any, **options: Any) -> T:
+        with interrupts:
+            running = run_code(*code, **options)
+        try:
+            interrupts.begin()
+            return await running
+        finally:
+            running.close()  # if an interrupt struck before it began
+
+    return run
+
+
+def ending(run_ast_nodes: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """``shell.run_ast_nodes``, which runs the code of a cell; IPython's callbacks come behind it."""
+
+    async def run(*nodes: Any, **options: Any) -> T:
+        try:
+            return await run_ast_nodes(*nodes, **options)
+        finally:
+            interrupts.end()
+
+    return run
+
+
+def tolerating_null_bytes(should_run_async: Callable[..., bool]) -> Callable[..., bool]:
+    """``shell.should_run_async``, which compiles the cell; Python 3.10 has an error of its own for null bytes."""
+
+    def tolerant(raw_cell: str, **options: Any) -> bool:
+        return "\0" not in raw_cell and should_run_async(raw_cell, **options)
+
+    return tolerant
+)py", 2218}},
+{"hosts", {R"py("""How a kernel reaches hosts by name: over a listening socket that is made here, and served by the host."""
 
 from __future__ import annotations
 
@@ -1784,8 +2212,8 @@ def environment(listener: socket.socket) -> dict[str, str]:
     proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
     variables = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": INSIDE}
     return {**variables, **{name.lower(): value for name, value in variables.items()}}
-)py"},
-{"inbox", R"py("""What arrives on the action socket: frames, and the descriptors that come with them."""
+)py", 1040}},
+{"inbox", {R"py("""The receiving side of the action socket: frames, and the descriptors that come with them."""
 
 from __future__ import annotations
 
@@ -1800,6 +2228,8 @@ READ = 64 << 10  # what is larger is read into memory of its own
 FLAGS = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
 ROOM = socket.CMSG_SPACE(8 * 4)
 
+decode = json.JSONDecoder().raw_decode
+
 
 class Answer(NamedTuple):
     """One frame of the host."""
@@ -1809,12 +2239,18 @@ class Answer(NamedTuple):
     descriptors: list[int]
 
 
+def is_frame(data: bytes) -> bool:
+    """Whether this is one frame, neither less nor more: so are most answers."""
+    return len(data) >= 8 and 4 + int.from_bytes(data[:4], "little") == len(data)
+
+
 class Inbox:
     """Takes frames out of a stream of bytes that never waits."""
 
     def __init__(self, stream: socket.socket) -> None:
         self.socket = stream
         self.received = bytearray()
+        self.whole: bytes | None = None  # a frame that was read by itself
         self.large: memoryview | None = None  # a frame that is too large for `received`
         self.filled = 0  # how much of it is there
         self.descriptors: deque[int] = deque()
@@ -1824,13 +2260,16 @@ class Inbox:
         try:
             if self.large is None:
                 data, ancillary, _, _ = self.socket.recvmsg(READ, ROOM, FLAGS)
-                self.received += data
                 size = len(data)
+                if self.received or self.whole or not is_frame(data):
+                    self.received += data
+                else:
+                    self.whole = data
             else:
                 size, ancillary, _, _ = self.socket.recvmsg_into([self.large[self.filled :]], ROOM, FLAGS)
                 self.filled += size
         except BlockingIOError:
-            return  # somebody else was faster
+            return  # another thread was faster
         except OSError:
             raise EOFError from None
         if not size:
@@ -1840,6 +2279,9 @@ class Inbox:
 
     def next(self) -> Answer | None:
         """The next frame, if it is there as a whole; raises ValueError if it is none."""
+        if self.whole is not None:
+            whole, self.whole = self.whole, None
+            return self._parse(memoryview(whole))
         if self.large is not None:
             if self.filled < len(self.large):
                 return None
@@ -1862,14 +2304,15 @@ class Inbox:
 
     def _parse(self, frame: memoryview) -> Answer:
         body = 8 + int.from_bytes(frame[4:8], "little")
-        head = json.loads(bytes(frame[8:body]))
-        if not isinstance(head, dict) or body > len(frame):
+        text = str(frame[8:body], "utf-8")
+        head, end = decode(text)  # a third of the time of `json.loads`
+        if not isinstance(head, dict) or end < len(text) or body > len(frame):
             raise ValueError("a frame without a head")
         if len(self.descriptors) < (count := head.get("descriptors", 0)):
             raise ValueError(f"{count} descriptors are missing")
         return Answer(head, frame[body:], [self.descriptors.popleft() for _ in range(count)])
-)py"},
-{"interrupt", R"py("""SIGINT: when it may stop a cell, and when it has to wait."""
+)py", 3815}},
+{"interrupt", {R"py("""SIGINT: when it may stop a cell, and when it has to wait."""
 
 from __future__ import annotations
 
@@ -2035,7 +2478,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
     def cancel(self) -> None:
-        """Cancels the task of an ``await`` cell. What swallows that is cancelled again the next time."""
+        """Cancels the task of an ``await`` cell. Code that swallows that is cancelled again the next time."""
         if self.task is not None and self.loop is not None:
             self.take()
             self.cancelled = True
@@ -2116,8 +2559,196 @@ def runs_a_callback(frame: FrameType | None) -> bool:
 
 
 interrupts = Interrupts()
-)py"},
-{"kernel", R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
+)py", 10040}},
+{"isolation", {R"py("""How far the kernels of one supervisor are apart: they share its files and processes, or walls are between them."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import contextmanager
+
+from ipybox_kernel import hosts, landlock, process
+from ipybox_kernel.refused import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from socket import socket
+    from typing import Any, TypeAlias
+
+    from ipybox_kernel.broker import Broker
+    from ipybox_kernel.rooms import Room
+    from ipybox_kernel.walls import Directory, Environment, Words
+
+    #: What belongs to a kernel or a program alone.
+    Own = Callable[[], dict[str, Any]]
+    Isolation: TypeAlias = "Shared | Walled"
+
+SHARE = "if they may see each other's files and processes, set runtime_options::walls to false"
+
+
+def of_kernels(plan: dict[str, Any] | None, broker: Broker) -> Isolation:
+    """Walls, if there is a plan of them."""
+    return Shared(broker) if plan is None else Walled(plan, broker)
+
+
+class Forked:
+    """A kernel that has just been forked; the pid is 0 in the kernel itself."""
+
+    def __init__(self, pid: int, listener: socket | None, room: Room | None = None) -> None:
+        self.pid = pid
+        self.listener = listener
+        self.room = room
+
+
+class Shared:
+    """All kernels and programs live where the supervisor does."""
+
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.supervisor = os.getpid()  # with which kernels die
+        self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def wants_room(self) -> bool:
+        """Whether there is something to `prepare` for the next kernel."""
+        return False
+
+    def prepare(self, living: set[int]) -> None:
+        """There is nothing to be made ahead of time."""
+
+    @contextmanager
+    def own_part(self, request: dict[str, Any], descriptors: list[int]) -> Iterator[Own]:
+        """The part of a request that only the kernel or the program itself reads."""
+        yield lambda: request
+
+    def fork(
+        self, directory: Directory, network: bool, environment: Environment, living: set[int], entrance: int | None
+    ) -> Forked:
+        """Forks a kernel in a directory and with an environment; raises Refused."""
+        pid = None
+        self.enter(directory())
+        try:
+            listener = hosts.listen() if network else None
+            environment(listener)
+            pid = os.fork()
+        except OSError as error:
+            raise Refused("fork", str(error)) from None
+        finally:
+            if pid != 0:
+                self.leave()
+        if not pid:
+            process.enter_cgroup_or_end(entrance)
+        return Forked(pid, listener)
+
+    def add(self, kernel: Forked) -> None:
+        """Nothing but its pid is to be kept."""
+
+    def spawn(
+        self, argv: list[str], env: dict[str, str], cwd: str | None, cpu_time: int | None, entrance: int | None
+    ) -> int:
+        """Starts a program with nothing to read and nowhere to write; raises Refused."""
+        return self.start(argv, cwd, lambda: process.run(argv, env, self.supervisor, cpu_time, entrance))
+
+    def run(self, kernel: int, words: Words, descriptors: list[int], entrance: int | None) -> int:
+        """Starts a program for a kernel; raises Refused."""
+        argv, env, cwd = words(self.broker.environments[kernel])
+        return self.start(argv, cwd, lambda: process.start(argv, env, descriptors, entrance))
+
+    def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> int:
+        self.enter(cwd)
+        try:
+            return program()
+        except OSError as error:
+            raise Refused("exec", f"{argv[0]}: {error.strerror}", errno=error.errno) from None
+        finally:
+            self.leave()
+
+    def enter(self, directory: str | None) -> None:
+        """Goes where a child is to start, so that it fails here and not there."""
+        if directory is None:
+            return
+        try:
+            os.chdir(directory)
+        except OSError as error:
+            raise Refused("cwd", f"{directory}: {error.strerror}", errno=error.errno) from None
+
+    def leave(self) -> None:
+        os.fchdir(self.home)
+
+    def has_group(self, program: int) -> bool:
+        """Whether a program that has ended left anything in its process group."""
+        return self.broker.has_group(program)
+
+    def end_program(self, kernel: int, program: int) -> None:
+        """A program has ended: the broker knows."""
+
+    def forget(self, pid: int) -> None:
+        """A kernel has ended: the broker knows."""
+
+    def close(self) -> None:
+        """For forked children."""
+        os.close(self.home)
+
+
+class Walled:
+    """Each kernel lives in a room of its own, with its programs."""
+
+    def __init__(self, plan: dict[str, Any], broker: Broker) -> None:
+        from ipybox_kernel.walls import Walls
+
+        self.walls = Walls(plan)
+        self.broker = broker
+        self.supervisor = 0  # kernels die with the first process of their room
+        self.wants_room = self.walls.wants_room
+        self.prepare = self.walls.prepare
+        self.has_group = self.walls.has_group
+        self.end_program = self.walls.end_program
+        self.forget = self.walls.forget
+
+    @contextmanager
+    def own_part(self, request: dict[str, Any], descriptors: list[int]) -> Iterator[Own]:
+        """It is in a file: kernels inherit the memory of this process with all that it has ever read."""
+        if not descriptors:
+            raise Refused("request", "the environment has to come in a file")
+        with open(descriptors.pop(), "rb") as file:
+            yield lambda: json.loads(os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0))
+
+    def fork(
+        self, directory: Directory, network: bool, environment: Environment, living: set[int], entrance: int | None
+    ) -> Forked:
+        """Forks a kernel into a room; raises Refused."""
+        try:
+            pid, room, listener = self.walls.fork(directory, network, environment, living, entrance)
+        except OSError as error:
+            raise Refused("fork", str(error)) from None
+        except landlock.Missing as lack:
+            text = f"the kernels of a runtime cannot be kept apart here: {lack}; {SHARE}"
+            raise Refused("walls", text) from None
+        return Forked(pid, listener, room)
+
+    def add(self, kernel: Forked) -> None:
+        """Keeps its room. Processes that its programs leave behind are below the first one there."""
+        if kernel.room:
+            self.walls.add(kernel.pid, kernel.room)
+            self.broker.owners[kernel.room.init] = kernel.pid
+
+    def spawn(self, *program: object) -> int:
+        raise Refused("walls", f"kernels of other programs cannot be kept apart; {SHARE}")
+
+    def run(self, kernel: int, words: Words, descriptors: list[int], entrance: int | None) -> int:
+        """Starts a program in the room of a kernel; its directory is one there, and need not exist here."""
+        try:
+            return self.walls.start(kernel, words, descriptors, entrance)
+        except OSError as error:  # there is no memory for a process, say
+            raise Refused("exec", error.strerror or str(error), errno=error.errno) from None
+        except landlock.Missing as lack:  # the kernel's first process has just ended, and so does the kernel
+            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
+
+    def close(self) -> None:
+        """A forked child has no room but its own: see `Walls.fork`."""
+)py", 7601}},
+{"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
 
@@ -2131,19 +2762,20 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from ipykernel.ipkernel import IPythonKernel
-from IPython.core.error import StdinNotImplementedError, UsageError
+from IPython.core.error import StdinNotImplementedError
 
-from ipybox_kernel import debugging, shutdown
+from ipybox_kernel import debugging, hooks, magics, shutdown
 from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.leaving import Exit, exit_code
+from ipybox_kernel.loop import MainLoop, drive, readable
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
@@ -2152,7 +2784,6 @@ from ipybox_kernel.warming import WarmUp
 from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
 END_OF_INPUT = "\x04"
-T = TypeVar("T")
 
 
 class HandlersKernel(IPythonKernel):
@@ -2167,19 +2798,17 @@ class HandlersKernel(IPythonKernel):
         self.replies = Sink(SHELL)
         self.streams = Streams(self.session, self.iopub_socket)
         self.commands = ShellCommands(self.shell, self.streams)
+        self.program_magics = magics.of_programs(self.shell)
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
         self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
         self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
         self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
-        self.shell.enable_gui = enable_gui
+        hooks.wrap(self.shell)
         self.shell.exiter = Exit(self.shell)
         for namespace in (self.shell.user_ns, self.shell.user_ns_hidden):
             namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
-        self.shell.run_code = beginning(self.shell.run_code)
-        self.shell.run_ast_nodes = ending(self.shell.run_ast_nodes)
-        self.shell.should_run_async = tolerating_null_bytes(self.shell.should_run_async)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
@@ -2203,7 +2832,7 @@ class HandlersKernel(IPythonKernel):
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         interrupts.install(loop)
-        self.streams.open(link)
+        self.streams.open()
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)
@@ -2221,6 +2850,7 @@ class HandlersKernel(IPythonKernel):
 
         actions.current = actions.ActionChannel(stream, self.cell, self.output_before_question)
         self.commands.ask(actions.current)
+        magics.install(self.shell, self.commands, self.program_magics)
         aliases.install()
 
     def cell(self) -> str:
@@ -2249,7 +2879,7 @@ class HandlersKernel(IPythonKernel):
                 await self.rest(loop, self.link.socket.fileno())
 
     async def rest(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
-        """Waits until there is something to read. Where it takes a while, the first error is prepared meanwhile."""
+        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
         while not await readable(loop, fd, self.warm_up.wait if self.warm_up.pieces else None):
             if self.tracebacks.rendered:
                 self.warm_up.drop()
@@ -2263,7 +2893,7 @@ class HandlersKernel(IPythonKernel):
     async def handle(self, channel: int, frames: list[memoryview]) -> None:
         """Handles one message of the host. Whatever happens, a request is answered."""
         if channel != SHELL:
-            return  # late: nobody waits for this input, the cell to be interrupted has ended
+            return  # late: this input is not waited for, the cell to be interrupted has ended
         request = self.session.parse(frames)
         self.session.begin(request, frames)
         try:
@@ -2336,7 +2966,8 @@ class HandlersKernel(IPythonKernel):
     ) -> dict[str, Any]:
         """Runs a cell; returns the content of its reply when everything it put out has been sent."""
         self.tracebacks.begin()
-        self.cells.begin(self.get_parent("shell").get("metadata", {}).get("title"))
+        if not silent:
+            self.cells.begin(self.get_parent("shell").get("metadata", {}).get("title"))
         self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:
@@ -2461,7 +3092,7 @@ R"py(        self.session.send(self.stdin_socket, "input_request", content, self
         return value
 
     def next_input(self) -> list[memoryview] | None:
-        """What the host answers, if it is there. Requests that come before it must not be lost to an interrupt."""
+        """The answer of the host, if it is there. Requests that come before it must not be lost to an interrupt."""
         assert self.link
         with interrupts:
             while message := self.link.receive():
@@ -2471,9 +3102,128 @@ R"py(        self.session.send(self.stdin_socket, "input_request", content, self
         return None
 
     def keep(self, channel: int, frames: list[memoryview]) -> None:
-        """Puts a request aside that came too early. What came too late is dropped."""
+        """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
+)py", 15908}},
+{"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+
+PR_SET_NO_NEW_PRIVS = 38
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # on every machine
+CREATE_RULESET_VERSION = 1
+RULE_PATH_BENEATH = 1
+ACCESS_FS_MAKE_BLOCK, ACCESS_FS_REFER = 1 << 11, 1 << 13
+SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1 << 0, 1 << 1
+ABI_WITH_SCOPES = 6
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+#: Rights to all files that domains within the sandbox's grant: else they would forbid renames across directories.
+handed_on = 0
+
+
+def is_within_files() -> None:
+    """Tells that the sandbox of this process is a domain of Landlock that restricts files."""
+    global handed_on
+    handed_on = ACCESS_FS_REFER
+
+
+class Missing(Exception):
+    """Something is impossible here; the text says what this system lacks."""
+
+
+def missing(what: str) -> Missing:
+    """The exception to raise after a system call has failed."""
+    number = ctypes.get_errno()
+    return Missing(f"{what}: {os.strerror(number)} (errno {number})")
+
+
+def version() -> int:
+    """The ABI of Landlock; raises Missing without one."""
+    abi = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), CREATE_RULESET_VERSION)
+    if abi < 1:
+        raise missing("this Linux has no Landlock (it came with 5.13, and can be left out with `lsm=`)")
+    return int(abi)
+
+
+def give_up_new_privileges() -> None:
+    """Set-user-ID programs run without the rights of their owners from now on. Domains and filters want it."""
+    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise missing("no_new_privs")
+
+
+def keep_signals_in() -> None:
+    """Enters a domain whose processes can signal each other, and look into each other, but nothing outside of it.
+
+    Without it, code could stop the supervisor and outlive it. Older systems have no such domains: nothing happens.
+    """
+    try:
+        if version() < ABI_WITH_SCOPES:
+            return
+        give_up_new_privileges()
+        enter(struct.pack("QQQ", handed_on, 0, SCOPE_SIGNALS), handed_on)
+    except Missing:
+        return
+
+
+def isolate(abi: int) -> None:
+    """Enters a domain that restricts no file: memory and descriptors outside are closed; from ABI 6 on signals too.
+
+    A domain wants something to restrict. No process could make block devices before, but a domain that handles any
+    right to files forbids renames across directories unless these are granted, which was impossible with ABI 1.
+    """
+    if abi >= ABI_WITH_SCOPES:
+        enter(struct.pack("QQQ", handed_on, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS), handed_on)
+    elif abi >= 2:
+        grants = ACCESS_FS_MAKE_BLOCK | ACCESS_FS_REFER
+        enter(struct.pack("Q", grants), grants)
+    else:
+        enter(struct.pack("Q", ACCESS_FS_MAKE_BLOCK))
+
+
+def enter(attributes: bytes, grants: int = 0) -> None:
+    """Enters a domain with these attributes of a ruleset, and with these rights to all files."""
+    ruleset = libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
+    if ruleset < 0:
+        raise missing("Landlock makes no ruleset")
+    try:
+        if grants:
+            grant(ruleset, grants)
+        if libc.syscall(RESTRICT_SELF, ruleset, 0):
+            raise missing("Landlock does not restrict this process")
+    finally:
+        os.close(ruleset)
+
+
+def grant(ruleset: int, rights: int) -> None:
+    """Grants rights to all files."""
+    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    try:
+        if libc.syscall(ADD_RULE, ruleset, RULE_PATH_BENEATH, struct.pack("=Qi", rights, root), 0):
+            raise missing("Landlock takes no rule")
+    finally:
+        os.close(root)
+)py", 3731}},
+{"lean", {R"py("""The kernel's own way to run a cell, in place of ipykernel's handlers and of IPython's ``run_cell``."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import sys
+from collections.abc import Coroutine
+from typing import Any
+
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.kernel import HandlersKernel
+from ipybox_kernel.tracebacks import as_interrupt, describe
 
 
 class LeanKernel(HandlersKernel):
@@ -2536,70 +3286,13 @@ class LeanKernel(HandlersKernel):
         """Runs an ``await`` cell as a task of its own, which an interrupt can cancel."""
         task = None
         try:
-            with interrupts:  # a task that nobody knew would run beside the next cells, and take their interrupts
+            with interrupts:  # a task without an owner would run beside the next cells, and take their interrupts
                 task = interrupts.task = asyncio.get_running_loop().create_task(cell)
             return await task
         finally:
             interrupts.task = None
             if task:
                 task.cancel()  # if an interrupt struck here, and not in it
-
-
-class MainLoop:
-    """What ipykernel and IPython use of a tornado loop."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.asyncio_loop = loop
-        self.call_later = loop.call_later
-        self.add_callback = loop.call_soon_threadsafe  # wakes the loop, also when a signal handler calls it
-
-    def stop(self) -> None:
-        """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
-
-
-def enable_gui(gui: str | None = None) -> None:
-    """For ``%matplotlib`` and ``%gui``: inline figures need no event loop, and there is no other."""
-    from ipykernel.eventloops import loop_map
-
-    if loop_map.get(gui, "unknown") is not None:
-        raise UsageError(f"There is no event loop for {gui!r} here.")
-
-
-def beginning(run_code: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """``shell.run_code``, which IPython calls when it is done with its callbacks."""
-    interrupts.starts_code = run_code.__code__
-
-    async def run(*code: Any, **options: Any) -> T:
-        with interrupts:
-            running = run_code(*code, **options)
-        try:
-            interrupts.begin()
-            return await running
-        finally:
-            running.close()  # if an interrupt struck before it began
-
-    return run
-
-
-def ending(run_ast_nodes: Callable[..., Coroutine[Any, Any, T]]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """``shell.run_ast_nodes``, which runs the code of a cell; IPython's callbacks come behind it."""
-
-    async def run(*nodes: Any, **options: Any) -> T:
-        try:
-            return await run_ast_nodes(*nodes, **options)
-        finally:
-            interrupts.end()
-
-    return run
-
-
-def tolerating_null_bytes(should_run_async: Callable[..., bool]) -> Callable[..., bool]:
-    """``shell.should_run_async``, which compiles the cell; Python 3.10 has an error of its own for null bytes."""
-
-    def tolerant(raw_cell: str, **options: Any) -> bool:
-        return "\0" not in raw_cell and should_run_async(raw_cell, **options)
-
-    return tolerant
 
 
 def complete(cell: Coroutine[Any, Any, Any]) -> Any:
@@ -2610,146 +3303,8 @@ def complete(cell: Coroutine[Any, Any, Any]) -> Any:
         return stop.value
     cell.close()
     raise RuntimeError("a cell without await waits for something")
-
-
-async def readable(loop: asyncio.AbstractEventLoop, fd: int, seconds: float | None = None) -> bool:
-    """Waits until there is something to read, or only for a while; returns whether there is.
-
-    Only then is the descriptor watched: no cell is disturbed by it.
-    """
-    arrived: asyncio.Future[bool] = loop.create_future()
-    loop.add_reader(fd, settle, arrived, True)
-    timer = None if seconds is None else loop.call_later(seconds, settle, arrived, False)
-    try:
-        return await arrived
-    finally:
-        loop.remove_reader(fd)
-        if timer:
-            timer.cancel()
-
-
-def settle(future: asyncio.Future[bool], value: bool) -> None:
-    """The first result counts."""
-    if not future.done():
-        future.set_result(value)
-
-
-def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
-    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
-    kernel.add_done_callback(lambda _: loop.stop())
-    while not kernel.done():
-        try:
-            loop.run_forever()
-        except (KeyboardInterrupt, SystemExit):
-            interrupts.cancel()  # it struck in another task than the cell's
-    kernel.result()
-)py"},
-{"landlock", R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
-
-from __future__ import annotations
-
-import ctypes
-import os
-import struct
-
-PR_SET_NO_NEW_PRIVS = 38
-
-CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # on every machine
-CREATE_RULESET_VERSION = 1
-RULE_PATH_BENEATH = 1
-ACCESS_FS_MAKE_BLOCK, ACCESS_FS_REFER = 1 << 11, 1 << 13
-SCOPE_ABSTRACT_SOCKETS, SCOPE_SIGNALS = 1 << 0, 1 << 1
-ABI_WITH_SCOPES = 6
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-#: Rights to all files that domains within the sandbox's grant: else they would forbid renames across directories.
-handed_on = 0
-
-
-def is_within_files() -> None:
-    """Tells that the sandbox of this process is a domain of Landlock that restricts files."""
-    global handed_on
-    handed_on = ACCESS_FS_REFER
-
-
-class Missing(Exception):
-    """What was wanted is impossible; the text says what this system lacks."""
-
-
-def missing(what: str) -> Missing:
-    """What to say after a system call has failed."""
-    number = ctypes.get_errno()
-    return Missing(f"{what}: {os.strerror(number)} (errno {number})")
-
-
-def version() -> int:
-    """The ABI of Landlock; raises Missing without one."""
-    abi = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), CREATE_RULESET_VERSION)
-    if abi < 1:
-        raise missing("this Linux has no Landlock (it came with 5.13, and can be left out with `lsm=`)")
-    return int(abi)
-
-
-def give_up_new_privileges() -> None:
-    """Set-user-ID programs run without the rights of their owners from now on. Domains and filters want it."""
-    if libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        raise missing("no_new_privs")
-
-
-def keep_signals_in() -> None:
-    """Enters a domain whose processes can signal each other, and look into each other, but nothing outside of it.
-
-    Without it, code could stop the supervisor and outlive it. Older systems have no such domains: nothing happens.
-    """
-    try:
-        if version() < ABI_WITH_SCOPES:
-            return
-        give_up_new_privileges()
-        enter(struct.pack("QQQ", handed_on, 0, SCOPE_SIGNALS), handed_on)
-    except Missing:
-        return
-
-
-def isolate(abi: int) -> None:
-    """Enters a domain that restricts no file: memory and descriptors outside are closed; from ABI 6 on signals too.
-
-    A domain wants something to restrict. Making block devices was possible to nobody, but a domain that handles any
-    right to files forbids renames across directories unless these are granted, which was impossible with ABI 1.
-    """
-    if abi >= ABI_WITH_SCOPES:
-        enter(struct.pack("QQQ", handed_on, 0, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS), handed_on)
-    elif abi >= 2:
-        grants = ACCESS_FS_MAKE_BLOCK | ACCESS_FS_REFER
-        enter(struct.pack("Q", grants), grants)
-    else:
-        enter(struct.pack("Q", ACCESS_FS_MAKE_BLOCK))
-
-
-def enter(attributes: bytes, grants: int = 0) -> None:
-    """Enters a domain with these attributes of a ruleset, and with these rights to all files."""
-    ruleset = libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0)
-    if ruleset < 0:
-        raise missing("Landlock makes no ruleset")
-    try:
-        if grants:
-            grant(ruleset, grants)
-        if libc.syscall(RESTRICT_SELF, ruleset, 0):
-            raise missing("Landlock does not restrict this process")
-    finally:
-        os.close(ruleset)
-
-
-def grant(ruleset: int, rights: int) -> None:
-    """Grants rights to all files."""
-    root = os.open("/", os.O_PATH | os.O_CLOEXEC)
-    try:
-        if libc.syscall(ADD_RULE, ruleset, RULE_PATH_BENEATH, struct.pack("=Qi", rights, root), 0):
-            raise missing("Landlock takes no rule")
-    finally:
-        os.close(root)
-)py"},
-{"leaving", R"py("""``exit()`` and ``sys.exit()``: how a cell leaves, and with what exit code."""
+)py", 3895}},
+{"leaving", {R"py("""``exit()`` and ``sys.exit()``: how a cell leaves, and with what exit code."""
 
 from __future__ import annotations
 
@@ -2782,7 +3337,7 @@ class Exit(ZMQExitAutocall):
 
 
 def exit_code(code: object) -> int:
-    """What the operating system is told for the argument of ``exit``."""
+    """The exit code for the argument of ``exit``."""
     if code is None:
         return 0
     return int(code) & 0xFF if isinstance(code, int) else 1
@@ -2791,8 +3346,8 @@ def exit_code(code: object) -> int:
 def exit_text(code: object) -> bool:
     """Whether an argument of ``exit`` is shown, and is no code."""
     return code is not None and not isinstance(code, int)
-)py"},
-{"limits", R"py("""What a process may take of the machine: setrlimit(2)."""
+)py", 1352}},
+{"limits", {R"py("""Limits of a process: setrlimit(2)."""
 
 from __future__ import annotations
 
@@ -2895,8 +3450,61 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
     limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
-)py"},
-{"magics", R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
+)py", 3563}},
+{"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ipybox_kernel.interrupt import interrupts
+
+
+class MainLoop:
+    """The parts of a tornado loop that ipykernel and IPython use."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.asyncio_loop = loop
+        self.call_later = loop.call_later
+        self.add_callback = loop.call_soon_threadsafe  # wakes the loop, also when a signal handler calls it
+
+    def stop(self) -> None:
+        """Asked for by ``exit()``; the kernel leaves by itself when it has replied."""
+
+
+async def readable(loop: asyncio.AbstractEventLoop, fd: int, seconds: float | None = None) -> bool:
+    """Waits until there is something to read, or only for a while; returns whether there is.
+
+    Only then is the descriptor watched: no cell is disturbed by it.
+    """
+    arrived: asyncio.Future[bool] = loop.create_future()
+    loop.add_reader(fd, settle, arrived, True)
+    timer = None if seconds is None else loop.call_later(seconds, settle, arrived, False)
+    try:
+        return await arrived
+    finally:
+        loop.remove_reader(fd)
+        if timer:
+            timer.cancel()
+
+
+def settle(future: asyncio.Future[bool], value: bool) -> None:
+    """The first result counts."""
+    if not future.done():
+        future.set_result(value)
+
+
+def drive(loop: asyncio.AbstractEventLoop, kernel: asyncio.Task[None]) -> None:
+    """Runs the loop until the kernel is done, whatever cells and their tasks do to the loop meanwhile."""
+    kernel.add_done_callback(lambda _: loop.stop())
+    while not kernel.done():
+        try:
+            loop.run_forever()
+        except (KeyboardInterrupt, SystemExit):
+            interrupts.cancel()  # it struck in another task than the cell's
+    kernel.result()
+)py", 1861}},
+{"magics", {R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
 from __future__ import annotations
 
@@ -2914,17 +3522,27 @@ if TYPE_CHECKING:
     from ipybox_kernel.shell import ShellCommands
 
 
-def install(shell: Any, commands: ShellCommands) -> None:
-    """Takes the place of IPython's own ones. What they need is imported when one is used."""
+def of_programs(shell: Any) -> list[tuple[str, str, bool]]:
+    """IPython's magics that start a program: kind, name, and whether they are the package managers'.
+
+    This looks at all magics there are. A kernel that did so would have its own copy of half a megabyte of memory.
+    """
+    found = []
+    for kind, table in shell.magics_manager.magics.items():
+        for name, function in table.items():
+            home = getattr(function, "spec", None) or function.__module__  # IPython has not imported all of them yet
+            if home.startswith(("IPython.core.magics.script", "IPython.core.magics.packaging")):
+                found.append((kind, name, home.startswith("IPython.core.magics.packaging")))
+    return found
+
+
+def install(shell: Any, commands: ShellCommands, names: list[tuple[str, str, bool]]) -> None:
+    """Takes the place of IPython's own ones. Their imports happen when one is used."""
     scripts = Scripts(shell, commands)
     packages = Packages(shell, commands)
-    for kind, table in shell.magics_manager.magics.items():
-        for name, function in list(table.items()):
-            home = getattr(function, "spec", None) or function.__module__  # IPython has not imported all of them yet
-            if home.startswith("IPython.core.magics.script"):
-                shell.register_magic_function(scripts.magic(name), kind, name)
-            elif home.startswith("IPython.core.magics.packaging"):
-                shell.register_magic_function(packages.magic(name), kind, name)
+    for kind, name, is_package_manager in names:
+        magic = packages.magic(name) if is_package_manager else scripts.magic(name)
+        shell.register_magic_function(magic, kind, name)
 
 
 class Scripts:
@@ -3038,8 +3656,119 @@ def line_words(line: str) -> list[str]:
 
     words: list[str] = arg_split(line, posix=True)
     return words
-)py"},
-{"packages", R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
+)py", 6480}},
+{"mounts", {R"py("""The file system of a kernel within walls: without the directories of the other kernels."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+
+from ipybox_kernel.landlock import libc, missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ipybox_kernel.rooms import Plan
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
+OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
+MOVE_MOUNT_F_EMPTY_PATH = 4
+AT_FDCWD = -100
+
+
+def rearrange_files(plan: Plan, directory: str) -> None:
+    """Gives this process, which is in a directory, a file system without the directories of other kernels."""
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+    inside = place_in(plan.workspace, directory)
+    hidden = [] if lies_in(plan.workspace, [inside]) else [plan.workspace]
+    own = [(path, copy_of(".")) for path in sorted({directory, inside})]  # another kernel may exchange it by now
+    outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
+    kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
+    for place in plan.private:
+        cover(place, plan.size)
+    for path, tree in kept:
+        if not lies_in(path, hidden):
+            put_back(path, tree)
+    for place in hidden:
+        os.makedirs(place, exist_ok=True)
+        cover(place, plan.size)
+    for path, tree in kept:
+        if lies_in(path, hidden):
+            put_back(path, tree)
+    for path, tree in own:
+        if lies_in(path, [*plan.private, *hidden]):
+            put_back(path, tree)
+    for place in hidden:
+        mount(None, place, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    for _, descriptor in (*own, *kept):
+        if descriptor is not None:
+            os.close(descriptor)
+    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def place_in(workspace: str, directory: str) -> str:
+    """The name of a directory in the workspace, which is mounted a second time where a link to it was private."""
+    above, rest = directory, ""
+    while above != "/":
+        if os.path.samefile(above, workspace):
+            return os.path.join(workspace, rest) if rest else workspace
+        above, name = os.path.split(above)
+        rest = os.path.join(name, rest) if rest else name
+    return directory
+
+
+def mount_processes() -> None:
+    """Its own ``/proc``. Root's files there are writable for user 0 without any capability, unless it is read-only."""
+    read_only = MS_RDONLY if os.geteuid() == 0 else 0
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | read_only)
+
+
+def lies_in(path: str, places: Iterable[str]) -> bool:
+    """Whether a path is one of these places, or lies in one."""
+    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
+
+
+def copy_of(path: str) -> int | None:
+    """A detached copy of the mounts at a path and below it; None where there is nothing."""
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
+    descriptor = libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
+    if descriptor < 0 and ctypes.get_errno() not in (errno.ENOENT, errno.ENOTDIR):
+        raise missing("a directory cannot be opened to the kernel alone")
+    return None if descriptor < 0 else int(descriptor)
+
+
+def put_back(path: str, tree: int | None) -> None:
+    """Mounts a copy where it was, also if something else has been mounted there."""
+    if tree is None:
+        return
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        os.makedirs(path, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if not os.path.lexists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH):
+        raise missing("a directory cannot be mounted for the kernel alone")
+
+
+def cover(place: str, size: int) -> None:
+    """Mounts an empty directory of its own over a directory."""
+    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}" if size else "mode=755")
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
+    if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
+        raise missing(f"{target} cannot be mounted for the kernel alone")
+)py", 4825}},
+{"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
 
@@ -3053,8 +3782,8 @@ def add() -> None:
     """Lets this process, a kernel, import from the layer."""
     if layer:
         sys.path.append(layer)
-)py"},
-{"pipe", R"py("""Reading and writing pipes."""
+)py", 418}},
+{"pipe", {R"py("""Reading and writing pipes."""
 
 from __future__ import annotations
 
@@ -3124,8 +3853,38 @@ def write_all(fd: int, data: Any) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-)py"},
-{"plain_traceback", R"py("""The traceback of an interrupt: small, and quick however deep the code was and however large its files are."""
+)py", 2047}},
+{"places", {R"py("""The files that the sandbox is meant to have: a directory may have been exchanged while it was being made."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from socket import socket
+
+
+def check(places: list[tuple[str, int, int]], control: socket) -> None:
+    """Ends everything where the sandbox has other files by these paths than it was meant to have."""
+    for path, device, number in places:
+        if is_exchanged(path, device, number):
+            text = f"{path} was exchanged for something else while the sandbox was being made; start again"
+            event = {"event": "failed", "kind": "places", "executable": sys.executable, "text": text}
+            control.send(json.dumps(event, ensure_ascii=False).encode(errors="replace"))
+            os._exit(1)
+
+
+def is_exchanged(path: str, device: int, number: int) -> bool:
+    """Whether another file is there. Code may not look at anything that this process may not."""
+    try:
+        found = os.stat(path)
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return (found.st_dev, found.st_ino) != (device, number)
+)py", 1145}},
+{"plain_traceback", {R"py("""The traceback of an interrupt: small, and quick however deep the code was and however large its files are."""
 
 from __future__ import annotations
 
@@ -3187,7 +3946,7 @@ def frames(first: TracebackType | None, cells: Cells) -> list[str]:
 
 
 def frame(entry: TracebackType, cells: Cells) -> str:
-    """Where a frame was, and its line."""
+    """The place of a frame, and its line."""
     code, line = entry.tb_frame.f_code, entry.tb_lineno or 0
     label = cells.label(code.co_filename)
     place = f"{label}, line {cells.line(code.co_filename, line)}" if label else f"File {code.co_filename}:{line}"
@@ -3220,8 +3979,8 @@ def message(error: BaseException) -> str:
 
 def cut(text: str) -> str:
     return text if len(text) <= MAX_WIDTH else text[:MAX_WIDTH] + "…"
-)py"},
-{"preload", R"py("""Imports and builds everything a kernel needs, once, before the first fork."""
+)py", 3815}},
+{"preload", {R"py("""Imports and builds everything a kernel needs, once, before the first fork."""
 
 from __future__ import annotations
 
@@ -3282,6 +4041,7 @@ def kernel(level: str, modules: list[str]) -> HandlersKernel:
     os.environ.update(DEFAULTS)  # matplotlib takes its backend from there when it is imported
     for module in FOR_ACTIONS:
         importlib.import_module(module)
+    importlib.import_module("ipybox_kernel.watchdog")  # or the kernels before the first look do not share it
     for module in modules:
         preload_module(module)
     know_modules()
@@ -3301,7 +4061,8 @@ def import_kernel() -> dict[str, Any]:
     try:
         import ipykernel  # noqa: F401, before anything else can be missed
 
-        from ipybox_kernel.kernel import HandlersKernel, LeanKernel
+        from ipybox_kernel.kernel import HandlersKernel
+        from ipybox_kernel.lean import LeanKernel
     except ModuleNotFoundError as error:
         if error.name == "ipykernel":
             raise Failure("ipykernel_missing", f"{sys.executable} has no ipykernel. {how_to_install()}") from None
@@ -3348,7 +4109,7 @@ def make(candidate: Any) -> HandlersKernel:
 
 
 class Store(dict[str, Any]):
-    """What ``%store`` and ``%cd`` remember, for as long as the kernel lives."""
+    """The memory of ``%store`` and ``%cd``, for as long as the kernel lives."""
 
     def keys(self, glob: str = "*") -> Any:
         return fnmatch.filter(super().keys(), glob)
@@ -3364,8 +4125,9 @@ def check(built: HandlersKernel) -> None:
 
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
-    """What makes the first cells of every fork faster, one piece at a time."""
-    return [*(partial(rehearse, built, code) for code in WARM_UP), settle]
+    """The pieces of work that make the first cells of every fork faster."""
+    # Twice: the interpreter notes in code what it saw there, and a fork that is the first to do so copies those pages.
+    return [*(partial(rehearse, built, code) for code in 2 * WARM_UP), settle]
 
 
 def settle() -> None:
@@ -3483,7 +4245,7 @@ def without(names: tuple[str, ...]) -> Iterator[None]:
 
 
 def failure(error: Exception, kind: str = "error") -> Failure:
-    """What is said when no kernel can be had: the versions found, those that work, and where it failed."""
+    """The failure of all kernels: the versions found, those that work, and the end of the traceback."""
     lines = "".join(traceback.format_exception(type(error), error, error.__traceback__)).splitlines()[-8:]
     try:
         found = ", ".join(f"{name} {version}" for name, version in versions().items())
@@ -3499,8 +4261,8 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py"},
-{"prelude", R"py("""Makes a stock Python kernel behave as a forked one.
+)py", 10844}},
+{"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
 `_ipybox_prelude(restore_cwd=...)` and `del _ipybox_prelude`: no name stays with the user.
@@ -3520,7 +4282,7 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
     if shell is None:
         return  # a Python kernel that is not IPython
 
-    # What colours and pages is made for terminals. Tracebacks without colours are also ten times faster.
+    # Colours and pagers are made for terminals. Tracebacks without colours are also ten times faster.
     os.environ.update(TERM="dumb", NO_COLOR="1")
     for name in ("CLICOLOR", "CLICOLOR_FORCE", "FORCE_COLOR"):
         os.environ.pop(name, None)
@@ -3639,8 +4401,8 @@ def _ipybox_prelude(restore_cwd: bool) -> None:
 
         shell.events.register("pre_run_cell", begin_cell)
         shell.events.register("post_run_cell", restore)
-)py"},
-{"privileges", R"py("""Gives up, for ever, what a process may do: capabilities, and system calls by a filter."""
+)py", 5311}},
+{"privileges", {R"py("""Gives up, for ever, what a process may do: capabilities, and system calls by a filter."""
 
 from __future__ import annotations
 
@@ -3685,8 +4447,8 @@ def filter_calls(program: bytes, machine: filters.Machine) -> None:
     number = machine.calls["seccomp"]
     if libc.syscall(number, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, description):
         raise missing("this Linux takes no seccomp filter")
-)py"},
-{"process", R"py("""What the supervisor and its children ask of the operating system."""
+)py", 1774}},
+{"process", {R"py("""System calls of the supervisor and its children."""
 
 from __future__ import annotations
 
@@ -3697,6 +4459,13 @@ import os
 import signal
 
 from ipybox_kernel import landlock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    Result = TypeVar("Result")
 
 PR_SET_PDEATHSIG = 1
 PR_SET_DUMPABLE = 4
@@ -3822,7 +4591,7 @@ def _namespace_pids(process: str) -> list[int]:
 
 
 def kill(pid: int, number: int, *, group: bool = False) -> bool:
-    """Sends a signal; false when nobody is there to take it, or only what runs for another user (``sudo``)."""
+    """Sends a signal; false if the process has ended, or runs for another user (``sudo``)."""
     try:
         (os.killpg if group else os.kill)(pid, number)
     except (ProcessLookupError, PermissionError):
@@ -3830,36 +4599,35 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     return True
 
 
-def start(argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None) -> int:
     """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
 
-    posix_spawn does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
+    With an entrance it is in that control group before it runs, and so is all that it starts. Without one posix_spawn
+    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
     """
-    error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    for path in candidates(argv[0], env):
-        try:
-            return os.posix_spawn(
-                path,
-                argv,
-                env,
-                file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(descriptors)],
-                setsid=True,
-                setsigmask=[],
-                setsigdef=DEFAULT_SIGNALS,
-            )
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except PermissionError as denied:
-            error = denied  # said if nothing better is found
-    raise error
+    if entrance is not None:
+        return start_in_cgroup(entrance, argv, env, descriptors)
+    actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors)]
+
+    def spawn(path: str) -> int:
+        return os.posix_spawn(
+            path, argv, env, file_actions=actions, setsid=True, setsigmask=[], setsigdef=DEFAULT_SIGNALS
+        )
+
+    return found(argv[0], env, spawn)
 
 
 def execute(argv: list[str], env: dict[str, str]) -> None:
     """Runs a program in place of this process; raises OSError."""
+    found(argv[0], env, lambda path: os.execve(path, argv, env))
+
+
+def found(program: str, env: dict[str, str], run: Callable[[str], Result]) -> Result:
+    """Runs the first file that works of those that a program's name may mean; raises OSError."""
     error: OSError = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
-    for path in candidates(argv[0], env):
+    for path in candidates(program, env):
         try:
-            os.execve(path, argv, env)
+            return run(path)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except PermissionError as denied:
@@ -3868,7 +4636,7 @@ def execute(argv: list[str], env: dict[str, str]) -> None:
 
 
 def with_cpu_time(argv: list[str], seconds: int) -> list[str]:
-    """What runs a program with so much processor time: a shell that limits itself, as no process may limit another."""
+    """The command that runs a program with so much processor time: a shell, which limits itself first."""
     return ["/bin/sh", "-c", f'ulimit -t {seconds} && exec "$@"', "sh", *argv]
 
 
@@ -3879,20 +4647,42 @@ def candidates(program: str, env: dict[str, str]) -> list[str]:
     return [os.path.join(directory, program) for directory in os.get_exec_path(env)]
 
 
-def run(argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | None = None) -> int:
+def run(
+    argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | None = None, entrance: int | None = None
+) -> int:
     """Starts a program in a session of its own and returns its pid once it runs; raises OSError if it cannot."""
+
+    def prepare() -> None:
+        enter_cgroup(entrance)
+        detach(supervisor)
+        if cpu_time is not None:
+            from ipybox_kernel import limits
+
+            limits.take_cpu_time(cpu_time)
+        landlock.keep_signals_in()
+
+    return start_prepared(prepare, argv, env)
+
+
+def start_in_cgroup(entrance: int, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+    def prepare() -> None:
+        enter_cgroup(entrance)
+        os.setsid()
+        for number, descriptor in enumerate(descriptors):
+            os.dup2(descriptor, number)
+
+    return start_prepared(prepare, argv, env)
+
+
+def start_prepared(prepare: Callable[[], None], argv: list[str], env: dict[str, str]) -> int:
+    """Starts a program in a process that prepares itself first; raises OSError."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            detach(supervisor)
-            if cpu_time is not None:
-                from ipybox_kernel import limits
-
-                limits.take_cpu_time(cpu_time)
-            landlock.keep_signals_in()
+            prepare()
             default_signals()
-            os.execvpe(argv[0], argv, env)
+            execute(argv, env)
         except OSError as error:
             os.write(writing, str(error.errno).encode())
         finally:
@@ -3904,8 +4694,26 @@ def run(argv: list[str], env: dict[str, str], supervisor: int, cpu_time: int | N
         os.waitpid(pid, 0)
         raise OSError(int(code), os.strerror(int(code)), argv[0])
     return pid
-)py"},
-{"programs", R"py("""Programs that the host is asked to run: they are no children of the kernel."""
+
+
+def enter_cgroup(entrance: int | None, process: int = 0) -> None:
+    """Moves a process, this one by default, to the control group that a file is the entrance of; raises OSError.
+
+    The host has opened the file, and its rights count: this process could not, and code that it starts neither.
+    """
+    if entrance is not None:
+        os.write(entrance, str(process).encode())
+
+
+def enter_cgroup_or_end(entrance: int | None) -> None:
+    """The same for a process that was forked to be a kernel: without its limits it must not run."""
+    try:
+        enter_cgroup(entrance)
+    except OSError as error:
+        os.write(2, f"a kernel cannot enter its control group: {error.strerror}\n".encode())
+        os._exit(1)
+)py", 9224}},
+{"programs", {R"py("""Programs that the host is asked to run: they are no children of the kernel."""
 
 from __future__ import annotations
 
@@ -4083,12 +4891,239 @@ class Program:
 
 
 def read_away(pipe: IO[bytes]) -> None:
-    """Reads to the end, so that nobody waits for a reader."""
+    """Reads to the end, so that no writer waits for a reader."""
     with pipe:
         while pipe.read(1 << 16):
             pass
-)py"},
-{"service", R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
+)py", 7108}},
+{"refused", {R"py("""Requests that cannot be done."""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """A request that cannot be done, and the kind of the error that answers it."""
+
+    def __init__(self, kind: str, text: str, **details: object) -> None:
+        super().__init__(text)
+        self.error = {"kind": kind, "text": text, **details}
+)py", 350}},
+{"reports", {R"py("""Reports of the processes that enter walls, to the supervisor: how far they came, and why they could not go on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+
+from ipybox_kernel.landlock import Missing
+from ipybox_kernel.refused import Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+LONGEST_WORDS = 4096
+LINK = "a link in the directory of the runtime, which a kernel may have made, is not followed"
+
+
+def fail(report: socket.socket, error: BaseException, status: int) -> NoReturn:
+    """Ends a child, and tells why. Names that are its own are left out: what is told is read in the supervisor."""
+    if isinstance(error, Refused):
+        tell(report, f"{error.error['kind']} {error.error.get('errno', 0)}")
+    else:
+        tell(report, f"failure {error.strerror if isinstance(error, OSError) else error}")
+    os._exit(status)
+
+
+def failure_in(words: dict[str, str]) -> Exception | None:
+    """The failure that a child has told of, as the exception to raise here."""
+    for kind in ("cwd", "exec"):
+        if kind in words:
+            number = int(words[kind])
+            is_link = kind == "cwd" and number == errno.ELOOP
+            return Refused(kind, LINK if is_link else os.strerror(number), errno=number)
+    if "request" in words:
+        return Refused("request", "malformed request")
+    return Missing(words["failure"]) if "failure" in words else None
+
+
+def tell(report: socket.socket, words: str) -> None:
+    report.send(words.encode(errors="replace")[:LONGEST_WORDS])
+
+
+def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
+    """The reports of the processes that make walls, until the last one has closed its end."""
+    words: dict[str, str] = {}
+    descriptors: list[int] = []
+    while True:
+        data, received, _, _ = socket.recv_fds(report, LONGEST_WORDS, 1)
+        descriptors += received
+        if not data:
+            return words, descriptors
+        name, _, text = data.decode(errors="replace").partition(" ")
+        words.setdefault(name, text)
+)py", 2076}},
+{"rooms", {R"py("""Rooms: namespaces for one kernel and its programs, with a first process that the supervisor starts in them."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+import struct
+
+from ipybox_kernel import filters, landlock, limits, privileges, process
+from ipybox_kernel.landlock import Missing, libc, missing
+from ipybox_kernel.reports import collect, tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
+
+NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+CLONE_NEWPID = 0x20000000
+
+SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+ENDED = "the first process of its namespace has ended"
+
+
+class Plan:
+    """The properties that the rooms of all kernels share."""
+
+    def __init__(self, hello: dict[str, Any]) -> None:
+        self.workspace: str = hello["workspace"]  # the directories of kernels lie in it
+        self.private: list[str] = hello["private"]  # directories of which each kernel has an empty one
+        self.kept: list[str] = hello["kept"]  # what lies in these, or in the workspace, and is for all kernels
+        self.size: int = hello["size"]  # bytes of each private directory; 0: what the system allows
+        self.processes: int | None = hello.get("processes")
+        self.user: int = hello["user"]  # who is root for the supervisor, and has this number within walls as outside
+        self.group: int = hello["group"]
+        self.machine = privileges.machine()
+        self.filter = filters.base(self.machine, hello["allow"])
+
+
+class Room:
+    """Namespaces for a kernel and its programs, with nothing in them yet but their first process."""
+
+    def __init__(self, init: int) -> None:
+        self.init = init  # with it the system ends everything else there
+        self.programs: set[int] = set()  # those that run, and those that have ended and left processes
+        self.descriptor = os.pidfd_open(init)
+        self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
+
+    def has_ended(self) -> bool:
+        """Whether its first process has, so that nothing can be started in it any more."""
+        poller = select.poll()
+        poller.register(self.descriptor, select.POLLIN)
+        return bool(poller.poll(0))
+
+    def remember(self, environment: dict[str, str]) -> None:
+        os.pwrite(self.memory, json.dumps(environment).encode(), 0)
+
+    def environment(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads(os.pread(self.memory, os.fstat(self.memory).st_size, 0))
+        return found
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+        os.close(self.memory)
+
+
+def prepare(plan: Plan) -> Room:
+    """Makes namespaces. Raises Missing if there can be none."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    between = os.fork()  # enters the namespaces, but for that of pids, in which its child is the first process
+    if not between:
+        ours.close()
+        build(plan, theirs)
+    theirs.close()
+    with ours:
+        words, _ = collect(ours)
+    os.waitpid(between, 0)
+    if "failure" in words or "init" not in words:
+        raise Missing(words.get("failure", "a process that was to make namespaces died"))
+    return Room(int(words["init"]))
+
+
+def build(plan: Plan, report: socket.socket) -> NoReturn:
+    try:
+        enter_new_namespaces(plan)
+        raise_loopback()
+        os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
+        give_up_rights(plan)
+        tell(report, f"init {start_init()}")
+    except BaseException as error:
+        tell(report, f"failure {error}")
+    finally:
+        os._exit(0)
+
+
+def enter_new_namespaces(plan: Plan) -> None:
+    user, group = f"{plan.user} {os.geteuid()} 1", f"{plan.group} {os.getegid()} 1"
+    process.set_dumpable(True)  # or it could not say who it is in its namespace
+    if libc.unshare(NAMESPACES):
+        raise missing("namespaces for a kernel cannot be made")
+    for name, text in ("setgroups", "deny"), ("uid_map", user), ("gid_map", group):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
+
+
+def start_init() -> int:
+    """Starts the first process of a namespace, which does nothing: the system reaps what it adopts.
+
+    It is a program: a fork of this process would take more time and memory. Code can look into it, and change it.
+    """
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    silent, other = socket.socketpair()  # it waits for what is never written
+    numbers = {0: silent, 2: silent, 3: other}  # of the supervisor it has nothing
+    actions = [(os.POSIX_SPAWN_DUP2, end.fileno(), number) for number, end in numbers.items()]
+    with silent, other:
+        return os.posix_spawn("/bin/sh", ["sh", "-c", "read nothing"], {}, file_actions=actions, setsid=True)
+
+
+def fork(room: Room) -> int:
+    """Forks into the pid namespace of a room; the other ones are entered by the child. Raises Missing and OSError."""
+    supervisor = os.getpid()
+    back = os.pidfd_open(supervisor)
+    try:
+        enter(room.descriptor, CLONE_NEWPID)
+        return os.fork()
+    except OSError as error:
+        if room.has_ended():  # what the system says then is that there is no memory
+            raise Missing(ENDED) from error
+        raise
+    finally:
+        if os.getpid() == supervisor and libc.setns(back, CLONE_NEWPID):
+            os._exit(1)  # what is forked next would be in the room of another kernel
+        os.close(back)
+
+
+def enter(descriptor: int, namespaces: int) -> None:
+    """Enters namespaces of the process behind a pidfd."""
+    if libc.setns(descriptor, namespaces):
+        raise missing("the namespaces for a kernel cannot be entered")
+
+
+def raise_loopback() -> None:
+    """The loopback of a new namespace is down."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
+
+
+def give_up_rights(plan: Plan) -> None:
+    """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
+    if plan.processes is not None:
+        limits.take({"processes": plan.processes})
+    privileges.drop_capabilities()
+    landlock.give_up_new_privileges()
+    privileges.filter_calls(plan.filter, plan.machine)
+)py", 6427}},
+{"service", {R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
 
 from __future__ import annotations
 
@@ -4099,13 +5134,11 @@ import signal
 import threading
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
-
-if TYPE_CHECKING:
-    from ipybox_kernel.streams import Streams
-    from ipybox_kernel.wire import Link
+from ipybox_kernel.session import LeanSession
 
 LEADING = 0.001  # from the first write of a quiet stream to its flush
 INTERVAL = 0.010  # between flushes of a busy one
@@ -4119,7 +5152,7 @@ libc = ctypes.PyDLL(None, use_errno=True)  # keeps the interpreter's lock: these
 class Timer:
     """A timerfd. (``os`` has them from Python 3.13 on.)
 
-    Whoever sets it does not wake the thread that waits for it, which is what makes printing cheap.
+    Setting it does not wake the thread that waits for it, which is what makes printing cheap.
     """
 
     def __init__(self) -> None:
@@ -4194,19 +5227,21 @@ class Reminders:
 
 
 class Service:
-    """Waits for work without ever waking up for nothing."""
+    """Waits for work without ever waking up for nothing: it flushes text, and pumps what can be read of pipes."""
 
-    def __init__(self, streams: Streams, link: Link) -> None:
-        self.streams = streams
+    def __init__(
+        self, session: LeanSession, sink: Any, flush_text: Callable[[], None], pumps: Mapping[int, Callable[[], object]]
+    ) -> None:
+        self.session = session
+        self.sink = sink
+        self.flush_text = flush_text  # of the streams; for those who hold the lock
+        self.pumps = pumps  # descriptor -> forwards what can be read there
         self.timer = Timer()
         self.due = False  # something waits for the timer
-        self.captures = {out.capture.fd: out.capture for out in (streams.out, streams.err) if out.capture}
         self.bell = Bell()
         self.reminders = Reminders()
-        self.news: deque[tuple[str, dict[str, Any]]] = (
-            deque()
-        )  # states that the host has to hear of, with their request
-        self.hangup = link.socket.fileno()
+        self.news: deque[tuple[str, dict[str, Any]]] = deque()  # states for the host, with their request
+        self.hangup = session.link.socket.fileno()
         self.flushed = 0.0
         threading.Thread(target=self._run, name="ipybox-service", daemon=True).start()
 
@@ -4224,14 +5259,14 @@ class Service:
 
     def tell(self, state: str) -> None:
         """Lets the host know what has become of the code that runs. It may be called by a signal handler."""
-        self.news.append((state, self.streams.session.request))
+        self.news.append((state, self.session.request))
         self.bell.ring()
 
     def _run(self) -> None:
         # The main thread may not notice for long that another one took a signal.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         poller = select.poll()
-        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.captures):
+        for fd in (self.timer.fd, self.bell.fd, interrupts.arrived, self.reminders.timer.fd, *self.pumps):
             poller.register(fd, select.POLLIN)
         poller.register(self.hangup, 0)
         while True:
@@ -4246,9 +5281,9 @@ class Service:
                 elif fd == self.reminders.timer.fd:
                     self.reminders.remind()
                 elif event & select.POLLIN:
-                    self.captures[fd].pump()
-                elif fd in self.captures:
-                    poller.unregister(fd)  # nobody can write there any more
+                    self.pumps[fd]()
+                elif fd in self.pumps:
+                    poller.unregister(fd)  # it has no writer any more
                 else:
                     time.sleep(GRACE)  # the main thread sees the end of file too, unless something keeps it
                     os._exit(0)
@@ -4257,15 +5292,15 @@ class Service:
         self.bell.silence()
         while self.news:
             state, request = self.news.popleft()
-            self.streams.session.send(self.streams.sink, "status", {"execution_state": state}, request)
+            self.session.send(self.sink, "status", {"execution_state": state}, request)
 
     def _flush(self) -> None:
-        with self.streams.lock:
+        with self.session.link.lock:
             self.due = False
-            self.streams.flush_text()
+            self.flush_text()
             self.flushed = time.monotonic()
-)py"},
-{"session", R"py("""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
+)py", 6372}},
+{"session", {R"py("""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
 
 from __future__ import annotations
 
@@ -4309,7 +5344,7 @@ class LeanSession(Session):
 
     def parse(self, frames: list[memoryview]) -> dict[str, Any]:
         """A message of the host as ipykernel's handlers want it."""
-        header, parent, metadata, content = (json.loads(bytes(frame)) for frame in frames[:4])
+        header, parent, metadata, content = (json.loads(str(frame, "utf-8")) for frame in frames[:4])
         return {
             "header": header,
             "msg_id": header["msg_id"],
@@ -4321,7 +5356,7 @@ class LeanSession(Session):
         }
 
     def begin(self, request: dict[str, Any], frames: list[memoryview]) -> None:
-        """What is printed from now on belongs to this request."""
+        """Begins a request, to which the output from now on belongs."""
         self.request, self.request_json = request["header"], bytes(frames[0])
         self.last_error = None
         self.in_line = False
@@ -4364,7 +5399,7 @@ class LeanSession(Session):
         header: dict[str, Any] | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> dict[str, Any] | None:
-        """Sends a message through a Sink. Anything else is somebody's own socket and goes the ordinary way."""
+        """Sends a message through a Sink. Any other socket is the code's own and is sent to in the ordinary way."""
         if not isinstance(stream, Sink):
             return super().send(  # type: ignore[no-any-return]
                 stream, msg_or_type, content, parent, ident, buffers, track, header, metadata
@@ -4393,8 +5428,8 @@ class LeanSession(Session):
             ],
         )
         return message
-)py"},
-{"shell", R"py("""``!command``, ``x = !command`` and their magics: runs shell commands for cells."""
+)py", 4787}},
+{"shell", {R"py("""``!command``, ``x = !command`` and their magics: runs shell commands for cells."""
 
 from __future__ import annotations
 
@@ -4431,10 +5466,9 @@ class ShellCommands:
 
     def ask(self, channel: ActionChannel) -> None:
         """From now on the host is asked for programs; the kernel starts none itself."""
-        from ipybox_kernel import magics, programs
+        from ipybox_kernel import programs
 
         self.programs = programs.Programs(channel)
-        magics.install(self.shell, self)
 
     def system(self, cmd: str) -> None:
         """Runs a command; its output appears as the cell's."""
@@ -4508,7 +5542,7 @@ def run(command: str, stdout: Write | IO[str], stderr: Write | IO[str] | None) -
 
 
 def forward(process: subprocess.Popen[bytes], pumps: dict[int, Pump]) -> None:
-    """Forwards until the process has ended. A background process may hold the pipes open: nobody waits for that."""
+    """Forwards until the process has ended. A background process may hold the pipes open: that is not waited for."""
     ended = os.pidfd_open(process.pid)
     poller = select.poll()
     for fd in (ended, *pumps):
@@ -4536,8 +5570,8 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-)py"},
-{"shutdown", R"py("""The end of a kernel: what a Python program does when it ends, without taking the interpreter apart."""
+)py", 5420}},
+{"shutdown", {R"py("""The end of a kernel: what a Python program does when it ends, without taking the interpreter apart."""
 
 from __future__ import annotations
 
@@ -4609,8 +5643,8 @@ def open_files(objects: Iterable[Any]) -> list[Any]:
     """The files among these objects."""
     kinds = {kind for kind in set(map(type, objects)) if issubclass(kind, _IOBase)}
     return [file for file in objects if type(file) in kinds]
-)py"},
-{"streams", R"py("""stdout and stderr of a kernel: Python's objects, and what is written to descriptors 1 and 2 below them."""
+)py", 2677}},
+{"streams", {R"py("""stdout and stderr of a kernel: Python's objects, and what is written to descriptors 1 and 2 below them."""
 
 from __future__ import annotations
 
@@ -4623,7 +5657,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ipybox_kernel import wire
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.pipe import available, text_decoder, write_all
 from ipybox_kernel.service import Service
@@ -4750,7 +5783,7 @@ class Out(io.TextIOWrapper):
         raise io.UnsupportedOperation("detach")
 
     def reconfigure(self, *, encoding: str | None = None, errors: str | None = None, **other: Any) -> None:
-        """What goes to the host is UTF-8, whatever the cell would like."""
+        """Keeps UTF-8, which the host wants, whatever the cell would like."""
         super().reconfigure(errors=errors or ("strict" if encoding else None), **other)
 
     def close(self) -> None:
@@ -4841,11 +5874,12 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self, link: wire.Link) -> None:
-        """Takes descriptors 1 and 2 and starts to send."""
+    def open(self) -> None:
+        """Takes descriptors 1 and 2 and starts to send over the link of the session."""
         for out in (self.out, self.err):
             out.capture = Capture(out, self)
-        self.service = Service(self, link)
+        pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}
+        self.service = Service(self.session, self.sink, self.flush_text, pumps)
         interrupts.tell = self.service.tell
         interrupts.remind = self.service.reminders.again
         self.install()
@@ -4858,7 +5892,7 @@ class Streams:
         sys.stderr = sys.__stderr__ = self.err  # type: ignore[misc]
 
     def switch_to(self, out: Out) -> None:
-        """What was written elsewhere before comes first; what is written now comes soon."""
+        """Sends first the text that was written elsewhere before; the text that is written now is sent soon."""
         other = self.err if out is self.out else self.out
         if other.dirty:
             other.flush_text()
@@ -4874,7 +5908,7 @@ class Streams:
                 out.flush_text()
 
     def flush_before_question(self) -> None:
-        """Sends what Python wrote: whoever decides about an action should have seen what led to it."""
+        """Sends what Python wrote: it is seen before a decision about the action that follows."""
         if self.out.dirty or self.err.dirty:
             with interrupts, self.lock:
                 self.flush_text()
@@ -4914,8 +5948,8 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py"},
-{"supervisor", R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
+)py", 11022}},
+{"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -4925,100 +5959,59 @@ import os
 import select
 import signal
 import socket
-import struct
 import sys
 from collections import deque
 from contextlib import contextmanager
 
-from ipybox_kernel import hosts, landlock, packages, process
+from ipybox_kernel import checked, hosts, isolation, landlock, packages, places, process
+from ipybox_kernel.birth import Birth
 from ipybox_kernel.broker import Broker
+from ipybox_kernel.children import Children
+from ipybox_kernel.control import Control
+from ipybox_kernel.refused import Refused
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from typing import Any, NoReturn
 
+    from ipybox_kernel.isolation import Own
     from ipybox_kernel.kernel import HandlersKernel
-    from ipybox_kernel.walls import Environment, Room, Walls, Words
-    from ipybox_kernel.watchdog import Excess, Watchdog
 
     Chore = Callable[[], object]
-    Own = Callable[[], dict[str, Any]]  # what belongs to a kernel or a program alone
 
 PROTOCOL = 1
-MAX_DATAGRAM = 128 * 1024
-MAX_DESCRIPTORS = 8
-SHARE = "if they may see each other's files and processes, set runtime_options::walls to false"
 MOST_SECONDS = 1 << 33  # of processor time: the system counts nanoseconds, and more of them than it can count are few
 SHORTLY = 5  # milliseconds without a request, before namespaces for the next kernel are made: half of a start
 IDLE = 100  # milliseconds without a request, before a chore begins: the longest take a third of that
 
 
-class Refused(Exception):
-    """A request that cannot be done, and the kind of the error that answers it."""
-
-    def __init__(self, kind: str, text: str, **details: object) -> None:
-        super().__init__(text)
-        self.error = {"kind": kind, "text": text, **details}
-
-
-class Birth:
-    """What a kernel gets to know when it is forked."""
-
-    def __init__(
-        self,
-        supervisor: int,
-        stream: socket.socket,
-        actions: socket.socket | None,
-        env: dict[str, str],
-        restore_cwd: bool,
-        guard: bool,
-        allow: list[str],
-        cpu_time: int | None,
-        first: bool,
-    ) -> None:
-        self.supervisor = supervisor
-        self.stream = stream
-        self.actions = actions
-        self.env = env
-        self.restore_cwd = restore_cwd
-        self.guard = guard
-        self.allow = allow
-        self.cpu_time = cpu_time
-        self.first = first
-
-
 class Supervisor:
-    """One control socket, the children started through it, and whatever these leave behind."""
+    """One control socket, and what is done at its requests."""
 
     def __init__(
         self,
-        control: socket.socket,
+        control: Control,
         lifeline: list[int],
         limits: dict[str, int],
         variables: list[str],
-        walls: Walls | None,
+        walls: dict[str, Any] | None,
     ) -> None:
         self.pid = os.getpid()
         self.control = control
         self.lifeline = lifeline
-        self.limits = limits
         self.cpu_time: int | None = None  # of each process, but not of this one
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
-        self.watchdog: Watchdog | None = None  # from the first code on that runs for long
-        self.excesses: dict[int, Excess] = {}  # for which kernels were ended
         self.variables = variables  # of which the sandbox decides
-        self.walls = walls  # between kernels, or none
-        self.living: set[int] = set()
-        self.ended: dict[int, int] = {}  # pid -> wait status, until what it left behind is gone
-        self.broker = Broker()
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
-        process.set_dumpable(False)
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
-        self.chores: deque[Chore] = deque()  # done while nobody asks for anything
-        self.home = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        self.chores: deque[Chore] = deque()  # done while there is no request
+        broker = Broker()
+        self.isolation = isolation.of_kernels(walls, broker)
+        self.children = Children(self.isolation, broker, limits, control.send)
+        process.set_dumpable(False)
         process.adopt_orphans()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -5027,22 +6020,32 @@ class Supervisor:
         self.wakeup, self.wakeup_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(self.wakeup_end, warn_on_full_buffer=False)
 
-    def serve(self) -> Birth:
-        """Answers requests for ever. Returns only in a forked child, which is to become a kernel."""
+    def serve(self, ready: dict[str, Any]) -> Birth:
+        """Tells the host that it is ready, and answers requests until the host has gone, when everything ends.
+
+        Returns only in a forked child, which is to become a kernel.
+        """
+        try:
+            self.control.send(ready)
+            return self.answer_requests()
+        except EOFError:
+            self.children.end()
+
+    def answer_requests(self) -> Birth:
+        """Raises EOFError when the host has gone."""
         poller = select.poll()
         poller.register(self.control, select.POLLIN)
         poller.register(self.wakeup, select.POLLIN)
         while True:
             ready = dict(poller.poll(self.patience()))
-            if self.watchdog and self.watchdog.is_due():
-                self.look(self.watchdog)
-            if not ready and self.walls and self.walls.wants_room():
-                self.walls.prepare(self.living)
+            self.children.look()
+            if not ready and self.isolation.wants_room():
+                self.isolation.prepare(self.children.living)
             elif not ready and self.chores:
                 self.do_chore()
             if self.wakeup in ready:
                 os.read(self.wakeup, 4096)
-                self.reap()
+                self.children.reap()
             if self.control.fileno() in ready:
                 birth = self.receive()
                 if birth:
@@ -5050,8 +6053,8 @@ class Supervisor:
 
     def patience(self) -> int | None:
         """Milliseconds to wait for something to happen; None: for ever."""
-        look = self.watchdog.patience() if self.watchdog else None
-        wants_room = self.walls is not None and self.walls.wants_room()
+        look = self.children.patience()
+        wants_room = self.isolation.wants_room()
         if not self.chores and not wants_room:
             return look
         idle = SHORTLY if wants_room else IDLE
@@ -5067,18 +6070,11 @@ class Supervisor:
     # Requests
 
     def receive(self) -> Birth | None:
-        """Takes and answers one request; ends everything at the end of file."""
-        room = socket.CMSG_SPACE(4 * MAX_DESCRIPTORS)
-        flags = socket.MSG_DONTWAIT | socket.MSG_CMSG_CLOEXEC
-        try:
-            data, ancillary, _, _ = self.control.recvmsg(MAX_DATAGRAM, room, flags)
-        except BlockingIOError:
+        """Takes and answers one request; raises EOFError."""
+        received = self.control.receive()
+        if not received:
             return None
-        except ConnectionError:
-            self.end()
-        if not data:
-            self.end()
-        descriptors = [fd for _, _, packed in ancillary for fd in struct.unpack(f"{len(packed) // 4}i", packed)]
+        data, descriptors = received
         birth = None
         number = None
         try:
@@ -5088,11 +6084,11 @@ class Supervisor:
             if isinstance(answer, Birth):
                 birth, descriptors = answer, descriptors[2:]
             else:
-                self.reply(number, answer)
+                self.control.reply(number, answer)
         except Refused as refusal:
-            self.send({"id": number, "error": refusal.error})
-        except (ValueError, KeyError, TypeError) as error:
-            self.send({"id": number, "error": {"kind": "request", "text": f"malformed request: {error!r}"}})
+            self.control.send({"id": number, "error": refusal.error})
+        except (ValueError, LookupError, TypeError) as error:
+            self.control.send({"id": number, "error": {"kind": "request", "text": f"malformed request: {error!r}"}})
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -5100,106 +6096,93 @@ class Supervisor:
 
     def answer(self, request: dict[str, Any], descriptors: list[int]) -> dict[str, Any] | Birth:
         operation = request["op"]
-        if operation in ("fork", "run"):
-            with self.own_part(request, descriptors) as own:
-                return (self.fork if operation == "fork" else self.run)(request, own, descriptors)
-        if operation == "spawn":
-            return self.spawn(request)
+        if operation == "run":
+            with self.isolation.own_part(request, descriptors) as own:
+                return self.run(request, own, descriptors)
+        if operation in ("fork", "spawn"):
+            with self.entrance_in(request, descriptors) as entrance:
+                if operation == "spawn":
+                    return self.spawn(request, entrance)
+                with self.isolation.own_part(request, descriptors) as own:
+                    return self.fork(request, own, descriptors, entrance)
         if operation == "signal":
-            return self.signal(request)
+            pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
+            return {"sent": self.children.signal(pid, number, group)}
         if operation == "watch":
-            return self.watch(request)
+            self.children.watch(request["pid"], bool(request["runs"]))
+            return {}
         raise Refused("request", f"unknown operation {operation!r}")
 
     @contextmanager
-    def own_part(self, request: dict[str, Any], descriptors: list[int]) -> Iterator[Own]:
-        """What a kernel or program gets to know alone, for the process that becomes it.
+    def entrance_in(self, request: dict[str, Any], descriptors: list[int]) -> Iterator[int | None]:
+        """The file by which a new process enters its control group, while it is started; None: it has no such group."""
+        if not request.get("cgroup"):
+            yield None
+            return
+        entrance = descriptors.pop(0)
+        try:
+            yield entrance
+        finally:
+            os.close(entrance)
 
-        With walls it is in a file, for kernels inherit the memory of this process with all that it has ever read.
-        """
-        if not self.walls:
-            yield lambda: request
-        elif not descriptors:
-            raise Refused("request", "the environment has to come in a file")
-        else:
-            with open(descriptors.pop(), "rb") as file:
-                yield lambda: json.load(file)
-
-    def fork(self, request: dict[str, Any], own: Own, descriptors: list[int]) -> dict[str, Any] | Birth:
+    def fork(
+        self, request: dict[str, Any], own: Own, descriptors: list[int], entrance: int | None
+    ) -> dict[str, Any] | Birth:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
         from ipybox_kernel import child
 
         restore_cwd = bool(request.get("restore_cwd"))
-        guard = self.checked_guard(request.get("guard"))
-        allow = self.checked_allow(request.get("allow", []))
-        self.enter(request.get("cwd"))
+        guard = self.available_guard(request.get("guard"))
+        allow = checked.allow(request.get("allow", []))
         env: dict[str, str] = {}  # within walls filled in the child alone
 
         def environment(listener: socket.socket | None) -> dict[str, str]:
-            given = self.sandboxed(checked_env(own()["env"]))
+            given = self.sandboxed(checked.env(own()["env"]))
             env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
             return env
 
-        try:
-            pid, room, listener = self.fork_now(bool(request.get("network")), environment)
-        except OSError as error:
-            self.leave()
-            raise Refused("fork", str(error)) from None
-        except landlock.Missing as lack:
-            self.leave()
-            text = f"the kernels of a runtime cannot be kept apart here: {lack}; {SHARE}"
-            raise Refused("walls", text) from None
-        if pid == 0:
+        def directory() -> str | None:
+            asked: str | None = own().get("cwd")
+            return asked
+
+        living, network = self.children.living, bool(request.get("network"))
+        kernel = self.isolation.fork(directory, network, environment, living, entrance)
+        if not kernel.pid:
             self.close()
-            if listener:
-                listener.close()
-            sockets = [socket.socket(fileno=descriptor) for descriptor in descriptors[:2]]
-            actions = sockets[1] if len(sockets) == 2 else None
+            if kernel.listener:
+                kernel.listener.close()
+            stream, *actions = (socket.socket(fileno=descriptor) for descriptor in descriptors[:2])
             return Birth(
-                0 if self.walls else self.pid,
-                sockets[0],
-                actions,
-                env,
-                restore_cwd,
-                guard,
-                allow,
-                self.cpu_time,
-                self.forks == 0,
+                supervisor=self.isolation.supervisor,
+                stream=stream,
+                actions=actions[0] if actions else None,
+                env=env,
+                restore_cwd=restore_cwd,
+                guard=guard,
+                allow=allow,
+                cpu_time=self.cpu_time,
+                first=self.forks == 0,
             )
-        self.leave()
-        self.living.add(pid)
-        self.broker.environments[pid] = env
-        if self.walls and room:
-            self.walls.add(pid, room)
-            self.broker.owners[room.init] = pid  # and what the programs of the kernel leave behind is below that
+        self.children.add_kernel(kernel.pid, env, entrance)
+        self.isolation.add(kernel)
         self.forks += 1
         if self.forks == 2:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
-        return {"pid": pid, "listener": listener} if listener else {"pid": pid}
-
-    def fork_now(self, network: bool, environment: Environment) -> tuple[int, Room | None, socket.socket | None]:
-        """Forks, into walls around the current directory if there are any; the pid, the room, the listening socket."""
-        if self.walls:
-            return self.walls.fork(os.getcwd(), network, environment, self.living)
-        listener = hosts.listen() if network else None
-        environment(listener)
-        return os.fork(), None, listener
+        return {"pid": kernel.pid, **({"listener": kernel.listener} if kernel.listener else {})}
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
         ours = {name: os.environ[name] for name in self.variables if name in os.environ}
         return {name: value for name, value in env.items() if name not in self.variables} | ours
 
-    def checked_guard(self, name: str | None) -> bool:
+    def available_guard(self, name: str | None) -> bool:
         """Whether a kernel is to be guarded; a refusal if that is impossible here."""
-        if name is None:
+        if not checked.guard(name):
             return False
-        if name != "no_exec":
-            raise Refused("request", f"unknown guard {name!r}")
         if self.missing is None:
             from ipybox_kernel import guards
 
@@ -5208,259 +6191,47 @@ class Supervisor:
             raise Refused("guard", f"the guard no_exec cannot be had: {self.missing}")
         return True
 
-    def checked_allow(self, names: Any) -> list[str]:
-        """The names of what the guard leaves open; a refusal if one means nothing."""
-        if not names:
-            return []
-        from ipybox_kernel import filters
-
-        if not isinstance(names, list) or not set(names) <= set(filters.CHOICES):
-            raise Refused("request", f"cannot allow {names!r}, only of {', '.join(filters.CHOICES)}")
-        return names
-
-    def spawn(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Starts a program with nothing to read and nowhere to write: a foreign kernel."""
-        if self.walls:
-            raise Refused("walls", f"kernels of other programs cannot be kept apart; {SHARE}")
-        argv, env = checked_argv(request["argv"]), self.sandboxed(checked_env(request["env"]))
-        return self.start(argv, request.get("cwd"), lambda: process.run(argv, env, self.pid, self.cpu_time))
+    def spawn(self, request: dict[str, Any], entrance: int | None) -> dict[str, Any]:
+        """Starts a foreign kernel."""
+        argv, env = checked.argv(request["argv"]), self.sandboxed(checked.env(request["env"]))
+        pid = self.isolation.spawn(argv, env, request.get("cwd"), self.cpu_time, entrance)
+        self.children.living.add(pid)
+        return {"pid": pid}
 
     def run(self, request: dict[str, Any], own: Own, descriptors: list[int]) -> dict[str, Any]:
         """Starts a program that a kernel has asked for."""
         kernel = request["kernel"]
         if len(descriptors) != 3:
             raise Refused("request", "a program needs three descriptors")
-        if kernel not in self.broker.environments:
+        if kernel not in self.children.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
 
         def words(environment: dict[str, str]) -> tuple[list[str], dict[str, str], str | None]:
             asked = own()
-            argv, env = checked_argv(asked["argv"]), checked_env(changed(environment, asked["env"]))
+            argv, env = checked.argv(asked["argv"]), checked.changed_env(environment, asked["env"])
             if self.cpu_time is not None:
                 argv = process.with_cpu_time(argv, self.cpu_time)
             return argv, env, asked.get("cwd")
 
-        if self.walls:
-            started = self.start_within(self.walls, kernel, words, descriptors)
-        else:
-            argv, env, cwd = words(self.broker.environments[kernel])
-            started = self.start(argv, cwd, lambda: process.start(argv, env, descriptors))
-        self.broker.owners[started["pid"]] = kernel
-        return started
-
-    def start_within(self, walls: Walls, kernel: int, words: Words, descriptors: list[int]) -> dict[str, Any]:
-        """Starts a program within the walls of a kernel; its directory is one there, and need not exist here."""
-        try:
-            pid = walls.start(kernel, words, descriptors)
-        except OSError as error:
-            raise Refused("exec", error.strerror or str(error), errno=error.errno) from None
-        except landlock.Missing as lack:  # the kernel's first process has just ended, and so does the kernel
-            raise Refused("kernel", f"kernel {kernel} has ended: {lack}") from None
-)py"
-R"py(        self.living.add(pid)
+        pid = self.isolation.run(kernel, words, descriptors, self.children.entrances.get(kernel))
+        self.children.add_program(pid, kernel)
         return {"pid": pid}
 
-    def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> dict[str, Any]:
-        self.enter(cwd)
-        try:
-            pid = program()
-        except OSError as error:
-            raise Refused("exec", f"{argv[0]}: {error.strerror}", errno=error.errno) from None
-        finally:
-            self.leave()
-        self.living.add(pid)
-        return {"pid": pid}
-
-    def signal(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Signals a child or its group."""
-        pid, number, group = request["pid"], int(request["signal"]), bool(request.get("group"))
-        self.reap()
-        if pid not in self.living:
-            return {"sent": group and self.has_group(pid) and process.kill(pid, number, group=True)}
-        # A child that was forked just now may not have its group yet; then it is alone.
-        sent = group and process.kill(pid, number, group=True)
-        return {"sent": sent or process.kill(pid, number)}
-
-    def has_group(self, program: int) -> bool:
-        """Whether a program that has ended left anything in its process group."""
-        return self.walls.has_group(program) if self.walls else self.broker.has_group(program)
-
-    def watch(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Looks from time to time at what a kernel takes while it runs code."""
-        pid, runs = request["pid"], bool(request["runs"])
-        if self.watchdog is None:
-            from ipybox_kernel.watchdog import Watchdog
-
-            self.watchdog = Watchdog(self.limits)
-        if not runs:
-            self.watchdog.rest(pid)
-        elif pid in self.living:
-            self.watchdog.begin(pid)
-        return {}
-
-    def look(self, watchdog: Watchdog) -> None:
-        """Ends the kernels that take more than they may, and processes that may be of several kernels."""
-        numbers = process.numbered_children()
-        strangers = self.broker.claim(numbers.keys() - self.living - self.broker.owners.keys(), alone=not self.ended)
-
-        def roots(kernel: int) -> list[str]:
-            pids = self.broker.processes_of(kernel) if kernel else strangers
-            return [numbers[pid] for pid in pids if pid in numbers]
-
-        for kernel, excess in watchdog.look(roots).items():
-            watchdog.forget(kernel)
-            if kernel in self.living:
-                self.excesses[kernel] = excess
-            # No kernel has to answer for what another one may have started.
-            for pid in {kernel} & self.living if kernel else strangers:
-                process.kill(pid, signal.SIGKILL, group=True)
-                process.kill(pid, signal.SIGKILL)
-
-    def enter(self, directory: str | None) -> None:
-        """Goes where a child is to start, so that it fails here and not there."""
-        if directory is None:
-            return
-        try:
-            os.chdir(directory)
-        except OSError as error:
-            raise Refused("cwd", f"{directory}: {error.strerror}", errno=error.errno) from None
-
-    def leave(self) -> None:
-        os.fchdir(self.home)
-
-    # Children
-
-    def reap(self) -> None:
-        """Collects dead children; reports programs of kernels at once, others when nothing of theirs is left."""
-        programs: dict[int, int] = {}
-        while dead := peek():
-            kernel = self.broker.forget(dead)
-            if dead not in self.living:
-                os.waitpid(dead, 0)
-            elif kernel is not None:
-                if self.walls:
-                    self.walls.end_program(kernel, dead)
-                self.report(dead, os.waitpid(dead, 0)[1])
-            else:
-                if self.watchdog:
-                    self.watchdog.forget(dead)
-                if self.walls:
-                    self.walls.forget(dead)
-                process.kill(dead, signal.SIGKILL, group=True)  # before its pid can be given to another
-                self.ended[dead] = os.waitpid(dead, 0)[1]
-            self.living.discard(dead)
-            if kernel is not None:
-                programs[dead] = kernel
-        if programs or (self.ended and self.broker.owners):
-            self.broker.adopt(programs, self.living, alone=not self.ended)
-        if self.ended and not self.kill_orphans():
-            for pid, status in self.ended.items():
-                self.report(pid, status)
-            self.ended.clear()
-
-    def kill_orphans(self) -> bool:
-        """Kills what dead children left behind; true as long as something was there. Their deaths wake us again.
-
-        No pid can be another's by now: it is kept until we have waited for the child.
-        """
-        orphans = self.broker.left(self.living)
-        killed = [pid for pid in orphans if process.kill(pid, signal.SIGKILL, group=pid in self.living)]
-        return bool(killed)
-
-    def report(self, pid: int, status: int) -> None:
-        code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
-        number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
-        event: dict[str, Any] = {"event": "exit", "pid": pid, "code": code, "signal": number}
-        excess = self.excesses.pop(pid, None)
-        if excess and number == signal.SIGKILL:
-            event["exceeded"] = excess.described()
-        self.send(event)
+    # The end
 
     def terminated(self, *_: object) -> NoReturn:
         """The keeper has ended, or this process is told to."""
         if os.getpid() == self.pid:
-            self.end()
+            self.children.end()
         os._exit(128 + signal.SIGTERM)  # a child that has not yet become what it will be
-
-    def end(self) -> NoReturn:
-        """Kills everything below this process, until nothing is left, and exits."""
-        for pid in self.living:
-            process.kill(pid, signal.SIGKILL, group=True)
-        while remaining := {*self.living, *process.children()}:
-            for pid in remaining:
-                process.kill(pid, signal.SIGKILL)
-            self.living.discard(os.waitpid(-1, 0)[0])
-        os._exit(0)
-
-    # The control socket
-
-    def reply(self, number: int, answer: dict[str, Any]) -> None:
-        """Answers a request. A listening socket goes to the host as a descriptor, and is let go of here."""
-        listener = answer.pop("listener", None)
-        if not listener:
-            return self.send({"id": number, **answer})
-        with listener:
-            self.send({"id": number, **answer}, [listener.fileno()])
-
-    def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
-        try:
-            # What is said of names that are not UTF-8 is for reading: the host takes no lone surrogates.
-            data = json.dumps(message, ensure_ascii=False).encode(errors="replace")
-            if descriptors:
-                socket.send_fds(self.control, [data], list(descriptors))
-            else:
-                self.control.send(data)
-        except OSError:
-            self.end()
-
-    def fail(self, kind: str, text: str) -> NoReturn:
-        """Says why there will be no kernels, and ends."""
-        self.send({"event": "failed", "kind": kind, "executable": sys.executable, "text": text})
-        os._exit(1)
 
     def close(self) -> None:
         """Lets go of everything that is the supervisor's; for its forked children."""
         self.control.close()
-        for descriptor in (self.home, self.wakeup, self.wakeup_end, *self.lifeline):
+        self.isolation.close()
+        self.children.close()
+        for descriptor in (self.wakeup, self.wakeup_end, *self.lifeline):
             os.close(descriptor)
-
-
-def walls_of(plan: dict[str, Any] | None) -> Walls | None:
-    """Walls between kernels, if there are to be any."""
-    if plan is None:
-        return None
-    from ipybox_kernel.walls import Walls
-
-    return Walls(plan)
-
-
-def peek() -> int | None:
-    """The pid of a dead child that still has to be waited for."""
-    try:
-        found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-    except ChildProcessError:
-        return None
-    return found.si_pid if found else None
-
-
-def checked_argv(argv: Any) -> list[str]:
-    """The words of a program's command line, or a refusal."""
-    if not isinstance(argv, list) or not argv or not all(isinstance(word, str) and "\0" not in word for word in argv):
-        raise Refused("request", "argv must be a list of strings")
-    return argv
-
-
-def checked_env(env: Any) -> dict[str, str]:
-    """The environment of a request, or a refusal: a child could only fail on it."""
-    for name, value in env.items():
-        if not isinstance(value, str) or not name or "=" in name or "\0" in name + value:
-            raise Refused("request", f"not an environment variable: {name!r}")
-    return dict(env)
-
-
-def changed(environment: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
-    """An environment with other variables, and without those that are None."""
-    return {name: value for name, value in {**environment, **changes}.items() if value is not None}
 
 
 def taken(limits: dict[str, int], control: socket.socket) -> Callable[[], None]:
@@ -5472,7 +6243,7 @@ def taken(limits: dict[str, int], control: socket.socket) -> Callable[[], None]:
     return take_with_room(limits, control)
 
 
-def preloaded(supervisor: Supervisor, hello: dict[str, Any], check_room: Callable[[], None]) -> HandlersKernel:
+def preloaded(control: Control, hello: dict[str, Any], check_room: Callable[[], None]) -> HandlersKernel:
     """A kernel that works, ready to be forked. Ends everything where there is none."""
     gc.disable()  # nothing of what is imported now will ever be garbage
     from ipybox_kernel import preload
@@ -5481,26 +6252,28 @@ def preloaded(supervisor: Supervisor, hello: dict[str, Any], check_room: Callabl
         return preload.kernel(hello.get("level", "auto"), hello.get("modules", []))
     except preload.Failure as failure:
         check_room()
-        supervisor.fail(failure.kind, str(failure))
+        control.fail(failure.kind, str(failure))
 
 
-def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None:
+def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None:
     """Runs the supervisor, and in its forked children the kernel."""
     if lifeline:
         process.die_with_other_end(lifeline[0])
         process.die_with_keeper()
+    places.check(hello.get("places", []), end)
     allowed, between = hello.get("limits", {}), hello.get("walls")
     if between:
         # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
         between["processes"] = allowed.pop("processes", None)
     if hello.get("domain"):
         landlock.is_within_files()
-    check_room = taken(allowed, control)
+    check_room = taken(allowed, end)
+    control = Control(end)
     try:
-        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []), walls_of(between))
+        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []), between)
         if hello.get("protocol") != PROTOCOL:
-            supervisor.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
-        kernel = preloaded(supervisor, hello, check_room) if hello.get("preload", True) else None
+            control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+        kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
         packages.layer = hello.get("packages") or None
     finally:
         check_room()  # an error that comes from too little room would not say so
@@ -5515,21 +6288,16 @@ def main(control: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> 
         "level": "none",
     }
     if not kernel:
-        supervisor.send(ready)
-        supervisor.serve()
+        supervisor.serve(ready)
         return
 
-    from ipybox_kernel import preload
+    from ipybox_kernel import child, preload
 
-    supervisor.send({**ready, **preload.versions(), "level": kernel.level})
     supervisor.warm_up = preload.warm_up(kernel)
-    birth = supervisor.serve()
-
-    from ipybox_kernel import child
-
+    birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py"},
-{"tools", R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
+)py", 14776}},
+{"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
 
@@ -5579,7 +6347,7 @@ _listener: ContextVar[Callable[[Progress], object] | None] = ContextVar("_listen
 def progress(heard: Callable[[Progress], object] = print) -> Iterator[None]:
     """Within it, calls of tools tell `heard` how far they have come: those of this thread, and of its tasks.
 
-    What `heard` raises ends the call.
+    An exception of `heard` ends the call.
     """
     token = _listener.set(heard)
     try:
@@ -5627,7 +6395,7 @@ class ToolRunner:
         head, body = self._request(tool_name, tool_args)
         if heard := _listener.get():
             head["progress"] = True
-            return result(await actions.channel().call_async_heard("call", head, body, _reported(heard)))
+            return result(await actions.channel().call_async("call", head, body, _reported(heard)))
         return result(await actions.channel().call_async("call", head, body))
 
     def _request(self, tool_name: str, tool_args: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
@@ -5661,7 +6429,7 @@ class Content:
 
 
 class Shown(Content):
-    """What can be looked at or listened to."""
+    """Content that can be looked at or listened to."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {"text/plain": repr(self), self.mime: self.data}
@@ -5688,11 +6456,11 @@ class Document(Content):
 
 
 class Unreadable(Content):
-    """What should be an image, a recording or a file, and is no base64: ``data`` is what came."""
+    """An image, a recording or a file that is not valid base64: ``data`` is the text that came."""
 
 
 class Link:
-    """What can be read at the server under ``uri``. The text of a result has that too."""
+    """A resource that can be read at the server under ``uri``. The text of a result has that too."""
 
     def __init__(
         self,
@@ -5717,7 +6485,7 @@ Part = Content | Link
 
 
 class Mixed:
-    """What a result is too if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
+    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
 
     value: Any
     parts: list[Part]
@@ -5783,11 +6551,11 @@ def with_parts(value: Any, parts: list[Part]) -> Any:
 
 
 def result(answer: Answer) -> Any:
-    """What a tool answered, as Python has it."""
+    """The answer of a tool, as a value of Python."""
     head, body = answer.head, answer.body
     described = head.get("parts", [])
     end = len(body) - sum(part["size"] for part in described)
-    value = str(body[:end], "utf-8") if head["text"] else json.loads(bytes(body[:end]))
+    value = str(body[:end], "utf-8") if head["text"] else json.loads(str(body[:end], "utf-8"))
     parts: list[Part] = []
     for part in described:
         kind, size = part.pop("type"), part.pop("size")
@@ -5798,7 +6566,7 @@ def result(answer: Answer) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What is no JSON by itself: models, dates, paths and their like."""
+    """The JSON of models, dates, paths and their like."""
     try:
         from pydantic_core import to_jsonable_python
     except ImportError:
@@ -5807,8 +6575,8 @@ def plain(value: Any) -> Any:
 
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
-)py"},
-{"tracebacks", R"py("""Errors of cells, shown without the machinery that ran them."""
+)py", 8860}},
+{"tracebacks", {R"py("""Errors of cells, shown without the machinery that ran them."""
 
 from __future__ import annotations
 
@@ -6000,7 +6768,7 @@ def user_frames(frames: TracebackType | None) -> TracebackType | None:
 
 
 def line_of(entry: TracebackType) -> int:
-    """Where an exception was raised. An interrupt may strike at an instruction without a line: then the line before."""
+    """The line that raised an exception. An interrupt may strike at an instruction without a line: the one before."""
     if entry.tb_lineno is not None:
         return entry.tb_lineno
     code = entry.tb_frame.f_code  # type: ignore[unreachable]  # what typeshed does not know
@@ -6013,12 +6781,110 @@ def is_group(error: BaseException) -> bool:
 
 
 def remember(error: BaseException) -> None:
-    """What ``%tb``, ``%debug`` and ``pdb.pm`` look at."""
+    """Sets the exception that ``%tb``, ``%debug`` and ``pdb.pm`` look at."""
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
     if sys.version_info >= (3, 12):
         sys.last_exc = error
-)py"},
-{"walls", R"py("""Walls between the kernels of one supervisor: each lives in namespaces of its own, and so do its programs.
+)py", 9126}},
+{"values", {R"py("""Values of a session as JSON, for the host, which has this text executed in whatever IPython kernel there is.
+
+An answer is ``=`` and JSON, or ``!`` and the reason why there is none.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+from IPython import get_ipython
+
+LONGEST = 1 << 20  # bytes of JSON
+TOO_LONG = f"larger than {LONGEST >> 20} MiB as JSON"
+MAX_NAME = 100  # characters of a type
+
+
+class Answer:
+    """A text that IPython shows as it is."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(self.text)
+
+
+def last() -> Answer:
+    """The value of the last expression of the cell that has run, unless it is None."""
+    result = get_ipython().last_execution_result
+    value = None if result is None else result.result
+    return Answer("!the code does not end with an expression that has a value") if value is None else answer(value)
+
+
+def get(name: str) -> Answer:
+    """The value of a variable."""
+    variables = get_ipython().user_ns
+    if name not in variables:
+        raise NameError(f"name {name!r} is not defined")
+    return answer(variables[name])
+
+
+def put(name: str, text: str) -> Answer:
+    """Sets a variable."""
+    get_ipython().push({name: json.loads(text)})
+    return Answer("=null")
+
+
+def answer(value: Any) -> Answer:
+    """The JSON of a value. No ``repr`` is called, but a dictionary may be of a class of the code's own."""
+    try:
+        text = encode(value)
+        if text is None or len(text.encode()) > LONGEST:
+            return Answer(f"!{TOO_LONG}")
+        return Answer(f"={text}")
+    except UnicodeEncodeError:
+        what = "a text that is not Unicode"
+    except RecursionError:
+        what = "it is nested too deeply"
+    except Exception as error:
+        said = error.args[0] if error.args and type(error) in (TypeError, ValueError) else None
+        what = said if type(said) is str else f"{name_of(type(error))} was raised"
+    return Answer(f"!not JSON: {what}")
+
+
+def encode(value: Any) -> str | None:
+    """The JSON of a value; none where that is too long, of which no more is made than is needed to know."""
+    if isinstance(value, str) and len(value) > LONGEST:
+        return None
+    pieces, size = [], 0
+    for piece in ENCODER.iterencode(value):
+        size += len(piece)
+        if size > LONGEST:
+            return None
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def scalar(value: Any) -> Any:
+    """The number that a scalar of NumPy stands for."""
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, (numpy.number, numpy.bool_)):
+        number = value.item()
+        if type(number) in (bool, int, float) and not isinstance(value, numpy.timedelta64):
+            return number
+    raise TypeError(f"a value of type {name_of(type(value))}")
+
+
+def name_of(kind: type) -> str:
+    return kind.__name__[:MAX_NAME]
+
+
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=scalar)
+)py", 3148}},
+{"walls", {R"py("""Walls between the kernels of one supervisor: each lives in namespaces of its own, and so do its programs.
 
 Within walls there is a file system in which the directories of the other kernels do not exist, and there are private
 temporary directories, a loopback, terminals, shared memory and processes of its own.
@@ -6026,93 +6892,77 @@ temporary directories, a loopback, terminals, shared memory and processes of its
 
 from __future__ import annotations
 
-import ctypes
-import errno
-import fcntl
-import json
 import os
 import signal
 import socket
-import stat
-import struct
 
-from ipybox_kernel import filters, hosts, landlock, limits, privileges, process
-from ipybox_kernel.landlock import Missing, libc, missing
+from ipybox_kernel import hosts, process, workplace
+from ipybox_kernel.landlock import Missing
+from ipybox_kernel.mounts import mount_processes, rearrange_files
+from ipybox_kernel.refused import Refused
+from ipybox_kernel.reports import collect, fail, failure_in
+from ipybox_kernel.rooms import CLONE_NEWPID, ENDED, NAMESPACES, Plan, Room, enter, fork, give_up_rights, prepare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any, NoReturn
 
+    #: The working directory of a kernel; None: that of this process.
+    Directory = Callable[[], str | None]
     #: The environment of a kernel with this listening socket, if it has one.
     Environment = Callable[[socket.socket | None], dict[str, str]]
     #: Of a kernel's environment: words, environment and directory of a program.
     Words = Callable[[dict[str, str]], tuple[list[str], dict[str, str], str | None]]
-
-NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
-CLONE_NEWPID = 0x20000000
-
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
-MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
-OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
-OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
-MOVE_MOUNT_F_EMPTY_PATH = 4
-AT_FDCWD = -100
-
-LONGEST_WORDS = 4096
-
-SIOCSIFFLAGS, IFF_UP = 0x8914, 1
-
-
-class Plan:
-    """What the rooms of all kernels have in common."""
-
-    def __init__(self, hello: dict[str, Any]) -> None:
-        self.workspace: str = hello["workspace"]  # the directories of kernels lie in it
-        self.private: list[str] = hello["private"]  # directories of which each kernel has an empty one
-        self.kept: list[str] = hello["kept"]  # what lies in these, or in the workspace, and is for all kernels
-        self.size: int = hello["size"]  # bytes of each private directory; 0: what the system allows
-        self.processes: int | None = hello.get("processes")
-        self.user: int = hello["user"]  # who is root for the supervisor, and has this number within walls as outside
-        self.group: int = hello["group"]
-        self.machine = privileges.machine()
-        self.filter = filters.base(self.machine, hello["allow"])
 
 
 class Walls:
     """The rooms of the kernels that live, and one for the next: making it is most of what a walled start takes."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
-        self.hello = hello
-        self.plan: Plan | None = None  # from the first kernel on
+        self.plan = Plan(hello)
         self.rooms: dict[int, Room] = {}
         self.next: Room | None = None
+        self.ahead = False  # whether it is made ahead of time: from the first kernel on, as long as that works
 
     def wants_room(self) -> bool:
-        return self.plan is not None and self.next is None
+        return self.ahead and self.next is None
 
     def prepare(self, living: set[int]) -> None:
         """Makes the room for the next kernel, after the first one."""
-        if self.plan is None:
-            return
         try:
             self.next = prepare(self.plan)
             living.add(self.next.init)
         except (OSError, Missing):
-            self.plan = None  # the next kernel tries it again, and its start says why it fails
+            self.ahead = False  # the next kernel tries it again, and its start says why it fails
+
+    def take_room(self, living: set[int]) -> Room:
+        """The room that was made ahead of time, or another one where there is none or its first process has ended."""
+        room, self.next = self.next, None
+        if room:
+            living.discard(room.init)
+            if not room.has_ended():
+                return room
+            room.close()
+        return prepare(self.plan)
 
     def fork(
-        self, directory: str, network: bool, environment: Environment, living: set[int]
+        self,
+        directory: Directory,
+        network: bool,
+        environment: Environment,
+        living: set[int],
+        entrance: int | None = None,
     ) -> tuple[int, Room, socket.socket | None]:
-        """Forks a kernel; the pid is 0 in the child, where alone its environment is asked for.
+        """Forks a kernel; the pid is 0 in the child, where alone its directory and its environment are asked for.
 
-        Raises Missing and OSError.
+        Kernels to come inherit the memory of this process. Raises Refused, Missing and OSError.
         """
-        self.plan = self.plan or Plan(self.hello)
-        room, self.next = self.next or prepare(self.plan), None
-        living.discard(room.init)
+        room = self.take_room(living)
+        self.ahead = True
         try:
-            pid, listener = fork_kernel(self.plan, room, directory, network, environment)
+            process.enter_cgroup(entrance, room.init)  # code can look into it, and change it
+            pid, listener = fork_kernel(self.plan, room, directory, network, environment, entrance)
         except BaseException:
             process.kill(room.init, signal.SIGKILL)
             room.close()
@@ -6125,14 +6975,13 @@ class Walls:
     def add(self, kernel: int, room: Room) -> None:
         self.rooms[kernel] = room
 
-    def start(self, kernel: int, words: Words, descriptors: list[int]) -> int:
-        """Starts a program of a kernel, as `process.start` does; raises Missing and OSError.
+    def start(self, kernel: int, words: Words, descriptors: list[int], entrance: int | None = None) -> int:
+        """Starts a program of a kernel, as `process.start` does; raises Refused, Missing and OSError.
 
         The words are asked for in the child alone: kernels to come inherit the memory of this process.
         """
-        plan = self.plan or Plan(self.hello)
         room = self.rooms[kernel]
-        pid = start(Program(plan, room, words, descriptors))
+        pid = start(Program(self.plan, room, words, descriptors, entrance))
         room.programs.add(pid)
         return pid
 
@@ -6159,132 +7008,44 @@ class Walls:
 class Program:
     """A program that a kernel has asked for."""
 
-    def __init__(self, plan: Plan, room: Room, words: Words, descriptors: list[int]) -> None:
+    def __init__(self, plan: Plan, room: Room, words: Words, descriptors: list[int], entrance: int | None) -> None:
         self.plan = plan
         self.room = room
         self.words = words
         self.descriptors = descriptors
-
-
-class Room:
-    """Namespaces for a kernel and its programs, with nothing in them yet but their first process."""
-
-    def __init__(self, init: int) -> None:
-        self.init = init  # with it the system ends everything else there
-        self.programs: set[int] = set()  # those that run, and those that have ended and left processes
-        self.descriptor = os.pidfd_open(init)
-        self.memory = os.memfd_create("environment")  # of its kernel, which writes it before there is any other code
-
-    def remember(self, environment: dict[str, str]) -> None:
-        os.pwrite(self.memory, json.dumps(environment).encode(), 0)
-
-    def environment(self) -> dict[str, str]:
-        found: dict[str, str] = json.loads(os.pread(self.memory, os.fstat(self.memory).st_size, 0))
-        return found
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-        os.close(self.memory)
-
-
-def prepare(plan: Plan) -> Room:
-    """Makes namespaces. Raises Missing if there can be none."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    between = os.fork()  # enters the namespaces, but for that of pids, in which its child is the first process
-    if not between:
-        ours.close()
-        build(plan, theirs)
-    theirs.close()
-    with ours:
-        words, _ = collect(ours)
-    os.waitpid(between, 0)
-    if "failure" in words or "init" not in words:
-        raise Missing(words.get("failure", "a process that was to make namespaces died"))
-    return Room(int(words["init"]))
-
-
-def build(plan: Plan, report: socket.socket) -> NoReturn:
-    try:
-        enter_new_namespaces(plan)
-        raise_loopback()
-        os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
-        give_up_rights(plan)
-        tell(report, f"init {start_init()}")
-    except BaseException as error:
-        tell(report, f"failure {error}")
-    finally:
-        os._exit(0)
-
-
-def enter_new_namespaces(plan: Plan) -> None:
-    user, group = f"{plan.user} {os.geteuid()} 1", f"{plan.group} {os.getegid()} 1"
-    process.set_dumpable(True)  # or it could not say who it is in its namespace
-    if libc.unshare(NAMESPACES):
-        raise missing("namespaces for a kernel cannot be made")
-    for name, text in ("setgroups", "deny"), ("uid_map", user), ("gid_map", group):
-        with open(f"/proc/self/{name}", "w") as file:
-            file.write(text)
-
-
-def start_init() -> int:
-    """Starts the first process of a namespace, which does nothing: the system reaps what it adopts.
-
-    It is a program: a fork of this process would take more time and memory. Code can look into it, and change it.
-    """
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    silent, other = socket.socketpair()  # it waits for what is never written
-    numbers = {0: silent, 2: silent, 3: other}  # of the supervisor it has nothing
-    actions = [(os.POSIX_SPAWN_DUP2, end.fileno(), number) for number, end in numbers.items()]
-    with silent, other:
-        return os.posix_spawn("/bin/sh", ["sh", "-c", "read nothing"], {}, file_actions=actions, setsid=True)
-
-
-def fork(room: Room) -> int:
-    """Forks into the pid namespace of a room; the other ones are entered by the child. Raises Missing."""
-    supervisor = os.getpid()
-    back = os.pidfd_open(supervisor)
-    try:
-        enter(room.descriptor, CLONE_NEWPID)
-        return os.fork()
-    finally:
-        if os.getpid() == supervisor and libc.setns(back, CLONE_NEWPID):
-            os._exit(1)  # what is forked next would be in the room of another kernel
-        os.close(back)
-
-
-def enter(descriptor: int, namespaces: int) -> None:
-    """Enters namespaces of the process behind a pidfd."""
-    if libc.setns(descriptor, namespaces):
-        raise missing("the namespaces for a kernel cannot be entered")
+        self.entrance = entrance  # of the control group of its kernel, if that has one
 
 
 def fork_kernel(
-    plan: Plan, room: Room, directory: str, network: bool, environment: Environment
+    plan: Plan, room: Room, directory: Directory, network: bool, environment: Environment, entrance: int | None
 ) -> tuple[int, socket.socket | None]:
     """Forks a kernel into a room, with a listening socket there if it has a network; the pid is 0 in the child."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with ours, theirs:
         pid = fork(room)
         if not pid:
+            process.enter_cgroup_or_end(entrance)
             return 0, settle(plan, room, directory, network, environment, theirs)
         theirs.close()
         words, descriptors = collect(ours)
     listener = socket.socket(fileno=descriptors[0]) if descriptors else None
-    if "failure" not in words:
+    failure = failure_in(words)
+    if failure is None:
         return pid, listener
     if listener:
         listener.close()
     os.waitpid(pid, 0)
-    raise Missing(words["failure"])
+    raise failure
 
 
 def settle(
-    plan: Plan, room: Room, directory: str, network: bool, environment: Environment, report: socket.socket
+    plan: Plan, room: Room, directory: Directory, network: bool, environment: Environment, report: socket.socket
 ) -> socket.socket | None:
-    """What a kernel does first; its listening socket."""
+    """Does the first steps of a kernel; returns its listening socket."""
     try:
         enter(room.descriptor, NAMESPACES & ~CLONE_NEWPID)
-        rearrange_files(plan, os.path.realpath(directory))
+        go_to(directory(), plan.workspace)
+        rearrange_files(plan, os.getcwd())
         mount_processes()
         give_up_rights(plan)
         listener = hosts.listen() if network else None
@@ -6292,9 +7053,17 @@ def settle(
             socket.send_fds(report, [b"listener"], [listener.fileno()])
         room.remember(environment(listener))
     except BaseException as error:
-        tell(report, f"failure {error}")
-        os._exit(1)
+        fail(report, error, 1)
     return listener
+
+
+def go_to(directory: str | None, workspace: str) -> None:
+    """Goes to the working directory of a kernel."""
+    try:
+        if directory is not None:
+            workplace.enter(directory, workspace)
+    except OSError as error:
+        raise Refused("cwd", "", errno=error.errno) from None
 
 
 def start(program: Program) -> int:
@@ -6305,162 +7074,37 @@ def start(program: Program) -> int:
             become(program, theirs)
         theirs.close()
         words, _ = collect(ours)
-    if "failure" not in words:
+    failure = failure_in(words)
+    if failure is None:
         return pid
     os.waitpid(pid, 0)
-    code, _, text = words["failure"].partition(" ")
-    raise OSError(int(code), text)
+    raise Missing(ENDED) if program.room.has_ended() else failure
 
 
 def become(program: Program, report: socket.socket) -> NoReturn:
     """Runs a program in place of this process."""
-    argv, cwd = [""], None
     try:
+        process.enter_cgroup(program.entrance)
         os.setsid()
         argv, env, cwd = program.words(program.room.environment())
         enter(program.room.descriptor, NAMESPACES & ~CLONE_NEWPID)
-        if cwd is not None:
-            os.chdir(cwd)
+        try:
+            os.chdir(os.getcwd() if cwd is None else cwd)
+        except OSError as error:
+            raise Refused("cwd", "", errno=error.errno) from None
         give_up_rights(program.plan)
         process.default_signals()
         for number, descriptor in enumerate(program.descriptors):
             os.dup2(descriptor, number)
-        process.execute(argv, env)
-    except OSError as error:
-        place = f": {cwd}" if cwd is not None and error.filename == cwd else ""
-        tell(report, f"failure {error.errno} {argv[0]}: {error.strerror}{place}")
+        try:
+            process.execute(argv, env)
+        except OSError as error:
+            raise Refused("exec", "", errno=error.errno) from None
     except BaseException as error:
-        tell(report, f"failure {errno.EPERM} {argv[0]}: {error}")
-    finally:
-        os._exit(127)
-
-
-def tell(report: socket.socket, words: str) -> None:
-    report.send(words.encode(errors="replace")[:LONGEST_WORDS])
-
-
-def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
-    """What the processes tell that make walls, until the last one has closed its end."""
-    words: dict[str, str] = {}
-    descriptors: list[int] = []
-    while True:
-        data, received, _, _ = socket.recv_fds(report, LONGEST_WORDS, 1)
-        descriptors += received
-        if not data:
-            return words, descriptors
-        name, _, text = data.decode(errors="replace").partition(" ")
-        words.setdefault(name, text)
-
-
-# Files
-
-
-def rearrange_files(plan: Plan, directory: str) -> None:
-    """Gives this process a file system without the directories of other kernels."""
-    mount(None, "/", None, MS_REC | MS_PRIVATE)
-    inside = place_in(plan.workspace, directory)
-    hidden = [] if lies_in(plan.workspace, [inside]) else [plan.workspace]
-    own = [(path, copy_of(path)) for path in sorted({directory, inside})]
-    outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
-    kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
-    for place in plan.private:
-        cover(place, plan.size)
-    for path, tree in kept:
-        if not lies_in(path, hidden):
-            put_back(path, tree)
-    for place in hidden:
-        os.makedirs(place, exist_ok=True)
-        cover(place, plan.size)
-    for path, tree in kept:
-        if lies_in(path, hidden):
-            put_back(path, tree)
-    for path, tree in own:
-        if lies_in(path, [*plan.private, *hidden]):
-            put_back(path, tree)
-    for place in hidden:
-        mount(None, place, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
-    for _, descriptor in (*own, *kept):
-        if descriptor is not None:
-            os.close(descriptor)
-    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
-    os.chdir(directory)  # its parents are no longer those of the directory that this process was in
-
-
-def place_in(workspace: str, directory: str) -> str:
-    """The name of a directory in the workspace, which is mounted a second time where a link to it was private."""
-    above, rest = directory, ""
-    while above != "/":
-        if os.path.samefile(above, workspace):
-            return os.path.join(workspace, rest) if rest else workspace
-)py"
-R"py(        above, name = os.path.split(above)
-        rest = os.path.join(name, rest) if rest else name
-    return directory
-
-
-def mount_processes() -> None:
-    """Its own ``/proc``. Root's files there are writable for user 0 without any capability, unless it is read-only."""
-    read_only = MS_RDONLY if os.geteuid() == 0 else 0
-    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | read_only)
-
-
-def lies_in(path: str, places: Iterable[str]) -> bool:
-    """Whether a path is one of these places, or lies in one."""
-    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
-
-
-def copy_of(path: str) -> int | None:
-    """What is mounted at a path and below it, detached; None where there is nothing."""
-    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
-    descriptor = libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
-    if descriptor < 0 and ctypes.get_errno() not in (errno.ENOENT, errno.ENOTDIR):
-        raise missing(f"{path} cannot be opened to the kernel alone")
-    return None if descriptor < 0 else int(descriptor)
-
-
-def put_back(path: str, tree: int | None) -> None:
-    """Mounts a copy where it was, also if something else has been mounted there."""
-    if tree is None:
-        return
-    if stat.S_ISDIR(os.fstat(tree).st_mode):
-        os.makedirs(path, exist_ok=True)
-    else:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        if not os.path.lexists(path):
-            os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
-    if libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH):
-        raise missing(f"{path} cannot be mounted for the kernel alone")
-
-
-def cover(place: str, size: int) -> None:
-    """Mounts an empty directory of its own over a directory."""
-    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}" if size else "mode=755")
-
-
-def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
-    words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
-    if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
-        raise missing(f"{target} cannot be mounted for the kernel alone")
-
-
-# Everything else
-
-
-def raise_loopback() -> None:
-    """The loopback of a new namespace is down."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
-
-
-def give_up_rights(plan: Plan) -> None:
-    """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
-    if plan.processes is not None:
-        limits.take({"processes": plan.processes})
-    privileges.drop_capabilities()
-    landlock.give_up_new_privileges()
-    privileges.filter_calls(plan.filter, plan.machine)
-)py"},
-{"warming", R"py("""What makes the first error of a kernel as fast as the next ones, done in small pieces while nothing runs."""
+        fail(report, error, 127)
+    os._exit(127)
+)py", 8729}},
+{"warming", {R"py("""Preparations that make the first error of a kernel as fast as the next ones, in small pieces while nothing runs."""
 
 from __future__ import annotations
 
@@ -6547,8 +7191,8 @@ def only_installed() -> Iterator[None]:
         yield
     finally:
         sys.path = users
-)py"},
-{"watchdog", R"py("""Looks at what kernels take of the machine while they run code: each with all that it has started."""
+)py", 3073}},
+{"watchdog", {R"py("""Looks at what kernels take of the machine while they run code: each with all that it has started."""
 
 from __future__ import annotations
 
@@ -6583,7 +7227,7 @@ class Excess:
 
 
 class Rest:
-    """What a kernel has left at work: its processor time at the last look, and how many looks found no more of it."""
+    """Processes that a kernel has left at work: their processor time, and how many looks have found no more of it."""
 
     def __init__(self) -> None:
         self.used = -1
@@ -6610,7 +7254,7 @@ class Watchdog:
         self.running.add(kernel)
 
     def rest(self, kernel: int) -> None:
-        """The code has ended. What it has left at work is looked at until it does nothing any more."""
+        """The code has ended. Processes that it has left at work are looked at until they do nothing any more."""
         if kernel in self.running:
             self.running.discard(kernel)
             self.resting[kernel] = Rest()
@@ -6692,7 +7336,7 @@ class Watchdog:
 
 
 class State:
-    """What ``/proc`` says at a glance of a process; nothing where it has ended."""
+    """The figures of a process that ``/proc`` has at hand; none where it has ended."""
 
     def __init__(self, number: str) -> None:
         self.number = number
@@ -6768,8 +7412,8 @@ def children_of(number: str) -> list[str]:
     except OSError:
         pass  # gone meanwhile
     return found
-)py"},
-{"wire", R"py("""The stream socket: framing, and long values as buffers beside the JSON."""
+)py", 8339}},
+{"wire", {R"py("""The stream socket: framing, and long values as buffers beside the JSON."""
 
 from __future__ import annotations
 
@@ -6817,7 +7461,7 @@ def to_json(value: Any) -> bytes:
 
 
 def fitting(kind: str, content: Content) -> bytes:
-    """The JSON of a content that the host takes. What is beyond its bounds it would refuse together with the kernel."""
+    """The JSON of a content that the host takes. Beyond its bounds it would end the kernel."""
     text = to_json(content)
     shown = kind in DISPLAYS
     most = MAX_DISPLAYED_VALUES if shown else MAX_VALUES
@@ -6841,7 +7485,7 @@ def fits(text: bytes, size: int, values: int) -> bool:
     """Whether JSON is within bounds. The host counts brackets, commas and colons outside of strings."""
     if len(text) > size:
         return False
-    if len(text) <= values or sum(map(text.count, MARKS)) < values:
+    if len(text) < values or sum(map(text.count, MARKS)) < values:
         return True
     bare = STRING.sub(b"", text)
     return sum(map(bare.count, MARKS)) < values
@@ -6984,7 +7628,76 @@ def _unsent(parts: list[Frame], sent: int) -> list[Frame]:
             rest.append(memoryview(part)[sent:])
         sent = max(0, sent - len(part))
     return rest
-)py"},
+)py", 8526}},
+{"workplace", {R"py("""The way to the working directory of a kernel, which other kernels may have changed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+MOST_LINKS = 40  # as the system follows
+
+
+def enter(path: str, workspace: str) -> None:
+    """Goes to a directory, by no link within the workspace: another kernel may have made it. Raises OSError."""
+    place = walk(path, os.stat(workspace))
+    try:
+        os.fchdir(place)
+    finally:
+        os.close(place)
+
+
+def walk(path: str, workspace: os.stat_result) -> int:
+    """A descriptor of what a path leads to."""
+    place = top()
+    names, links = parts(path), 0
+    try:
+        while names:
+            following = os.open(names.pop(), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place)
+            if not stat.S_ISLNK(os.fstat(following).st_mode):
+                os.close(place)
+                place = following
+                continue
+            target = os.readlink("", dir_fd=following)
+            os.close(following)
+            links += 1
+            if links > MOST_LINKS or lies_in(place, workspace):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+            names += parts(target)
+            if target.startswith("/"):
+                os.close(place)
+                place = top()
+    except BaseException:
+        os.close(place)
+        raise
+    return place
+
+
+def top() -> int:
+    return os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def parts(path: str) -> list[str]:
+    """The names of a path, the last one first."""
+    return [name for name in reversed(path.split("/")) if name]
+
+
+def lies_in(directory: int, around: os.stat_result) -> bool:
+    """Whether a directory is the one around it, or lies in that."""
+    place = os.dup(directory)
+    try:
+        while not os.path.samestat(here := os.fstat(place), around):
+            above = os.open("..", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place)
+            os.close(place)
+            place = above
+            if os.path.samestat(os.fstat(place), here):
+                return False  # the root directory
+        return True
+    finally:
+        os.close(place)
+)py", 2168}},
 };
 
 } // namespace ipybox::detail

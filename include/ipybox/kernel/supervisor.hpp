@@ -31,7 +31,7 @@ using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;
 
 /// How a supervisor is started.
 struct supervisor_options {
-    /// What the supervisor has ready.
+    /// The tasks that the supervisor is ready for.
     enum class role {
         forks_kernels, ///< preloads IPython and forks kernels; can spawn too
         spawns_only    ///< starts foreign kernels from their own argv; needs no ipykernel
@@ -52,12 +52,13 @@ struct supervisor_options {
     std::vector<system_access> allow = {};             ///< as in launch_spec
     sandbox_limits limits = {};                        ///< of what it starts, and of itself
 
-    /// A directory of packages that kernels import from behind the interpreter's own, and where it comes from. Empty: none.
+    /// A directory of packages that kernels import from behind the interpreter's own, and where it comes from. Empty:
+    /// none.
     std::filesystem::path package_dir = {};
     std::shared_ptr<package_layer const> packages = nullptr;
 };
 
-/// What the supervisor says of itself once it is ready.
+/// The supervisor's information about itself, once it is ready.
 struct supervisor_info {
     std::string executable;
     std::string python;
@@ -78,7 +79,8 @@ class supervised_process {
 
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
-    /// Where it asks for hosts by name: a listening socket in its sandbox. Empty where nothing is to be served, or it was taken before.
+    /// The socket on which it asks for hosts by name: a listening socket in its sandbox. Empty where nothing is to be
+    /// served, or it was taken before.
     [[nodiscard]] os::unique_fd take_listener() const;
 
     /// The hosts that it may reach by name; none where it has no such socket.
@@ -93,7 +95,8 @@ class supervised_process {
     /// The packages that it imports from; none where it has no layer of them, or was not forked.
     [[nodiscard]] std::shared_ptr<package_layer const> packages() const;
 
-    /// Waits until the process has ended and been reaped, what it left behind included. The wait outlives the handle and does not count as one.
+    /// Waits until the process has ended and been reaped, what it left behind included. The wait outlives the handle
+    /// and does not count as one.
     asio::awaitable<exit_status> exited() const;
 
     /// The same within a bound: none when it passed first.
@@ -102,15 +105,18 @@ class supervised_process {
     /// Calls `then` on an executor when it has ended. Keeps neither the process nor the executor's context at work.
     void on_exit(asio::any_io_executor const& executor, std::function<void(exit_status)> then) const;
 
-    /// Whether it runs code, during which the supervisor looks at what it takes (`sandbox_limits::kernel_memory`). Only asks for it, and waits for nothing.
+    /// Whether it runs code, during which the supervisor looks at what it takes (`sandbox_limits::kernel_memory`). Only
+    /// asks for it, and waits for nothing.
     void watch(bool runs) const;
 
-    /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes after it.
+    /// Signals its process group. Completes when the signal is on its way: what is sent to the process afterwards comes
+    /// after it.
     asio::awaitable<result<void>> signal(int number) const;
 
     /**
-     * \brief Runs a program for this process, a forked kernel: in its environment as it was at its start, and out of its reach.
-     * \details What it puts into the background ends with this process.
+     * \brief Runs a program for this process, a forked kernel: in its environment as it was at its start, and out of
+     * its reach.
+     * \details Its background processes end with this process.
      * \par Errors errc::program_not_started — the text says why
      */
     asio::awaitable<result<supervised_process>> run(program_launch program, os::unique_fd standard_input,
@@ -124,8 +130,8 @@ class supervised_process {
 
 /**
  * \brief The first process in the sandbox: forks kernels, starts foreign ones, reaps them (docs/kernel-protocol.md).
- * \details Started with the first request. When it cannot start or dies, all requests fail, from then on too. Ends with the object, and all it started
- * with it; so it does when the host is killed.
+ * \details Started with the first request. When it cannot start or dies, all requests fail, from then on too. Ends with
+ * the object, and all it started with it; so it does when the host is killed.
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once.
  */
 class supervisor {
@@ -135,7 +141,8 @@ class supervisor {
     /// One that works on a thread of its own, which ends with it.
     explicit supervisor(supervisor_options options);
 
-    /// A tenant's share of a supervisor: `end()` ends what was started through it, and nothing else. The owner lives as long as its tenants.
+    /// A tenant's share of a supervisor: `end()` ends what was started through it, and nothing else. The owner lives as
+    /// long as its tenants.
     [[nodiscard]] static std::shared_ptr<supervisor> share(std::shared_ptr<supervisor> const& owner);
 
     supervisor(supervisor const&) = delete;
@@ -144,11 +151,12 @@ class supervisor {
     ~supervisor(); ///< As `end()`.
 
     /// Starts the process, if that has not happened, and waits until it is ready.
-    /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable (walls, too), kernel_start_failed,
-    /// kernel_unresponsive — not within the bound; not_running — it was to stop waiting
+    /// \par Errors errc::python_not_found, ipykernel_missing, ipykernel_unsupported, sandbox_unavailable (walls, too),
+    /// kernel_start_failed, kernel_unresponsive — not within the bound; not_running — it was to stop waiting
     asio::awaitable<result<supervisor_info>> ready(std::chrono::milliseconds bound, std::stop_token stop = {});
 
-    /// Forks a kernel that talks over `stream`. Within `launch.start_bound`. \par Errors errc::guard_unavailable — the system does not have what its guard needs; errc::sandbox_unavailable — nor what walls need
+    /// Forks a kernel that talks over `stream`. Within `launch.start_bound`. \par Errors errc::guard_unavailable — the
+    /// system does not have what its guard needs; errc::sandbox_unavailable — nor what walls need
     asio::awaitable<result<supervised_process>> fork(kernel_launch launch, os::unique_fd stream);
 
     /// Starts a program in the sandbox, in a process group of its own. Within `launch.start_bound`.
@@ -159,7 +167,8 @@ class supervisor {
 
     [[nodiscard]] supervisor_options const& options() const noexcept;
 
-    /// Ends the supervisor and everything below it, within a bound of two seconds. From any thread; afterwards every request fails.
+    /// Ends the supervisor and everything below it, within a bound of two seconds. From any thread; afterwards every
+    /// request fails.
     void end();
 
     /// The same without holding up a thread: completes when the supervisor has ended.

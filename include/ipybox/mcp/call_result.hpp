@@ -13,7 +13,7 @@
 
 namespace ipybox::mcp {
 
-/// What a tool returned. A tool that failed returned too: `is_error` is set and the content says why.
+/// The result of a tool. A tool that failed returned too: `is_error` is set and the content says why.
 struct call_result {
     bool is_error = false;
     std::vector<mcp::content> content;
@@ -24,12 +24,17 @@ struct call_result {
 /// Text blocks, one below the other.
 [[nodiscard]] std::string joined_text(call_result const& r);
 
+namespace detail {
+
 /**
  * \brief Reads the `result` of `tools/call`.
  * \details Of blocks, what is missing or of another type than it should be is empty; no block is left out.
- * \par Errors errc::protocol_error — it is no JSON object, `content` is no array, or which of its blocks is no JSON
+ * \par Errors errc::protocol_error — it is not a JSON object, `content` is not an array, or which of its blocks is not
+ * JSON
  */
 [[nodiscard]] result<call_result> read_call_result(std::string_view json);
+
+} // namespace detail
 
 } // namespace ipybox::mcp
 

@@ -16,9 +16,9 @@ struct server_params;
 
 /**
  * \brief The way to one server while it lives: JSON-RPC messages out and in.
- * \details The seam between protocol and transport. A channel is used for one life of a server, on one executor that runs one handler at a time; all but `kill` is
- * called there. Texts of errors are what a sentence about the server goes on with ("ended: exit code 1"); what stands behind their first
- * line is for the host alone.
+ * \details The seam between protocol and transport. A channel is used for one life of a server, on one executor that
+ * runs one handler at a time; all but `kill` is called there. Texts of errors are what a sentence about the server goes
+ * on with ("ended: exit code 1"); what stands behind their first line is for the host alone.
  */
 class channel {
   public:
@@ -30,16 +30,18 @@ class channel {
     /// Starts the server or finds it. Does not wait for it to say anything.
     virtual asio::awaitable<result<void>> open() = 0;
 
-    /// Puts a message on its way, behind those that were sent before. A channel that has failed drops it: `receive` says why.
+    /// Puts a message on its way, behind those that were sent before. A channel that has failed drops it: `receive`
+    /// says why.
     virtual void send(std::string message) = 0;
 
-    /// The next line of the server, valid until the next call. What fails once fails from then on.
+    /// The next line of the server, valid until the next call. After a failure every operation fails.
     virtual asio::awaitable<result<std::string_view>> receive() = 0;
 
-    /// Ends the server as politely as it lets us, within a bound. Goes on receiving meanwhile, and makes `receive` fail in the end.
+    /// Ends the server as politely as it lets us, within a bound. Goes on receiving meanwhile, and makes `receive` fail
+    /// in the end.
     virtual asio::awaitable<void> close() = 0;
 
-    /// What the server said besides its messages, lately: for a person who looks for the reason of a failure.
+    /// The latest output of the server besides its messages: for a person who looks for the reason of a failure.
     [[nodiscard]] virtual std::string diagnostics() const = 0;
 
     /// Ends the server at once, from any thread.

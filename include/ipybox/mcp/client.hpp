@@ -29,18 +29,19 @@ namespace detail {
 class client_core;
 }
 
-/// What a client works with besides the parameters of its server. Where the first two throw, the start fails with errc::invalid_argument.
+/// The settings of a client besides the parameters of its server. If the first two throw, the start fails with
+/// errc::invalid_argument.
 struct client_environment {
-    channel_factory make_channel; ///< none: child processes only
-    variable_lookup variables;    ///< none: the environment of this process
-    std::function<void()>
-        on_tools_changed; ///< called on the client's executor when the server's list of tools changes; what it throws is dropped
+    channel_factory make_channel;           ///< none: child processes only
+    variable_lookup variables;              ///< none: the environment of this process
+    std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools
+                                            ///< changes; what it throws is dropped
 };
 
 /**
  * \brief The client of one server. Starts it with the first request, and anew with the first one after it ended.
- * \details Requests run beside each other, in as many as there are. Texts of errors name the server; what stands behind their first line (commands, standard
- * error) is for the host alone.
+ * \details Requests run beside each other, in as many as there are. Texts of errors name the server; what stands behind
+ * their first line (commands, standard error) is for the host alone.
  * \par Completion of operations: exactly once, on the caller's executor; the client may be destroyed meanwhile
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once.
  */
@@ -56,11 +57,15 @@ class client {
     [[nodiscard]] std::string const& name() const noexcept;
     [[nodiscard]] server_params const& params() const noexcept;
 
+    /// The effects of a tool, as the server listed them; none if it has not. From any thread.
+    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& tool) const;
+
     /**
      * \brief Asks for all tools, page after page.
-     * \par Errors errc::mcp_start_failed, variable_not_set, mcp_version_unsupported, mcp_unresponsive — it cannot be started; errc::mcp_server_died — it ended
-     * meanwhile, with `error::status()`; errc::mcp_refused — it answered with an error; errc::protocol_error, message_too_large; errc::timed_out;
-     * condition::cancelled; errc::not_running — it was stopped
+     * \par Errors errc::mcp_start_failed, variable_not_set, mcp_version_unsupported, mcp_unresponsive — it cannot be
+     * started; errc::mcp_server_died — it ended meanwhile, with `error::status()`; errc::mcp_refused — it answered with
+     * an error; errc::protocol_error, message_too_large; errc::timed_out; condition::cancelled; errc::not_running — it
+     * was stopped
      * \par Cancellation any type: the server is told, the client stays usable
      */
     asio::awaitable<result<std::vector<tool>>> list_tools(call_options options = {});
@@ -68,7 +73,8 @@ class client {
     /**
      * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.
      * \details Arguments are sent in the order of their members; as `raw_json` also with integers of any size.
-     * \par Errors those of `list_tools`, and errc::mcp_input_required — it asks for input, which the client does not give; errc::invalid_argument — arguments that are no JSON object
+     * \par Errors those of `list_tools`, and errc::mcp_input_required — it asks for input, which the client does not
+     * give; errc::invalid_argument — arguments that are not a JSON object
      * \par Cancellation any type: the server is told, what it answers is dropped, the client stays usable
      */
     asio::awaitable<result<call_result>> call(std::string const& tool, nlohmann::ordered_json const& arguments,
@@ -90,7 +96,8 @@ class client {
     asio::awaitable<result<call_result>> call_listed(std::string tool, raw_json arguments, call_options options = {});
 
     /**
-     * \brief Ends the server, if it runs, within a bound: end of its input, SIGTERM, SIGKILL. Outstanding requests complete with errc::not_running.
+     * \brief Ends the server, if it runs, within a bound: end of its input, SIGTERM, SIGKILL. Outstanding requests
+     * complete with errc::not_running.
      * \details The client stays usable: the next request starts the server anew, once the old one is gone.
      */
     asio::awaitable<void> stop();
@@ -98,10 +105,10 @@ class client {
     /// Ends the server at once, for ever. From any thread.
     void kill();
 
-    /// Stops the server without anybody waiting for it, for ever. The client may be destroyed.
+    /// Stops the server for ever, without waiting for it. The client may be destroyed.
     void retire();
 
-    /// What was agreed on with the server that runs; none where none does.
+    /// The agreement with the server that runs; none if none does.
     asio::awaitable<std::optional<session>> current_session();
 
   private:

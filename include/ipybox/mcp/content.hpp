@@ -7,7 +7,8 @@
 #include <variant>
 
 /** \file
- * What a tool may return, block by block (MCP 2026-07-28, "Tools", section "Tool Result"). All of it is the server's: carried, never interpreted.
+ * The content that a tool may return, block by block (MCP 2026-07-28, "Tools", section "Tool Result"). All of it is the
+ * server's: carried, never interpreted.
  */
 
 namespace ipybox::mcp {

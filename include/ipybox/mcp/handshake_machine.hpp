@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/mcp/negotiation.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/session.hpp>
 
@@ -11,18 +12,10 @@
 
 namespace ipybox::mcp {
 
-/// How the era of a server is found out.
-enum class negotiation {
-    initialize_first, ///< what every server of the handshake era, and every one of both, understands; others refuse it and are asked anew
-    discover_first, ///< what the protocol recommends since 2026-07-28; servers of before may stay silent, or end
-    handshake_only, ///< `initialize`, and nothing else
-    stateless_only  ///< `server/discover`, and nothing else
-};
-
 /**
  * \brief Agrees with a server on a version of the protocol.
- * \details No I/O, no clock: what the server answers goes in, what to do comes out. MCP 2026-07-28, "Versioning and Compatibility"; 2025-11-25,
- * "Lifecycle".
+ * \details No I/O, no clock: what the server answers goes in, what to do comes out. MCP 2026-07-28, "Versioning and
+ * Compatibility"; 2025-11-25, "Lifecycle".
  */
 class handshake_machine {
   public:

@@ -8,9 +8,10 @@
 
 namespace ipybox::mcp {
 
-/// Where a program takes code or settings from, besides what its arguments name.
+/// The places from which a program takes code or settings, besides what its arguments name.
 struct launch_habits {
-    /// From the directory it starts in: modules, `package.json`, `pyproject.toml`, a `Makefile`. Programs that are not known do.
+    /// From the directory it starts in: modules, `package.json`, `pyproject.toml`, a `Makefile`. Programs that are not
+    /// known do.
     bool uses_directory = true;
 
     /// From directories of installed packages in the home directory, absolute. They need not exist.

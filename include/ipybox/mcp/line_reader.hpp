@@ -13,8 +13,9 @@ namespace ipybox::mcp {
 
 /**
  * \brief Cuts a byte stream into lines.
- * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take lines with `next()` until there is none. Each byte is looked at
- * once; memory is bounded by the longest line that is allowed, and a long one leaves no large buffer behind.
+ * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take lines with `next()`
+ * until there is none. Each byte is looked at once; memory is bounded by the longest line that is allowed, and a long
+ * one leaves no large buffer behind.
  */
 class line_reader {
   public:
@@ -28,17 +29,23 @@ class line_reader {
 
     explicit line_reader(std::size_t longest) noexcept : longest_(longest) {}
 
-    /// Where to read to. Invalidates lines.
+    /// The place to read to. Invalidates lines.
     [[nodiscard]] std::span<char> prepare();
 
     /// So many bytes were read.
     void commit(std::size_t count) noexcept { end_ += count; }
 
     /// The next whole line, without its end; valid until `prepare`. None when more bytes are needed.
-    /// \par Errors errc::message_too_large — the stream is of no use afterwards
+    /// \par Errors errc::message_too_large — the stream is of no use afterwards, but for `skip_line`
     [[nodiscard]] result<std::optional<std::string_view>> next();
 
+    /// Lets go of the line that is too long, up to its end, which may not have come yet: then goes on with the next
+    /// one.
+    void skip_line() noexcept { skips_ = true; }
+
   private:
+    [[nodiscard]] bool skipped() noexcept;
+
     std::size_t longest_;
     struct deallocate {
         void operator()(char* bytes) const noexcept { std::free(bytes); }
@@ -48,6 +55,7 @@ class line_reader {
     std::size_t begin_ = 0;    ///< of the next line
     std::size_t searched_ = 0; ///< up to where there is no end of it
     std::size_t end_ = 0;
+    bool skips_ = false; ///< up to the next end of a line
 };
 
 } // namespace ipybox::mcp

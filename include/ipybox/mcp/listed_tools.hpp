@@ -1,10 +1,12 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/tool_annotations.hpp>
 #include <ipybox/mcp/tool.hpp>
 
+#include <map>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,26 +14,32 @@
 namespace ipybox::mcp::detail {
 
 /**
- * \brief The names of the tools that a server listed last.
+ * \brief The tools that a server listed last: their names, and what they say about their effects.
  * \par Thread safety Safe.
  */
 class listed_tools {
   public:
     void replace(std::vector<tool> const& tools) {
-        std::set<std::string> names;
-        for (auto const& each : tools) names.insert(each.name);
+        std::map<std::string, tool_annotations> listed;
+        for (auto const& each : tools) listed.emplace(each.name, annotations_of(each));
         std::scoped_lock const lock(mutex_);
-        names_ = std::move(names);
+        tools_ = std::move(listed);
     }
 
     [[nodiscard]] bool contains(std::string const& name) const {
         std::scoped_lock const lock(mutex_);
-        return names_.contains(name);
+        return tools_.contains(name);
+    }
+
+    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& name) const {
+        std::scoped_lock const lock(mutex_);
+        auto const found = tools_.find(name);
+        return found == tools_.end() ? std::nullopt : std::optional(found->second);
     }
 
   private:
     mutable std::mutex mutex_;
-    std::set<std::string> names_;
+    std::map<std::string, tool_annotations> tools_;
 };
 
 } // namespace ipybox::mcp::detail

@@ -12,13 +12,13 @@
 
 namespace ipybox::mcp {
 
-/// What to do about an object with two members of the same name. Those who read such a text may not mean the same one.
+/// The treatment of an object with two members of the same name. Those who read such a text may not mean the same one.
 enum class duplicate_names { kept, refused };
 
 /**
  * \brief JSON that is handed on as it came: its text on one line, with the order of members and numbers of any size.
- * \details The text is valid JSON and valid UTF-8: halves of surrogate pairs, and bytes that are not UTF-8, have become U+FFFD. It has no blanks outside of strings.
- * Values are built of it only where somebody looks into it.
+ * \details The text is valid JSON and valid UTF-8: halves of surrogate pairs, and bytes that are not UTF-8, have become
+ * U+FFFD. It has no blanks outside of strings. Values are built of it only when it is looked into.
  */
 class raw_json {
   public:
@@ -27,8 +27,8 @@ class raw_json {
 
     /**
      * \brief Reads a whole text.
-     * \par Errors errc::invalid_argument — what is wrong with it ("is nested too deeply"): not JSON, deeper than `json_cursor::deepest`, a number that is too
-     * large, a name that occurs twice
+     * \par Errors errc::invalid_argument — what is wrong with it ("is nested too deeply"): not JSON, deeper than
+     * `json_cursor::deepest`, a number that is too large, a name that occurs twice
      */
     [[nodiscard]] static result<raw_json> read(std::string_view text, duplicate_names same = duplicate_names::kept);
 
@@ -38,7 +38,8 @@ class raw_json {
     /// \par Errors errc::invalid_argument — as for `write_json`
     [[nodiscard]] static result<raw_json> of(nlohmann::ordered_json const& value);
 
-    /// The same with members that are sorted by name. A template, so that braces mean an `ordered_json`: converting one into the other has no bound.
+    /// The same with members that are sorted by name. A template, so that braces mean an `ordered_json`: converting one
+    /// into the other has no bound.
     template <std::same_as<nlohmann::json> Json>
     [[nodiscard]] static result<raw_json> of(Json const& value) {
         return of_sorted(value);
@@ -48,7 +49,8 @@ class raw_json {
     [[nodiscard]] std::string const& text() const noexcept { return *text_; }
     [[nodiscard]] std::string take() && { return text_.use_count() == 1 ? std::move(*text_) : *text_; }
 
-    /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point numbers.
+    /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point
+    /// numbers.
     [[nodiscard]] nlohmann::ordered_json value() const;
 
     /// Whether there are integers beyond 64 bits, which `value` only has rounded.

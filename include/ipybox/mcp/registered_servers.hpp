@@ -5,7 +5,7 @@
 
 namespace ipybox::mcp {
 
-/// What became of the servers of a configuration file.
+/// The outcome of registering the servers of a configuration file.
 struct registered_servers {
     /// Under which they are registered, sorted.
     std::vector<std::string> names;

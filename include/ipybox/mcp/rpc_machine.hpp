@@ -17,9 +17,10 @@
 namespace ipybox::mcp {
 
 /**
- * \brief The book of requests on one connection: which are open, until when, and what a message of the server means for them.
- * \details No I/O, no clock: texts go in and come out, the caller says what time it is. Whatever a server sends, the worst that happens is
- * that it is ignored.
+ * \brief The book of requests on one connection: which are open, until when, and what a message of the server means for
+ * them.
+ * \details No I/O, no clock: texts go in and come out, the caller says what time it is. Whatever a server sends, the
+ * worst that happens is that it is ignored.
  */
 class rpc_machine {
   public:
@@ -55,11 +56,12 @@ class rpc_machine {
     [[nodiscard]] request_id open(clock::time_point deadline = clock::time_point::max(),
                                   progress_reports reports = progress_reports::unwanted);
 
-    /// What a message of the server means. A refusal or an answer closes its request.
+    /// The meaning of a message of the server. A refusal or an answer closes its request.
     [[nodiscard]] step take(rpc_message const& message);
     [[nodiscard]] step read(std::string_view message);
 
-    /// Closes a request that nobody wants answered any more. What to tell the server; none when the request is not open.
+    /// Closes a request whose answer is not wanted any more. The message for the server; none if the request is not
+    /// open.
     [[nodiscard]] std::optional<std::string> abandon(request_id request, std::string_view reason);
 
     /// Closes a request that was never sent.
@@ -88,10 +90,11 @@ class rpc_machine {
     std::set<std::pair<clock::time_point, request_id>> deadlines_;
 };
 
-/// The messages of a line: one, or those of a batch (2025-03-26 alone had them). What is no JSON object is left out.
+/// The messages of a line: one, or those of a batch (2025-03-26 alone had them). Values that are not JSON objects are
+/// left out.
 [[nodiscard]] std::vector<std::string_view> messages_of(std::string_view line);
 
-/// The same with their envelopes read. What is none is left out.
+/// The same with their envelopes read. Other values are left out.
 [[nodiscard]] std::vector<rpc_message> rpc_messages_of(std::string_view line);
 
 } // namespace ipybox::mcp

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ipybox::mcp {
+namespace ipybox::mcp::detail {
 
 /// A server as a configuration file names it.
 struct named_server {
@@ -26,15 +26,18 @@ struct named_server {
 [[nodiscard]] result<void> check_server_name(std::string_view name);
 
 /**
- * \brief Reads a configuration file with `mcpServers` (Claude, Cursor) or `servers` (VS Code). Comments are allowed, entries that are `disabled` left out.
- * \details An entry gets the nearest name. `${workspaceFolder}` is the directory of the file, or the one above if that is `.vscode` or `.cursor`.
+ * \brief Reads a configuration file with `mcpServers` (Claude, Cursor) or `servers` (VS Code). Comments are allowed,
+ * entries that are `disabled` left out.
+ * \details An entry gets the nearest name. `${workspaceFolder}` is the directory of the file, or the one above if that
+ * is `.vscode` or `.cursor`.
  * \return the servers, sorted by name
- * \par Errors errc::io_error — the file cannot be read; errc::invalid_argument — it has more than 16 MiB, or what is wrong: where it is not JSON ("FILE:LINE:COLUMN"), which entry, a name that
- * occurs twice or is the nearest to that of two entries
+ * \par Errors errc::io_error — the file cannot be read; errc::invalid_argument — it has more than 16 MiB, or what is
+ * wrong: where it is not JSON ("FILE:LINE:COLUMN"), which entry, a name that occurs twice or is the nearest to that of
+ * two entries
  */
 [[nodiscard]] result<std::vector<named_server>> read_server_file(std::filesystem::path const& file);
 
-} // namespace ipybox::mcp
+} // namespace ipybox::mcp::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/mcp/impl/server_file.ipp>

@@ -11,8 +11,10 @@
 namespace ipybox::mcp {
 
 /**
- * \brief What has to be started for a server: program found, environment and directory complete. Variables have been put in before.
- * \par Errors errc::mcp_start_failed — there is no such program; errc::io_error — `env_file` cannot be read; errc::invalid_argument — it has a line that sets nothing
+ * \brief The program that has to be started for a server: program found, environment and directory complete. Variables
+ * have been put in before.
+ * \par Errors errc::mcp_start_failed — there is no such program; errc::io_error — `env_file` cannot be read;
+ * errc::invalid_argument — it has a line that sets nothing
  */
 [[nodiscard]] result<launch_spec> launch_of(stdio_server const& server);
 
@@ -21,14 +23,18 @@ inline constexpr int lifeline_fd = 3;
 
 /**
  * \brief The same within the server's sandbox, if it has one.
- * \details What is started then ends with all that runs in it, however the process in front of it ends, and when what is handed to it as `lifeline_fd` is closed
- * at the other end. `launch_spec::keeps` is to be held until then.
- * \par Errors those of `launch_of`, and of the sandbox's `wrap`: errc::sandbox_unavailable, errc::invalid_argument, errc::io_error
+ * \details The program then ends with all that runs in it, however the process in front of it ends, and when what is
+ * handed to it as `lifeline_fd` is closed at the other end. `launch_spec::keeps` is to be held until then.
+ * \par Errors those of `launch_of`, and of the sandbox's `wrap`: errc::sandbox_unavailable, errc::invalid_argument,
+ * errc::io_error
  */
 [[nodiscard]] result<launch_spec> sandboxed_launch_of(stdio_server const& server);
 
 /// Reads lines NAME=VALUE; `export` before and quotes around are taken off, lines that begin with # passed over.
 [[nodiscard]] result<environment> read_env_file(std::filesystem::path const& file);
+
+/// The same for its text; `name` is the file's, for the text of errors.
+[[nodiscard]] result<environment> parse_env_text(std::string const& text, std::string const& name);
 
 } // namespace ipybox::mcp
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/mcp/handshake_machine.hpp>
+#include <ipybox/mcp/negotiation.hpp>
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 
@@ -17,7 +17,7 @@
 
 namespace ipybox::mcp {
 
-/// What a server process gets of the host's environment.
+/// The part of the host's environment that a server process gets.
 enum class inherited_environment {
     essential, ///< HOME, LOGNAME, PATH, SHELL, TERM, USER: what the protocol's own libraries pass on
     all
@@ -26,10 +26,12 @@ enum class inherited_environment {
 /// A server that is a child process and talks over its standard streams.
 struct stdio_server {
     std::string command; ///< a path, or a name that is looked up on the PATH the server gets
+    /// The arguments of the program.
     std::vector<std::string> args = {};
     environment env = {};         ///< over what is inherited and what stands in `env_file`
     std::string env_file = {};    ///< lines NAME=VALUE; relative to `working_dir`
     std::string working_dir = {}; ///< the host's, if empty
+    /// The part of the host's environment that it gets.
     inherited_environment inherit = inherited_environment::essential;
 
     /// The sandbox that the server runs in. Without one it has the rights of the application.
@@ -38,18 +40,23 @@ struct stdio_server {
 
 /// A server that is reached over HTTP.
 struct remote_server {
+    /// The address of the server.
     std::string url;
+    /// Headers of each request.
     std::map<std::string, std::string> headers = {};
 };
 
 /**
  * \brief How a server is started or reached, and how long one waits for it.
- * \details Texts may name variables of the host, `${NAME}`, `${NAME:-default}` or `${env:NAME}`, and what editors know: `${userHome}`, `${workspaceFolder}`,
- * `${workspaceFolderBasename}`, `${pathSeparator}`, `${/}`. They are put in when the server starts, and nowhere else. The
- * parameters are the host's: nothing that runs in a kernel gets to see or to choose them.
+ * \details Texts may name variables of the host, `${NAME}`, `${NAME:-default}` or `${env:NAME}`, and what editors know:
+ * `${userHome}`, `${workspaceFolder}`,
+ * `${workspaceFolderBasename}`, `${pathSeparator}`, `${/}`. They are put in when the server starts, and nowhere else.
+ * The parameters are the host's: nothing that runs in a kernel gets to see or to choose them.
  */
 struct server_params {
+    /// How the server is started or reached.
     std::variant<stdio_server, remote_server> server;
+    /// How the version of the protocol is agreed on.
     negotiation versions = negotiation::initialize_first;
     std::chrono::milliseconds connect_timeout =
         std::chrono::seconds(30); ///< from the start until a version is agreed on
@@ -63,9 +70,11 @@ struct server_params {
 
 /**
  * \brief Reads one entry of an `mcpServers` object, as Claude, Cursor and VS Code write them.
- * \details `command`, `args`, `env`, `envFile`, `cwd`, `sandbox` (a `sandbox_config`, for bubblewrap_sandbox; `true` is the default one); `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of a list of tools; `negotiation`,
- * by the names of the enumerators. Members that are of no use here are passed over. Editors do not agree on the unit of `timeout`: up to 3600 it is seconds
- * (Cline, Roo), above milliseconds (Gemini CLI, Claude Code).
+ * \details `command`, `args`, `env`, `envFile`, `cwd`, `sandbox` (a `sandbox_config`, for bubblewrap_sandbox; `true` is
+ * the default one); `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of a list of
+ * tools; `negotiation`, by the names of the enumerators. Members that are of no use here are passed over. Editors do
+ * not agree on the unit of `timeout`: up to 3600 it is seconds (Cline, Roo), above milliseconds (Gemini CLI, Claude
+ * Code).
  * \par Errors errc::invalid_argument — which member is not what it should be; no value is quoted
  */
 [[nodiscard]] result<server_params> read_server_params(nlohmann::json const& entry);

@@ -1,11 +1,16 @@
 #pragma once
 
 #include <ipybox/async/context_bound_executor.hpp>
-#include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/call_options.hpp>
+#include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/channel.hpp>
+#include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
-#include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_files.hpp>
+#include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/tool.hpp>
 #include <ipybox/mcp/tool_provider.hpp>
+#include <ipybox/mcp/variables.hpp>
 
 #include <concepts>
 #include <filesystem>
@@ -20,7 +25,16 @@
 
 namespace ipybox::mcp {
 
-/// What a registry works with. Where the first two throw, the start of a server fails with errc::invalid_argument; what the third throws is dropped.
+class client;
+
+namespace detail {
+
+struct named_server;
+
+} // namespace detail
+
+/// The settings of a registry. If the first two throw, the start of a server fails with errc::invalid_argument; an
+/// exception of the third is dropped.
 struct registry_options {
     channel_factory make_channel; ///< none: child processes only
     variable_lookup variables;    ///< of `${NAME}`; none: the environment of this process
@@ -29,15 +43,19 @@ struct registry_options {
 };
 
 /**
- * \brief The MCP servers of the host: names, and behind each its parameters and its client. Tools of the application have names among them.
- * \details A name stands for the parameters it was registered with until the host replaces them. Servers start with their first request and anew with
- * the first one after they ended; one that is slow delays no other. The destructor ends all at once; `stop` does it politely.
- * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once. While servers run, something is under way there.
- * \par Object lifetimes Operations copy what they are given, and the registry may be destroyed meanwhile. The I/O context of its executor may go first:
- * then its servers are killed, and calls fail with errc::not_running.
+ * \brief The MCP servers of the host: names, and behind each its parameters and its client. Tools of the application
+ * have names among them.
+ * \details A name stands for the parameters it was registered with until the host replaces them. Servers start with
+ * their first request and anew with the first one after they ended; one that is slow delays no other. The destructor
+ * ends all at once; `stop` does it politely.
+ * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once. While servers
+ * run, something is under way there.
+ * \par Object lifetimes Operations copy what they are given, and the registry may be destroyed meanwhile. The I/O
+ * context of its executor may go first: then its servers are killed, and calls fail with errc::not_running.
  */
 class server_registry {
   public:
+    /// Works on this executor, which has to run while tools are called.
     explicit server_registry(asio::any_io_executor executor, registry_options options = {});
     server_registry(server_registry const&) = delete;
     server_registry& operator=(server_registry const&) = delete;
@@ -51,7 +69,9 @@ class server_registry {
 
     /**
      * \brief Registers the servers of a configuration file, all that can be reached or none.
-     * \details Without a `make_channel`, servers that are reached over HTTP are left out. Notices tell of them, and of names that had to be changed.
+     * \details Without a `make_channel`, servers that are reached over HTTP are left out. Notices tell of them, and of
+     * names that had to be changed.
+     * \param file the configuration
      * \param tool_timeout of a call and of a list of tools, in the place of what the entries say
      * \par Errors those of `read_server_file` and `add`; errc::invalid_argument — none of its servers can be reached
      */
@@ -60,7 +80,7 @@ class server_registry {
 
     /// The same for what `read_server_file` has read from it: that waits for the file, this waits for nothing.
     [[nodiscard]] result<registered_servers> add_from(std::filesystem::path const& file,
-                                                      std::vector<named_server> servers,
+                                                      std::vector<detail::named_server> servers,
                                                       std::optional<std::chrono::milliseconds> tool_timeout = {});
 
     /**
@@ -69,12 +89,16 @@ class server_registry {
      */
     [[nodiscard]] result<void> add(std::string name, std::shared_ptr<tool_provider> provider);
 
-    /// What offers tools under a name; none where that is a server's, or no name.
+    /// The effects of a tool, as it declares them; none if its server has not listed it.
+    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& server, std::string const& tool) const;
+
+    /// The provider of tools under a name; none if that is a server's, or not registered.
     [[nodiscard]] std::shared_ptr<tool_provider> provider(std::string const& name) const;
 
     /**
-     * \brief What the servers are started from, and the files that they were read from.
-     * \details Of those that are registered now and run on this machine; variables that are not set, or whose look-up throws, leave a server out.
+     * \brief The files that the servers are started from, and those that they were read from.
+     * \details Of those that are registered now and run on this machine; variables that are not set, or whose look-up
+     * throws, leave a server out.
      */
     [[nodiscard]] server_files files() const;
 
@@ -90,28 +114,32 @@ class server_registry {
     /// The parameters as they were registered: variables have not been put in.
     [[nodiscard]] std::optional<server_params> params(std::string const& name) const;
 
-    /// \copydoc client::list_tools
+    /// Asks a server for all its tools. \par Errors errc::mcp_server_unknown; those of `client::list_tools`
     asio::awaitable<result<std::vector<tool>>> list_tools(std::string const& server, call_options options = {});
 
-    /// \copydoc client::call
+    /// Calls a tool. One that fails has a result too: `call_result::is_error`. \par Errors errc::mcp_server_unknown;
+    /// those of `client::call`
     asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool,
                                               nlohmann::ordered_json const& arguments, call_options options = {});
+    /// The same for arguments as JSON text, with integers of any size.
     asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool, raw_json arguments,
                                               call_options options = {});
+    /// The same for arguments whose members are sorted by name.
     template <std::same_as<nlohmann::json> Json>
     asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool, Json const& arguments,
                                               call_options options = {}) {
         return call_sorted(server, tool, arguments, std::move(options));
     }
 
-    /// \copydoc client::call_listed
+    /// Calls a tool that the server lists. \par Errors errc::mcp_server_unknown; those of `client::call_listed`
     asio::awaitable<result<call_result>> call_listed(std::string const& server, std::string const& tool,
                                                      raw_json arguments, call_options options = {});
 
     /// Ends all servers that run, all at the same time, as `client::stop` does. The registry stays usable.
     asio::awaitable<void> stop();
 
-    /// Ends all servers at once, for ever, from any thread, whether or not the executor runs: what is asked of them afterwards fails.
+    /// Ends all servers at once, for ever, from any thread, whether or not the executor runs: what is asked of them
+    /// afterwards fails.
     void kill();
 
   private:

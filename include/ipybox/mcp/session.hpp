@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/mcp/era.hpp>
 #include <ipybox/version.hpp>
 
 #include <array>
@@ -11,21 +12,15 @@
 
 namespace ipybox::mcp {
 
-/// The two ways of the Model Context Protocol to agree on a version.
-enum class era {
-    handshake, ///< 2024-11-05 to 2025-11-25: `initialize` opens a session
-    stateless  ///< from 2026-07-28 on: every request says what it speaks
-};
-
 /// The versions that are known, newest first.
 inline constexpr std::array<std::string_view, 4> handshake_versions{"2025-11-25", "2025-06-18", "2025-03-26",
                                                                     "2024-11-05"};
 inline constexpr std::array<std::string_view, 1> stateless_versions{"2026-07-28"};
 
-/// What the client says of itself, as JSON.
+/// The client's information about itself, as JSON.
 inline constexpr std::string_view client_info = R"({"name":"ipybox","version":")" IPYBOX_VERSION_STRING R"("})";
 
-/// What was agreed with a server, and what it says of itself: text of the server, carried, never interpreted.
+/// The agreement with a server, and its information about itself: text of the server, carried, never interpreted.
 struct session {
     mcp::era era = mcp::era::handshake;
     std::string version;                          ///< of the protocol

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <ipybox/core/config.hpp>
+#include <ipybox/core/tool_annotations.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <optional>
@@ -21,4 +24,15 @@ struct tool {
     std::string problem = {}; ///< why the rest could not be read, and is empty then: "nests too deeply"
 };
 
+namespace detail {
+
+/// The effects of a tool, as it declares them. Hints that are not booleans do not count.
+[[nodiscard]] tool_annotations annotations_of(tool const& listed);
+
+} // namespace detail
+
 } // namespace ipybox::mcp
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/mcp/impl/tool.ipp>
+#endif

@@ -17,8 +17,8 @@ namespace ipybox::mcp {
 
 /**
  * \brief One call of a tool: a request, and perhaps some more until the server has all it needs.
- * \details No I/O. MCP 2026-07-28, "Multi Round-Trip Requests": a server may hand its state over and ask to be called again with it. What it may not
- * get is input: the client offers none.
+ * \details No I/O. MCP 2026-07-28, "Multi Round-Trip Requests": a server may hand its state over and ask to be called
+ * again with it. It may not get input: the client offers none.
  */
 class tool_call_machine {
   public:
@@ -28,7 +28,8 @@ class tool_call_machine {
     /// A server that wants to be called more often than this is taken to be going in circles.
     static constexpr int most_rounds = 10;
 
-    /// \par Errors errc::invalid_argument — the arguments are no object, hold text that is not UTF-8, or are nested too deeply
+    /// \par Errors errc::invalid_argument — the arguments are not an object, hold text that is not UTF-8, or are nested
+    /// too deeply
     [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, nlohmann::ordered_json const& arguments);
     [[nodiscard]] static result<tool_call_machine> make(std::string_view tool, raw_json arguments);
     template <std::same_as<nlohmann::json> Json>
@@ -41,7 +42,7 @@ class tool_call_machine {
         return {{"name", tool_}, {"arguments", arguments_.text()}, {"requestState", state_}};
     }
 
-    /// What an answer says: the outcome, or that there has to be another request.
+    /// The meaning of an answer: the outcome, or that there has to be another request.
     struct reading {
         std::optional<result<call_result>> outcome;
         std::string state; ///< for another request: JSON of the server

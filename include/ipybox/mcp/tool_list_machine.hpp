@@ -31,11 +31,11 @@ class tool_list_machine {
     using reading = result<page>;
 
     /// Reads a page, on any thread.
-    /// \par Errors errc::protocol_error — it is no list of tools
+    /// \par Errors errc::protocol_error — it is not a list of tools
     [[nodiscard]] static reading read(std::string_view json);
 
     /// Takes a page: all tools, or none when there is another page.
-    /// \par Errors errc::protocol_error — it was no list of tools, or is one without end
+    /// \par Errors errc::protocol_error — it was not a list of tools, or is one without end
     [[nodiscard]] std::optional<result<std::vector<tool>>> on_reading(reading read);
 
     [[nodiscard]] std::optional<result<std::vector<tool>>> on_result(std::string_view json) {
@@ -48,7 +48,8 @@ class tool_list_machine {
     int pages_ = 0;
 };
 
-/// Reads one tool; none where the text is no JSON object. Of one that nests too deeply there is the name, and its `problem`.
+/// Reads one tool; none if the text is not a JSON object. Of one that nests too deeply there is the name, and its
+/// `problem`.
 [[nodiscard]] std::optional<tool> read_tool(std::string_view json);
 
 } // namespace ipybox::mcp

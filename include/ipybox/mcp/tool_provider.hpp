@@ -8,6 +8,7 @@
 
 #include <asio/awaitable.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,13 @@ class tool_provider {
     /// The tools that there are now.
     [[nodiscard]] virtual std::vector<tool> tools() const = 0;
 
+    /// The effects of one of them, as it declares them; none if there is no such tool.
+    [[nodiscard]] virtual std::optional<tool_annotations> annotations(std::string const& tool) const = 0;
+
     /**
      * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.
-     * \par Errors errc::mcp_refused — there is no such tool, or its arguments are refused; errc::not_running — it has ended; condition::cancelled
+     * \par Errors errc::mcp_refused — there is no such tool, or its arguments are refused; errc::not_running — it has
+     * ended; condition::cancelled
      * \par Cancellation any type: the call completes with condition::cancelled at once, what comes later is dropped
      */
     virtual asio::awaitable<result<call_result>> call(std::string tool, raw_json arguments, call_options options) = 0;

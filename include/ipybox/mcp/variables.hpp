@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/mcp/server_params.hpp>
+#include <ipybox/core/result.hpp>
 
 #include <functional>
 #include <optional>
@@ -8,21 +8,28 @@
 
 namespace ipybox::mcp {
 
+struct server_params;
+
 /// The value of a variable; none where it is not set.
 using variable_lookup = std::function<std::optional<std::string>(std::string const& name)>;
+
+namespace detail {
 
 /// Looks variables up in the environment of this process.
 [[nodiscard]] std::optional<std::string> host_variable(std::string const& name);
 
 /**
  * \brief Puts variables into parameters: into every text of them, once, from left to right.
- * \details `${NAME}` and `${env:NAME}` are the value; `${NAME:-default}` is the default where the variable is empty or not set. `${userHome}` is
- * `HOME`; `${workspaceFolder}` is the project that the parameters belong to, where they do.
+ * \details `${NAME}` and `${env:NAME}` are the value; `${NAME:-default}` is the default where the variable is empty or
+ * not set. `${userHome}` is `HOME`; `${workspaceFolder}` is the project that the parameters belong to, where they do.
  * \param lookup an application's may throw; `host_variable` where it is empty
- * \par Errors errc::variable_not_set — names the variables, and quotes nothing else; errc::invalid_argument — a kind of variable that only an editor can resolve, such as
+ * \par Errors errc::variable_not_set — names the variables, and quotes nothing else; errc::invalid_argument — a kind of
+ * variable that only an editor can resolve, such as
  * `${input:…}`; the look-up threw
  */
 [[nodiscard]] result<server_params> put_variables(server_params params, variable_lookup const& lookup);
+
+} // namespace detail
 
 } // namespace ipybox::mcp
 

@@ -17,8 +17,8 @@ inline constexpr int most_lookups = 64;
 
 /**
  * \brief The addresses of a host, which may be an address itself.
- * \details A name is looked up by a thread of its own, by the configuration's `resolve` or the system. The system cannot be told to stop: nothing waits for the
- * thread where the coroutine is destroyed.
+ * \details A name is looked up by a thread of its own, by the configuration's `resolve` or the system. The system
+ * cannot be told to stop: nothing waits for the thread where the coroutine is destroyed.
  * \par Errors errc::io_error — it has no address, or there are too many lookups
  */
 [[nodiscard]] asio::awaitable<result<std::vector<asio::ip::address>>>

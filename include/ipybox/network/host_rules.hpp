@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/rules/matched_rule.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <asio/ip/address.hpp>
@@ -19,26 +20,18 @@
 
 namespace ipybox::detail {
 
-/// Whether the configuration allows a host, denies it, or leaves it to be asked for.
-enum class host_verdict {
-    allowed,
-    denied,
-    unsaid, ///< it is in no list: to be asked for
-};
-
-struct host_decision {
-    host_verdict verdict = host_verdict::denied;
-    std::string by = {};  ///< the pattern that says so
-    std::string why = {}; ///< of `denied`
-};
-
-/// \param host as `normal_host` returns it
-[[nodiscard]] host_decision decide_host(network_config const& config, std::string_view host, std::uint16_t port);
+/**
+ * \brief Whether the configuration allows a host, denies it, or leaves it to be asked for, with the pattern that says
+ * so.
+ * \param host as `normal_host` returns it
+ */
+[[nodiscard]] matched_rule decide_host(network_config const& config, std::string_view host, std::uint16_t port);
 
 /**
  * \brief Those of the addresses of a host that may be connected to.
- * \details Addresses that are not public are left out, unless `allowed_addresses` has them; so are `own` ones, those of this machine, and those of `denied_addresses` in any
- * case. The caller connects to what is returned, and does not look the host up again: a second answer could be another.
+ * \details Addresses that are not public are left out, unless `allowed_addresses` has them; so are `own` ones, those of
+ * this machine, and those of `denied_addresses` in any case. The caller connects to what is returned, and does not look
+ * the host up again: a second answer could be another.
  * \par Errors errc::approval_rejected — none is left; errc::io_error — there was none
  */
 [[nodiscard]] result<std::vector<asio::ip::address>> reachable_addresses(network_config const& config,

@@ -21,7 +21,7 @@
 
 namespace ipybox::detail {
 
-/// What a proxy holds at most, and how long it waits.
+/// The bounds of a proxy, and its waiting times.
 struct proxy_limits {
     std::size_t connections = 256;                             ///< at one time; further ones wait until one ends
     std::chrono::milliseconds head = std::chrono::seconds(30); ///< until a client has said what it wants
@@ -32,9 +32,11 @@ struct proxy_limits {
 class proxy_connection;
 
 /**
- * \brief Connects the code of one kernel with the hosts that it may reach: an HTTP and SOCKS5 proxy in the host, on a listening socket that was made in the sandbox.
- * \details Each connection is decided about by itself: by the configuration, else by the gate. A name is looked up once, after the decision; what it
- * leads to is checked (`reachable_addresses`), and dialled as it is. Code looks up no name: the sandbox has no network but this socket.
+ * \brief Connects the code of one kernel with the hosts that it may reach: an HTTP and SOCKS5 proxy in the host, on a
+ * listening socket that was made in the sandbox.
+ * \details Each connection is decided about by itself: by the configuration, else by the gate. A name is looked up
+ * once, after the decision; what it leads to is checked (`reachable_addresses`), and dialled as it is. Code looks up no
+ * name: the sandbox has no network but this socket.
  * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
  */
 class network_proxy : public std::enable_shared_from_this<network_proxy> {
@@ -57,7 +59,7 @@ class network_proxy : public std::enable_shared_from_this<network_proxy> {
     void begin(tcp::socket client);
     static asio::awaitable<void> serve(std::shared_ptr<network_proxy> self, connection_ptr connection);
     asio::awaitable<void> connect(connection_ptr connection, proxy_request wanted);
-    asio::awaitable<ruling> decide(network_gate& gate, connection_ptr connection, approval_subject& subject);
+    asio::awaitable<verdict> decide(network_gate& gate, connection_ptr connection, approval_subject& subject);
     asio::awaitable<action_outcome> carry_out(connection_ptr connection, proxy_request wanted);
     asio::awaitable<result<void>> dial(connection_ptr connection, proxy_request const& wanted);
 

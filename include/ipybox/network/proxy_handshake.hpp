@@ -16,10 +16,12 @@ inline constexpr std::size_t largest_proxy_head = std::size_t(32) << 10;
 class http_head;
 
 /**
- * \brief Reads what a client of the proxy says before its connection is there, without a socket: HTTP or SOCKS5, by the first byte.
- * \details The host is what the target of a request names. A Host header does not count: it is replaced by one that says the same as the target. Of a
- * request with a whole URL the headers that concern the proxy alone are left out, and the server is told to close the connection behind its
- * answer, so that each further request is decided about by itself.
+ * \brief Reads what a client of the proxy says before its connection is there, without a socket: HTTP or SOCKS5, by the
+ * first byte.
+ * \details The host is what the target of a request names. A Host header does not count: it is replaced by one that
+ * says the same as the target. Of a request with a whole URL the headers that concern the proxy alone are left out, and
+ * the server is told to close the connection behind its answer, so that each further request is decided about by
+ * itself.
  */
 class proxy_handshake {
   public:
@@ -47,7 +49,7 @@ class proxy_handshake {
     /// Takes bytes of the client. Not to be called after a request or what is malformed.
     [[nodiscard]] step feed(std::string_view bytes);
 
-    /// What has come behind the request: bytes for the server.
+    /// The bytes behind the request: bytes for the server.
     [[nodiscard]] std::string take_rest();
 
   private:

@@ -7,7 +7,8 @@
 #include <string_view>
 
 /** \file
- * What a client of the network proxy wants, and how it is answered. The protocols are HTTP/1.1 (RFC 9112 3.2.2, RFC 9110 9.3.6) and SOCKS5 (RFC 1928).
+ * The request of a client of the network proxy, and its answers. The protocols are HTTP/1.1 (RFC 9112 3.2.2, RFC
+ * 9110 9.3.6) and SOCKS5 (RFC 1928).
  */
 
 namespace ipybox::detail {
@@ -38,10 +39,10 @@ enum class proxy_refusal {
     busy,        ///< there are too many connections
 };
 
-/// What a client is told when its connection is there; nothing for `http`, where the server answers.
+/// The answer for a connection that is made; empty for `http`: there the server answers.
 [[nodiscard]] std::string established_answer(proxy_protocol protocol);
 
-/// What a client is told when there will be none. `why` is a sentence in ASCII.
+/// The answer for a connection that is refused. `why` is a sentence in ASCII.
 [[nodiscard]] std::string refused_answer(proxy_protocol protocol, proxy_refusal refusal, std::string_view why);
 
 } // namespace ipybox::detail

@@ -7,9 +7,11 @@
 namespace ipybox::os {
 
 /**
- * \brief What a program and all that it starts can never undo, and `start_process` does to it right before it runs.
- * \details It loses all capabilities, as root too: many of them lead past Landlock (CAP_SYS_ADMIN, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYS_RAWIO, …).
- * Set-user-ID programs run without the rights of their owners. Then it enters the domain, and last its system calls are filtered.
+ * \brief The restrictions that a program and all that it starts can never undo. `start_process` applies them right
+ * before it runs.
+ * \details It loses all capabilities, as root too: many of them lead past Landlock (CAP_SYS_ADMIN, CAP_PERFMON,
+ * CAP_SYS_PTRACE, CAP_SYS_RAWIO, …). Set-user-ID programs run without the rights of their owners. Then it enters the
+ * domain, and last its system calls are filtered.
  */
 struct confinement {
     unique_fd domain;   ///< landlock_rules::release

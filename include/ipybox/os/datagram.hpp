@@ -24,8 +24,11 @@ struct socket_pair {
 /// A pair of byte streams (SOCK_STREAM) with buffers as large as the system allows, up to `buffer`.
 [[nodiscard]] result<socket_pair> make_stream_pair(int buffer);
 
-/// What a non-blocking transfer came to.
+/// The outcome of a non-blocking transfer.
 enum class transfer { done, would_block, closed, failed };
+
+/// Whether a socket takes more bytes now.
+[[nodiscard]] bool takes_bytes(int socket) noexcept;
 
 /// Sends one datagram, with copies of descriptors, without blocking. `errno` tells more of a failure.
 [[nodiscard]] transfer send_datagram(int socket, std::string_view bytes,

@@ -11,7 +11,8 @@
 namespace ipybox::os {
 
 /**
- * \brief A directory that is open. Entries are named within it: no link is followed, and it stays the same when its path comes to mean another one.
+ * \brief A directory that is open. Entries are named within it: no link is followed, and it stays the same when its
+ * path comes to mean another one.
  * \par Errors of all functions: errc::io_error
  */
 class directory {
@@ -21,8 +22,8 @@ class directory {
 
     /**
      * \brief Opens a directory, and makes it and those above it if need be.
-     * \details Below `root` no link is followed, since code that runs there may have made it. Where the path does not lead through `root`, links are
-     * followed up to the last name.
+     * \details Below `root` no link is followed, since code that runs there may have made it. If the path does not lead
+     * through `root`, links are followed up to the last name.
      * \param path absolute
      * \param root absolute; a directory that code may write to
      */
@@ -47,7 +48,7 @@ class directory {
 
 /**
  * \brief A directory that is made when it is needed, below one that is opened now.
- * \details What code does to its path in between makes it fail, or moves it along; it never leads elsewhere.
+ * \details Changes of its path in between make it fail, or move it along; it never leads elsewhere.
  */
 class directory_to_make {
   public:

@@ -23,7 +23,8 @@ class directory_stream {
 
     [[nodiscard]] int descriptor() const noexcept { return ::dirfd(stream_.get()); }
 
-    /// The next entry, as long as no other is asked for; nullptr at the end, or where `errno` is another one than before.
+    /// The next entry, as long as no other is asked for; nullptr at the end, or where `errno` is another one than
+    /// before.
     [[nodiscard]] dirent const* next() noexcept {
         while (auto const* entry = ::readdir(stream_.get())) {
             std::string_view const name = static_cast<char const*>(entry->d_name);

@@ -8,7 +8,8 @@ namespace ipybox {
 
 /**
  * \brief How the kernels of one sandbox are kept apart: what each of them has anew, and what they share.
- * \details A sandbox policy says so for `launch_spec::keeps_kernels_apart`. All paths are absolute and as they are inside.
+ * \details A sandbox policy says so for `launch_spec::keeps_kernels_apart`. All paths are absolute and as they are
+ * inside.
  */
 struct kernel_walls {
     std::filesystem::path workspace; ///< the working directories of kernels lie in it; each kernel sees its own alone

@@ -24,8 +24,9 @@ enum class file_access {
 
 /**
  * \brief The rules of a Landlock domain: what is not granted is refused to processes in it.
- * \details Files are opened only where they are granted; TCP ports are neither bound nor connected; no signal reaches a process outside of the domain,
- * and no connection an abstract Unix socket there. Metadata is not covered: the owner of a file can change its mode and times (docs/sandbox.md).
+ * \details Files are opened only where they are granted; TCP ports are neither bound nor connected; no signal reaches a
+ * process outside of the domain, and no connection an abstract Unix socket there. Metadata is not covered: the owner of
+ * a file can change its mode and times (docs/sandbox.md).
  */
 class landlock_rules {
   public:

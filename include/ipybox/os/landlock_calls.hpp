@@ -3,8 +3,8 @@
 #include <cstdint>
 
 /** \file
- * Landlock's system calls and their arguments, which headers of older systems lack in part. From the kernel's documentation
- * (Documentation/userspace-api/landlock.rst) and include/uapi/linux/landlock.h of Linux 6.12, ABI 6.
+ * Landlock's system calls and their arguments, which headers of older systems lack in part. From the kernel's
+ * documentation (Documentation/userspace-api/landlock.rst) and include/uapi/linux/landlock.h of Linux 6.12, ABI 6.
  */
 
 namespace ipybox::os::landlock {
@@ -41,7 +41,7 @@ inline constexpr std::uint64_t truncate = 1U << 14;
 inline constexpr std::uint64_t control_device = 1U << 15;
 inline constexpr std::uint64_t all_of_files = (1U << 16) - 1;
 
-/// The rights that can be granted to something that is no directory.
+/// The rights that can be granted to a file other than a directory.
 inline constexpr std::uint64_t for_files = execute | write_files | read_files | truncate | control_device;
 
 inline constexpr std::uint64_t all_ports = 3;  ///< LANDLOCK_ACCESS_NET_BIND_TCP and CONNECT_TCP

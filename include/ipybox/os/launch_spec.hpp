@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/os/file_identity.hpp>
 #include <ipybox/os/kernel_walls.hpp>
 #include <ipybox/os/system_access.hpp>
 
@@ -22,7 +23,7 @@ struct confinement;
 using environment = std::map<std::string, std::string>;
 
 /**
- * \brief What is to be started and what it needs: a plain value that sandbox policies transform.
+ * \brief The program that is to be started, and its needs: a plain value that sandbox policies transform.
  * \details A policy puts itself around `argv`; the paths say what the program must be able to reach from inside.
  */
 struct launch_spec {
@@ -34,38 +35,51 @@ struct launch_spec {
         {};             ///< absolute paths that must be seen even where others are hidden (interpreter, packages)
     int control_fd = 3; ///< number of the control descriptor inside; a policy may set another
 
-    /// Absolute paths that the program must not write to, wherever they lie: what decides about actions, or runs outside.
+    /// Absolute paths that the program must not write to, wherever they lie: what decides about actions, or runs
+    /// outside.
     std::vector<std::filesystem::path> read_only = {};
 
     /// Absolute paths of files that the program must not read either: secrets.
     std::vector<std::filesystem::path> hidden = {};
 
-    /// What the program needs of that which a policy would close.
+    /// The parts of the system that the program needs, and a policy would close.
     std::vector<system_access> allow = {};
 
-    /// Whether the program becomes the first process of a pid namespace, within a user namespace of its own: with it the system ends all others there.
+    /// Whether the program becomes the first process of a pid namespace, within a user namespace of its own: with it
+    /// the system ends all others there.
     bool first_in_namespace = false;
 
-    /// Whether the program is to end with the thread that starts it, in any way that one ends: for starters that have one thread.
+    /// Whether the program is to end with the thread that starts it, in any way that one ends: for starters that have
+    /// one thread.
     bool ends_with_starter = false;
 
-    /// Whether the program keeps the kernels that it forks apart, by namespaces within the sandbox. A policy that has room for that fills `walls`; the start fails where none does.
+    /// Whether the program keeps the kernels that it forks apart, by namespaces within the sandbox. A policy that has
+    /// room for that fills `walls`; the start fails where none does.
     bool keeps_kernels_apart = false;
+    /// The walls between the kernels of a runtime; none: no walls.
     std::optional<kernel_walls> walls = {};
 
-    /// Variables that the sandbox sets inside or takes away: kernels and commands have them as the program has them, or not at all.
+    /// Variables that the sandbox sets inside or takes away: kernels and commands have them as the program has them, or
+    /// not at all.
     std::vector<std::string> sandbox_variables = {};
 
-    /// What the started program can read, by the number of the descriptor: for what stands in front of it, as `bwrap`.
+    /// Data that the started program can read, by the number of the descriptor: for what stands in front of it, as
+    /// `bwrap`.
     std::map<int, std::string> inputs = {};
 
-    /// Hosts that the program may reach by name, set by a policy that leaves it no network of its own: who starts the program serves them. None: nothing is to be served.
+    /// Hosts that the program may reach by name, set by a policy that leaves it no network of its own: who starts the
+    /// program serves them. None: nothing is to be served.
     std::shared_ptr<network_config const> network = {};
 
     /// Confines the program right before it runs. None: it is not confined.
     std::shared_ptr<os::confinement const> confinement = {};
 
-    /// What has to stay as long as the program runs, and goes with its last holder.
+    /// Files that the program has to find by these paths inside, or else was put into another sandbox than was meant: a
+    /// directory may have been exchanged for a link between the policy's look at it and its mount. A supervisor looks
+    /// before it does anything else.
+    std::vector<os::file_identity> places = {};
+
+    /// Objects that have to stay as long as the program runs.
     std::shared_ptr<void const> keeps = {};
 };
 

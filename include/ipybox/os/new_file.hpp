@@ -1,13 +1,14 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/os/directory.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <filesystem>
 #include <string_view>
 
 namespace ipybox::os {
+
+class directory;
 
 /// A file that was just made, open for writing.
 struct new_file {

@@ -11,7 +11,8 @@
 namespace ipybox::os {
 
 /**
- * \brief While it lives, a write of this thread beyond the limit for files (RLIMIT_FSIZE) is an error, EFBIG, and nothing else.
+ * \brief While it lives, a write of this thread beyond the limit for files (RLIMIT_FSIZE) is an error, EFBIG, and
+ * nothing else.
  * \details The system sends SIGXFSZ as well, which would end the application.
  */
 class no_file_size_signal {

@@ -24,8 +24,8 @@ struct handed_descriptor {
 
 /**
  * \brief A child process, watched by its pidfd: no signal handler, no race between pids.
- * \details The destructor kills and reaps it. Nothing of the application's own children is touched. In a fork of the process that started it, it does
- * nothing: the child belongs to the original.
+ * \details The destructor kills and reaps it. Nothing of the application's own children is touched. In a fork of the
+ * process that started it, it does nothing: the child belongs to the original.
  * \par Thread safety Unsafe; `descriptor()` may be polled from anywhere.
  */
 class process {
@@ -46,7 +46,7 @@ class process {
 
     void signal(int number) const noexcept;
 
-    /// Signals its session's process group, also what is left of it when the process has ended, whoever reaped it.
+    /// Signals its session's process group, also the rest of it when the process has ended and was reaped.
     void signal_group(int number) const noexcept;
 
     /// SIGKILL to the process and to everything below it.
@@ -56,7 +56,7 @@ class process {
     [[nodiscard]] bool is_unreaped() const noexcept;
     [[nodiscard]] bool left_its_number() const noexcept;
 
-    owning_process owner_;
+    ipybox::detail::owning_process owner_;
     pid_t pid_ = -1;
     unique_fd pidfd_;
     std::optional<exit_status> status_;
@@ -64,23 +64,30 @@ class process {
 
 /// The fate of processes below a child that lose their parent.
 enum class orphans {
-    left, ///< they go to whom they would go without it: the first process of the system, as a rule
-    adopted ///< they become children of the child, also when that has run another program (PR_SET_CHILD_SUBREAPER(2const))
+    left,   ///< they go to whom they would go without it: the first process of the system, as a rule
+    adopted ///< they become children of the child, also when that has run another program
+            ///< (PR_SET_CHILD_SUBREAPER(2const))
 };
 
 /**
- * \brief Starts a program in a session of its own, with exactly the environment and descriptors given; 0 and 1 are `/dev/null` unless handed.
+ * \brief Starts a program in a session of its own, with exactly the environment and descriptors given; 0 and 1 are
+ * `/dev/null` unless handed.
  * \details By a clone that shares memory until exec, so it costs the same from a large process as from a small one.
- * Last of all it is put under `launch_spec::confinement`. Descriptors that are not handed over are closed by close_range(2), or where that is missing or denied by reading /proc/self/fd.
- * \par Errors errc::io_error — which step failed, of which program, and why; also where neither way of closing descriptors works
+ * First of all it enters a control group, if there is an `entrance` (`cgroup::entrance`); last of all it is put under
+ * `launch_spec::confinement`. Descriptors that are not handed over are closed by close_range(2), or where that is
+ * missing or denied by reading /proc/self/fd.
+ * \par Errors errc::io_error — which step failed, of which program, and why; also where neither way of closing
+ * descriptors works
  */
 [[nodiscard]] result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors,
-                                            orphans below = orphans::left);
+                                            orphans below = orphans::left, int entrance = -1);
 
-/// Whether the process behind a pidfd has ended. Asio's `async_wait` for a descriptor may complete before: for an event of one that was closed.
+/// Whether the process behind a pidfd has ended. Asio's `async_wait` for a descriptor may complete before: for an event
+/// of one that was closed.
 [[nodiscard]] bool has_ended(int pidfd) noexcept;
 
-/// The file that a shell would run for `name`: itself if it has a slash, else the first executable on PATH. Empty if there is none.
+/// The file that a shell would run for `name`: itself if it has a slash, else the first executable on PATH, of which
+/// relative directories are passed over. Empty if there is none.
 [[nodiscard]] std::filesystem::path find_program(std::string const& name);
 
 /// The same on another PATH, directories with a colon between.

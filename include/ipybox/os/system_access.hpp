@@ -9,7 +9,8 @@ namespace ipybox {
 
 /// A part of the system that the sandbox and the guard of a kernel close, and that can be left open.
 enum class system_access {
-    /// Sockets of the family AF_UNIX: what the user's services listen on (Docker, D-Bus, tmux), and what managers of multiprocessing use.
+    /// Sockets of the family AF_UNIX: what the user's services listen on (Docker, D-Bus, tmux), and what managers of
+    /// multiprocessing use.
     unix_sockets,
     user_namespaces, ///< new namespaces and mounts: a sandbox inside the sandbox, as browsers and bwrap make it
     ptrace,          ///< looking into other processes of the code itself: debuggers, strace, py-spy

@@ -11,7 +11,7 @@ namespace ipybox::os {
 
 /**
  * \brief A directory below /tmp that is the user's alone (mode 0700), and goes with this object, and everything in it.
- * \details Where processes still make files in it, its destructor tries for a second.
+ * \details If processes still make files in it, its destructor tries for a second.
  */
 class temporary_directory {
   public:
@@ -28,7 +28,7 @@ class temporary_directory {
   private:
     explicit temporary_directory(std::string path) : path_(std::move(path)) {}
 
-    owning_process owner_;
+    ipybox::detail::owning_process owner_;
     std::filesystem::path path_;
 };
 

@@ -7,10 +7,12 @@
 namespace ipybox::os {
 
 /**
- * \brief Keeps a descriptor out of forks of this process: in a child of `fork()` the number stands for a socket on which nothing happens.
- * \details The other end of a socket sees the end of this process only where no child holds a copy, and what a child does to a shared socket is
- * done to the parent. An I/O context of the child, which looks at the same numbers, takes the socket for one that is silent (a file of another kind it might
- * not be able to watch). Must be destroyed before the descriptor is closed. Closing on exec is another matter: a child may never exec.
+ * \brief Keeps a descriptor out of forks of this process: in a child of `fork()` the number stands for a socket on
+ * which nothing happens.
+ * \details The other end of a socket sees the end of this process only where no child holds a copy, and what a child
+ * does to a shared socket is done to the parent. An I/O context of the child, which looks at the same numbers, takes
+ * the socket for one that is silent (a file of another kind it might not be able to watch). Must be destroyed before
+ * the descriptor is closed. Closing on exec is another matter: a child may never exec.
  * \par Thread safety Distinct objects: safe.
  */
 class unforked {

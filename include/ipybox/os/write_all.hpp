@@ -7,7 +7,8 @@
 namespace ipybox::os {
 
 /**
- * \brief Writes `rest` to a descriptor that waits. Returns 0, or the number of the error; `rest` is then what was not written.
+ * \brief Writes `rest` to a descriptor that waits. Returns 0, or the number of the error; `rest` is then what was not
+ * written.
  * \details A write beyond the limit for files (RLIMIT_FSIZE) is the error EFBIG, and no signal.
  */
 [[nodiscard]] int write_all(int descriptor, std::string_view& rest) noexcept;

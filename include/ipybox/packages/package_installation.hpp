@@ -41,7 +41,8 @@ struct installation_streams {
 class package_installation final : public network_gate, public std::enable_shared_from_this<package_installation> {
   public:
     /// \param python the interpreter that the packages are for
-    /// \par Errors errc::invalid_argument — nothing may be installed into the layer; errc::io_error — the layer was removed or replaced; errc::sandbox_unavailable; errc::program_not_started
+    /// \par Errors errc::invalid_argument — nothing may be installed into the layer; errc::io_error — the layer was
+    /// removed or replaced; errc::sandbox_unavailable; errc::program_not_started
     [[nodiscard]] static result<std::shared_ptr<package_installation>>
     start(asio::any_io_executor executor, std::shared_ptr<package_layer const> layer,
           std::filesystem::path const& python, package_order const& order, installation_streams streams,
@@ -56,8 +57,9 @@ class package_installation final : public network_gate, public std::enable_share
 
     [[nodiscard]] bool has_ended() const noexcept { return status_.has_value(); }
 
-    /// What was installed, once it has ended.
-    /// \par Errors errc::package_conflict, package_index_unreachable, pip_missing, package_not_installed, timed_out, cancelled
+    /// The installed packages, once it has ended.
+    /// \par Errors errc::package_conflict, package_index_unreachable, pip_missing, package_not_installed,
+    /// package_layer_full, timed_out, cancelled
     [[nodiscard]] result<std::vector<installed_package>> const& outcome() const noexcept { return outcome_; }
 
     /// Ends it; files that are being moved are moved first.
@@ -66,8 +68,8 @@ class package_installation final : public network_gate, public std::enable_share
     /// Ends it at once. From any thread, whether or not the executor runs.
     void kill() noexcept;
 
-    [[nodiscard]] asio::awaitable<ruling> approve_connection(approval_subject& subject) override;
-    [[nodiscard]] ruling settle_connection(approval_subject& subject, ruling said) override;
+    [[nodiscard]] asio::awaitable<verdict> approve_connection(approval_subject& subject) override;
+    [[nodiscard]] verdict settle_connection(approval_subject& subject, verdict said) override;
     void connection_ended(approval_subject const& subject, action_outcome const& how) override;
 
   private:

@@ -14,15 +14,17 @@
 namespace ipybox {
 
 /**
- * \brief A directory of Python packages behind those of the interpreter: kernels import from it, and cannot write to it where they have a sandbox. pip fills it, outside of
- * the kernel.
- * \details To be given to `executor_options::packages` or `runtime_options::packages`; several may share one. What is installed stays as it is: an installation that would need
- * another version of it fails. A private layer is removed with its last holder, the next kernel has a fresh one where the application makes one.
+ * \brief A directory of Python packages behind those of the interpreter: kernels import from it, and cannot write to it
+ * where they have a sandbox. pip fills it, outside of the kernel.
+ * \details To be given to `executor_options::packages` or `runtime_options::packages`; several may share one. Installed
+ * packages stay as they are: an installation that would need another version of it fails. A private layer is removed
+ * with its last holder, the next kernel has a fresh one where the application makes one.
  * \par Thread safety Safe.
  */
 class package_layer {
   public:
-    /// \par Errors errc::invalid_argument — the index is no URL of http or https, or names no host; the directory is a link, or behind one below the current directory; errc::io_error — the directory cannot be made
+    /// \par Errors errc::invalid_argument — the index is not a URL of http or https, or names no host; the directory is
+    /// a link, or behind one below the current directory; errc::io_error — the directory cannot be made
     [[nodiscard]] static result<std::shared_ptr<package_layer const>> make(package_options options = {});
 
     package_layer(package_layer const&) = delete;

@@ -8,7 +8,7 @@
 
 namespace ipybox::detail {
 
-/// What pip is asked to install.
+/// The packages that pip is asked to install.
 struct package_order {
     std::vector<std::string> options = {};      ///< of pip
     std::vector<std::string> requirements = {}; ///< names, with versions where they are restricted
@@ -16,8 +16,9 @@ struct package_order {
 
 /**
  * \brief Reads the words behind `pip install`.
- * \details Packages are named, with extras, versions and markers. Paths, URLs and files of requirements are refused: pip would read for the code what that may not
- * read. So are options but `-q`, `-v`, `--upgrade`, `--pre` and `--no-deps`: where packages come from, and where they go, is the application's to say.
+ * \details Packages are named, with extras, versions and markers. Paths, URLs and files of requirements are refused:
+ * pip would read for the code what that may not read. So are options but `-q`, `-v`, `--upgrade`, `--pre` and
+ * `--no-deps`: where packages come from, and where they go, is the application's to say.
  * \par Errors errc::invalid_argument, with the word
  */
 [[nodiscard]] result<package_order> read_package_order(std::span<std::string const> words);

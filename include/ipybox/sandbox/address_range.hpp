@@ -3,12 +3,9 @@
 #include <ipybox/core/result.hpp>
 
 #include <asio/ip/address.hpp>
-#include <asio/ip/network_v4.hpp>
-#include <asio/ip/network_v6.hpp>
 
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace ipybox {
 
@@ -25,19 +22,24 @@ class address_range {
     [[nodiscard]] std::string text() const;
 
   private:
-    using network = std::variant<asio::ip::network_v4, asio::ip::network_v6>;
-    explicit address_range(network range) : range_(range) {}
+    address_range(asio::ip::address network, unsigned short prefix_length) noexcept
+        : network_(network), prefix_length_(prefix_length) {}
 
-    network range_;
+    asio::ip::address network_; ///< its first address
+    unsigned short prefix_length_;
 };
+
+namespace detail {
 
 /**
  * \brief Whether an address belongs to the public network.
- * \details Not public are those of this machine and of networks around it: loopback, private, link-local (the metadata services of clouds),
- * shared, multicast, unspecified and reserved addresses (IANA's special-purpose registries, RFC 6890), also within IPv6 addresses that lead to
- * IPv4 ones (mapped, NAT64, 6to4).
+ * \details Not public are those of this machine and of networks around it: loopback, private, link-local (the metadata
+ * services of clouds), shared, multicast, unspecified and reserved addresses (IANA's special-purpose registries, RFC
+ * 6890), also within IPv6 addresses that lead to IPv4 ones (mapped, NAT64, 6to4).
  */
 [[nodiscard]] bool is_public(asio::ip::address const& address);
+
+} // namespace detail
 
 } // namespace ipybox
 

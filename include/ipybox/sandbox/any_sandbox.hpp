@@ -11,8 +11,8 @@ namespace ipybox {
 
 /**
  * \brief Any sandbox policy, by value: the sandbox that is chosen at run time.
- * \details Holds the policy unchanged; copies share it, which nobody notices, as `wrap` is const. There is no empty state:
- * a moved-from object still holds its policy.
+ * \details Holds the policy unchanged; copies share it, which has no effect, as `wrap` is const. There is no empty
+ * state: a moved-from object still holds its policy.
  * \par Thread safety Like that of the policy's `wrap`.
  */
 class any_sandbox {
@@ -27,7 +27,9 @@ class any_sandbox {
         }
     }
 
+    /// The same sandbox.
     any_sandbox(any_sandbox const&) = default;
+    /// Becomes the same sandbox.
     any_sandbox& operator=(any_sandbox const&) = default;
 
     /// The policy's `wrap`.

@@ -12,14 +12,16 @@
 namespace ipybox {
 
 /**
- * \brief Runs the kernel in the strongest sandbox that works here: bubblewrap_sandbox, else landlock_sandbox. It never runs it without one.
- * \details Each start decides anew. What bubblewrap can do and Landlock cannot is not left out: where the configuration or the launch asks for it, the
- * start fails and says so.
+ * \brief Runs the kernel in the strongest sandbox that works here: bubblewrap_sandbox, else landlock_sandbox. It never
+ * runs it without one.
+ * \details Each start decides anew. Features that Landlock lacks are not left out: where the configuration or the
+ * launch asks for it, the start fails and says so.
  * \par Thread safety Safe, shared objects too.
  */
 class best_sandbox {
   public:
     best_sandbox() = default;
+    /// With a configuration, whichever sandbox is chosen.
     explicit best_sandbox(sandbox_config config) : bubblewrap_(config), landlock_(std::move(config)) {}
 
     /// With policies that have options. Both should have the same configuration.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/file_identity.hpp>
 
 #include <filesystem>
 #include <map>
@@ -14,7 +15,7 @@ namespace ipybox::detail {
 [[nodiscard]] std::vector<std::filesystem::path> private_directories();
 
 /**
- * \brief What is mounted over the read-only root and the private directories. The innermost mount decides about a path.
+ * \brief The mounts over the read-only root and the private directories. The innermost mount decides about a path.
  * \details Paths that are added may have links, the mounts have none.
  */
 class bubblewrap_mounts {
@@ -32,28 +33,39 @@ class bubblewrap_mounts {
     /// A directory that code can work in, without links. \par Errors errc::invalid_argument
     [[nodiscard]] result<std::filesystem::path> working_directory(std::filesystem::path const& path) const;
 
-    /// A file, or what lies in a directory, cannot be read, unless that is opened. What was opened itself is left as it is.
+    /// A file, or what lies in a directory, cannot be read, unless that is opened. Paths that were opened themselves
+    /// are left as they are.
     void close(std::filesystem::path const& real);
 
     /// Returns the path without links.
     result<std::filesystem::path> open_writable(std::filesystem::path const& path, std::string_view what);
 
-    /// It can be read, also where its surroundings cannot; where these can be written to, so can it. What was closed itself is left as it is.
+    /// It can be read, also where its surroundings cannot; where these can be written to, so can it. Paths that were
+    /// closed themselves are left as they are.
     void open_readable(std::filesystem::path const& real);
 
-    /// It can be read and not written. What is missing is left as it is.
+    /// It can be read and not written. Missing paths are left as they are.
     [[nodiscard]] result<void> add_readable(std::filesystem::path const& path);
 
-    /// It is written to by nothing, where it can be seen at all. What is missing, or is a writable directory itself, is left as it is.
+    /// It is written to by nothing, where it can be seen at all. Missing paths, and writable directories themselves,
+    /// are left as they are.
     void add_read_only(std::filesystem::path const& path);
 
-    /// Reading the file fails, by that name; to be added after all others. What cannot be seen anyway is left as it is.
+    /// Reading the file fails, by that name; to be added after all others. Paths that cannot be seen anyway are left as
+    /// they are.
     void add_hidden(std::filesystem::path const& path);
+
+    /// Paths in a directory have the same rules by the second name of that; to be called after all is added.
+    void mirror_second_names();
 
     /// Whether it can be written to.
     [[nodiscard]] bool in_writable(std::filesystem::path const& real) const;
 
     void append_to(std::vector<std::string>& argv) const;
+
+    /// The files that are found by the paths inside. \par Errors errc::io_error — a path has been exchanged for a link
+    /// since it was added
+    [[nodiscard]] result<std::vector<os::file_identity>> places() const;
 
   private:
     enum class kind { writable, read_only, as_around, masked, closed };

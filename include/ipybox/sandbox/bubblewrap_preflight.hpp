@@ -11,7 +11,7 @@
 
 namespace ipybox::detail {
 
-/// What decides whether this machine permits a sandbox without privileges.
+/// The settings that decide whether this machine permits a sandbox without privileges.
 struct sandbox_host {
     bool apparmor_restricts = false; ///< kernel.apparmor_restrict_unprivileged_userns is 1 (Ubuntu)
     bool clone_disabled = false;     ///< kernel.unprivileged_userns_clone is 0 (Debian before 11, Arch hardened)
@@ -25,7 +25,7 @@ struct sandbox_host {
 /// How long trying a sandbox may take. A busy machine may need seconds for it.
 inline constexpr std::chrono::seconds longest_trial(20);
 
-/// That a sandbox cannot be had, why, and what to do; the way without one is added.
+/// The error of an unavailable sandbox: why, and what to do; the way without one is added.
 [[nodiscard]] error sandbox_unavailable(std::string text);
 
 /// The bwrap program: `wanted`, or the one on PATH (absolute entries only).

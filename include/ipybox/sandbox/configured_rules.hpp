@@ -21,7 +21,7 @@ namespace ipybox::detail {
                                                   std::filesystem::path const& working_dir,
                                                   placeholder_journal const& journal);
 
-/// What a configuration with these rules means, but for what a policy does of its own.
+/// The meaning of a configuration with these rules, without additions of a policy.
 [[nodiscard]] sandbox_description description_of(file_rules rules, sandbox_config const& config);
 
 } // namespace ipybox::detail

@@ -11,9 +11,9 @@ namespace ipybox {
 
 /**
  * \brief Hosts of the network, as `allowedDomains` and `deniedDomains` of a sandbox's configuration name them.
- * \details `example.org` is that host alone, `*.example.org` every host below it and not itself; `:443` behind either restricts it to a port.
- * IPv6 addresses with a port stand in brackets: `[2001:db8::1]:443`. A pattern has at least two labels, but for `localhost`, so that `*.org` is
- * an error.
+ * \details `example.org` is that host alone, `*.example.org` every host below it and not itself; `:443` behind either
+ * restricts it to a port. IPv6 addresses with a port stand in brackets: `[2001:db8::1]:443`. A pattern has at least two
+ * labels, but for `localhost`, so that `*.org` is an error.
  */
 class domain_pattern {
   public:

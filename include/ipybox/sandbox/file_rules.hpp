@@ -11,7 +11,7 @@
 
 namespace ipybox::detail {
 
-/// Where the paths of a configuration begin.
+/// The directories at which the paths of a configuration begin.
 struct file_scene {
     std::filesystem::path working_dir;           ///< absolute, without links
     std::filesystem::path home;                  ///< absolute; empty: none, and paths that begin with ~ mean nothing
@@ -20,8 +20,9 @@ struct file_scene {
 };
 
 /**
- * \brief What a configuration means for the files of this machine at this moment.
- * \details All paths are absolute and without links. A path within another one has its own rule, and the innermost rule counts.
+ * \brief The meaning of a configuration for the files of this machine at this moment.
+ * \details All paths are absolute and without links. A path within another one has its own rule, and the innermost rule
+ * counts.
  */
 struct file_rules {
     std::vector<std::filesystem::path> writable;
@@ -37,10 +38,11 @@ struct file_rules {
 [[nodiscard]] bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders);
 
 /**
- * \brief Finds what the paths of a configuration mean, and what decides about other programs in the directories that are writable.
+ * \brief Finds what the paths of a configuration mean, and what decides about other programs in the directories that
+ * are writable.
  * \param search_depth how many names below a writable directory that is looked for
- * \par Errors errc::invalid_argument — a pattern cannot be used, or searches too much; the working directory, or "/", could not be read.
- * errc::io_error — a directory cannot be searched
+ * \par Errors errc::invalid_argument — a pattern cannot be used, or searches too much; control groups would be
+ * writable; the working directory, or "/", could not be read. errc::io_error — a directory cannot be searched
  */
 [[nodiscard]] result<file_rules> file_rules_of(filesystem_config const& config, int search_depth,
                                                file_scene const& scene);

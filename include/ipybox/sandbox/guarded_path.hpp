@@ -4,7 +4,8 @@
 
 namespace ipybox::detail {
 
-/// A path that code must not write to. Where it is missing, an empty one takes its place, since nothing can be mounted there otherwise.
+/// A path that code must not write to. If it is missing, an empty one takes its place, since nothing can be mounted
+/// there otherwise.
 struct guarded_path {
     enum class kind { file, directory };
 

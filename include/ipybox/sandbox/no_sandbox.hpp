@@ -8,8 +8,10 @@ namespace ipybox {
 
 /// No sandbox: the kernel may do what the user may do. Never a default; it has to be named.
 struct no_sandbox {
+    /// It confines nothing.
     static constexpr bool confines = false;
 
+    /// The program as it is.
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const { return result<launch_spec>(std::move(spec)); }
 };
 

@@ -31,9 +31,9 @@ struct pattern_reach {
 
 /**
  * \brief A path with wildcards, as sandbox-runtime reads it: where to search, and what for.
- * \details `*` stands for any characters of a name, `?` for one, `[a-z]` for one of a set, `**` for any number of directories. A set cannot be
- * negated, a `[` that opens none stands for itself. A final `**` is cut off: a rule about a directory is about what
- * lies in it.
+ * \details `*` stands for any characters of a name, `?` for one, `[a-z]` for one of a set, `**` for any number of
+ * directories. A set cannot be negated, a `[` that opens none stands for itself. A final `**` is cut off: a rule about
+ * a directory is about what lies in it.
  */
 class path_pattern {
   public:
@@ -43,7 +43,8 @@ class path_pattern {
     /**
      * \param base an absolute directory, whose own name has no wildcards, whatever it looks like
      * \param path relative to `base`, or absolute
-     * \par Errors errc::invalid_argument — `**` is a part of a name; nothing but "/" is in front of the first wildcard; `..` is behind one
+     * \par Errors errc::invalid_argument — `**` is a part of a name; nothing but "/" is in front of the first wildcard;
+     * `..` is behind one
      */
     [[nodiscard]] static result<path_pattern> parse(std::filesystem::path const& base, std::string_view path,
                                                     pattern_reach reach = {});
@@ -51,7 +52,7 @@ class path_pattern {
     /// The directory in front of the first wildcard.
     [[nodiscard]] std::filesystem::path const& root() const noexcept { return root_; }
 
-    /// What comes behind the root; never empty, does not end with `any_directories`.
+    /// The part behind the root; never empty, does not end with `any_directories`.
     [[nodiscard]] std::vector<pattern_part> const& parts() const noexcept { return parts_; }
 
     [[nodiscard]] pattern_reach const& reach() const noexcept { return reach_; }

@@ -11,13 +11,15 @@ namespace ipybox::detail {
 
 /**
  * \brief Empty files and directories that take the place of missing ones, so that a sandbox can mount something there.
- * \details They go with the sandbox that holds them. A list of them is in a file of the state directory, which is locked as long as its host lives: what
- * a killed host left behind is removed by the next one. Sandboxes may hold the same ones; the last one removes them.
+ * \details They go with the sandbox that holds them. A list of them is in a file of the state directory, which is
+ * locked as long as its host lives: what a killed host left behind is removed by the next one. Sandboxes may hold the
+ * same ones; the last one removes them.
  * \par Thread safety Safe, between processes too.
  */
 class placeholder_journal {
   public:
-    /// In the state directory of the user: $XDG_STATE_HOME, or ~/.local/state; where none can be written to, a private one below /tmp.
+    /// In the state directory of the user: $XDG_STATE_HOME, or ~/.local/state; where none can be written to, a private
+    /// one below /tmp.
     /// \par Errors of all functions: errc::io_error
     [[nodiscard]] static result<placeholder_journal> open();
 
@@ -27,7 +29,8 @@ class placeholder_journal {
     /// Removes what killed hosts left behind, and returns what others hold.
     [[nodiscard]] result<std::vector<guarded_path>> sweep() const;
 
-    /// Makes those that are missing, where the user may do that, and keeps them until the last copy of the return value goes.
+    /// Makes those that are missing, where the user may do that, and keeps them until the last copy of the return value
+    /// goes.
     [[nodiscard]] result<std::shared_ptr<void const>> hold(std::vector<guarded_path> const& guarded) const;
 
     [[nodiscard]] std::filesystem::path const& directory() const noexcept { return directory_; }

@@ -9,11 +9,12 @@
 namespace ipybox {
 
 /**
- * \brief What a configuration means on this machine at this moment, for one working directory.
- * \details All paths are absolute and without links; of several that contain a file the innermost counts. What is in no list can be read, and not be
- * written; it cannot be read either where `only_readable` names anything.
+ * \brief The meaning of a configuration on this machine at this moment, for one working directory.
+ * \details All paths are absolute and without links; of several that contain a file the innermost counts. A path in no
+ * list can be read, and not be written; it cannot be read either if `only_readable` names anything.
  */
 struct sandbox_description {
+    /// Paths that the code can write to.
     std::vector<std::filesystem::path> writable;
     std::vector<std::filesystem::path> read_only; ///< within what is writable, missing ones too: they cannot be made
     std::vector<std::filesystem::path> masked;    ///< cannot be read

@@ -32,12 +32,15 @@ consteval bool confines() {
  *     static result<launch_spec> wrap(their::jail const& jail, launch_spec spec);
  * };
  * \endcode
- * `confines` tells whether it confines the program at all; true where neither the specialisation nor the policy says otherwise.
+ * `confines` tells whether it confines the program at all; true where neither the specialisation nor the policy says
+ * otherwise.
  */
 template <class P>
 struct sandbox_traits {
+    /// Whether it confines the program at all.
     static constexpr bool confines = detail::confines<P>();
 
+    /// The program that is started in the place of `spec`.
     static result<launch_spec> wrap(P const& policy, launch_spec spec)
         requires detail::has_wrap<P>
     {
@@ -48,7 +51,7 @@ struct sandbox_traits {
 /**
  * \brief Puts a sandbox around a program that is about to be started.
  * \details `wrap` maps what would be started onto what is started instead; it starts nothing of it. A policy whose
- * sandbox cannot be had on this machine returns errc::sandbox_unavailable: there is no way on with less than was asked
+ * sandbox is unavailable on this machine returns errc::sandbox_unavailable: there is no way on with less than was asked
  * for. See docs/concepts/sandbox_policy.md.
  */
 template <class P>

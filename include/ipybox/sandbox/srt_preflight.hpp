@@ -11,7 +11,7 @@
 
 namespace ipybox::detail {
 
-/// What srt builds its sandbox of.
+/// The programs that srt builds its sandbox of.
 enum class srt_system { on_linux, on_macos }; // `linux` is a macro where a compiler has its extensions
 
 /// A program that srt starts, and the package that has it.
@@ -26,14 +26,16 @@ struct srt_need {
 /// \par Errors errc::sandbox_unavailable; errc::invalid_argument — `wanted` is not absolute
 [[nodiscard]] result<std::filesystem::path> find_srt(std::filesystem::path const& wanted);
 
-/// Whether what `srt --version` said is a version that srt_sandbox knows, or a later one. \par Errors errc::sandbox_unavailable
+/// Whether what `srt --version` said is a version that srt_sandbox knows, or a later one. \par Errors
+/// errc::sandbox_unavailable
 [[nodiscard]] result<void> check_srt_version(std::string_view said);
 
 /// Whether the programs that srt starts are on a PATH. \par Errors errc::sandbox_unavailable
 [[nodiscard]] result<void> check_srt_needs(srt_system system, std::string_view search_path);
 
 /**
- * \brief Finds out whether srt works here: its version, what it needs, and whether bubblewrap may do what srt asks of it.
+ * \brief Finds out whether srt works here: its version, what it needs, and whether bubblewrap may do what srt asks of
+ * it.
  * \details Success is remembered for the process, failure is not. One check at a time.
  * \param bwrap empty: the one of the search path
  * \param search_path PATH of srt

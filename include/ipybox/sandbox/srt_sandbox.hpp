@@ -23,13 +23,15 @@ struct srt_options {
 
 /**
  * \brief Runs the kernel under Anthropic's sandbox-runtime (`srt`, 0.0.83 or newer), which the user has installed.
- * \details srt builds its own sandbox of bubblewrap, socat and filters of its own, and lets code reach the hosts of `allowedDomains` through its
- * proxies. Its network is as strict as it comes: the kernel talks to the host over a descriptor that is handed in. What srt leaves open is told by
- * docs/sandbox.md, section 9; bubblewrap_sandbox closes more, starts faster and takes less memory.
+ * \details srt builds its own sandbox of bubblewrap, socat and filters of its own, and lets code reach the hosts of
+ * `allowedDomains` through its proxies. Its network is as strict as it comes: the kernel talks to the host over a
+ * descriptor that is handed in. docs/sandbox.md, section 9, lists the gaps of srt; bubblewrap_sandbox closes more,
+ * starts faster and takes less memory.
  *
- * srt gets the configuration, and with it what a launch needs: `launch_spec::writable` is writable, `read_only`, `readable` and the files that other
- * programs take commands from are read-only, `hidden` cannot be read. A directory of its own, with everything in it, is the code's TMPDIR while the
- * sandbox lives. srt reads its settings from a descriptor: there is no file that code could change.
+ * srt gets the configuration, and with it what a launch needs: `launch_spec::writable` is writable, `read_only`,
+ * `readable` and the files that other programs take commands from are read-only, `hidden` cannot be read. A directory
+ * of its own, with everything in it, is the code's TMPDIR while the sandbox lives. srt reads its settings from a
+ * descriptor: there is no file that code could change.
  *
  * srt and what it starts are looked for on the PATH of this process, without the directories that code can change.
  * \par Thread safety Safe, shared objects too.
@@ -37,31 +39,36 @@ struct srt_options {
 class srt_sandbox {
   public:
     srt_sandbox() = default;
+    /// With the default configuration.
     explicit srt_sandbox(srt_options options) : options_(std::move(options)) {}
+    /// With a configuration of files and hosts.
     explicit srt_sandbox(sandbox_config config, srt_options options = {})
         : settings_(std::move(config)), options_(std::move(options)) {}
 
-    /// With the settings of a file of srt's. All of its keys are passed on as they are, also those that sandbox_config does not know.
+    /// With the settings of a file of srt's. All of its keys are passed on as they are, also those that sandbox_config
+    /// does not know.
     explicit srt_sandbox(std::filesystem::path settings_file, srt_options options = {})
         : settings_(std::move(settings_file)), options_(std::move(options)) {}
 
+    /// The options that it was made with.
     [[nodiscard]] srt_options const& options() const noexcept { return options_; }
 
     /**
      * \brief Puts `srt`, with the shells around and inside it, before the program's arguments.
-     * \details The first call in a process tries what is needed, which holds up the calling thread for about half a second, 10 s at most. The control
-     * descriptor becomes 1. `working_dir` becomes the path without symbolic links. `launch_spec::keeps` holds placeholders, as those of
-     * bubblewrap_sandbox, and the private directory.
-     * \par Errors errc::sandbox_unavailable — srt, its version, or a program that it needs; the text says what to install. errc::invalid_argument —
-     * nothing to start; a path is not absolute, is not there, or would open what sandboxes close; the configuration cannot be enforced; the control
-     * descriptor is not one of 3 to 9. errc::io_error — the settings file cannot be read, a directory not be searched, a placeholder not be made
+     * \details The first call in a process tries what is needed, which holds up the calling thread for about half a
+     * second, 10 s at most. The control descriptor becomes 1. `working_dir` becomes the path without symbolic links.
+     * `launch_spec::keeps` holds placeholders, as those of bubblewrap_sandbox, and the private directory.
+     * \par Errors errc::sandbox_unavailable — srt, its version, or a program that it needs; the text says what to
+     * install. errc::invalid_argument — nothing to start; a path is not absolute, is not there, or would open what
+     * sandboxes close; the configuration cannot be enforced; the control descriptor is not one of 3 to 9.
+     * errc::io_error — the settings file cannot be read, a directory not be searched, a placeholder not be made
      */
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const;
 
     /**
-     * \brief What the configuration means here, now, for a working directory.
-     * \par Errors those of `wrap`, but for errc::sandbox_unavailable: nothing is tried; also errc::invalid_argument for a settings file with keys that
-     * sandbox_config does not know
+     * \brief The meaning of the configuration on this machine, now, for a working directory.
+     * \par Errors those of `wrap`, but for errc::sandbox_unavailable: nothing is tried; also errc::invalid_argument for
+     * a settings file with keys that sandbox_config does not know
      */
     [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
 

@@ -9,7 +9,7 @@
 
 namespace ipybox::detail {
 
-/// What a launch adds to the settings of srt. All paths are absolute.
+/// The additions of a launch to the settings of srt. All paths are absolute.
 struct srt_additions {
     std::vector<std::filesystem::path> writable = {};
     std::vector<std::filesystem::path> readable = {};  ///< within what cannot be read
@@ -22,7 +22,8 @@ struct srt_additions {
 /**
  * \brief The settings of srt for a launch: those of a document, all of its keys as they are, and the additions.
  * \param name what the texts of errors call the document
- * \par Errors errc::invalid_argument — the document is not JSON, has a list that is none, or switches the rules for files off; a path is not UTF-8
+ * \par Errors errc::invalid_argument — the document is not JSON, has a list that is none, or switches the rules for
+ * files off; a path is not UTF-8
  */
 [[nodiscard]] result<std::string> srt_settings(std::string_view document, std::string_view name,
                                                srt_additions const& more);

@@ -15,7 +15,7 @@ enum class internet_sockets { open, refused };
 
 /**
  * \brief The base filter of system calls, as bytes that the kernel and `bwrap --seccomp` take.
- * \details What is filtered is told by docs/sandbox.md. `allow` is left open.
+ * \details docs/sandbox.md lists the filtered calls. `allow` is left open.
  * \par Errors errc::sandbox_unavailable — there is none for this processor
  */
 [[nodiscard]] result<std::string> system_call_filter(std::span<system_access const> allow,

@@ -18,21 +18,23 @@ namespace ipybox::detail {
 
 /**
  * \brief Carries the events of one execution from the session to the reader of its stream.
- * \details Bounded by flow control: the session stops taking messages of the kernel while `full()`, and hears when there is room again.
+ * \details Bounded by flow control: the session stops taking messages of the kernel while `full()`, and hears when
+ * there is room again.
  * \par Thread safety Safe.
  */
 class event_queue {
   public:
     using event = std::optional<execution_event>;
 
-    /// `executor` is where handlers without one of their own run; `may_block` tells whether a thread that waits would be served.
+    /// `executor` is where handlers without one of their own run; `may_block` tells whether a thread that waits would
+    /// be served.
     event_queue(asio::any_io_executor executor, std::function<result<void>()> may_block)
         : executor_(std::move(executor)), may_block_(std::move(may_block)) {}
 
     /// One that is behind its end, for streams that were moved from.
     [[nodiscard]] static std::shared_ptr<event_queue> const& ended();
 
-    /// What the reader's doings are told to; set before the first event. Called on any thread.
+    /// The listener that hears of the reader; set before the first event. Called on any thread.
     void on_reader(std::function<void()> room, std::function<void()> left);
 
     void push(execution_event e);
@@ -51,7 +53,8 @@ class event_queue {
     /// Delivers the next event, now or when it comes; none behind the last one.
     void next(completion<event> reader, std::uint64_t wait);
 
-    /// Calls `then` once the reader has taken everything and waits for more; never, if the reader or the execution ends before.
+    /// Calls `then` once the reader has taken everything and waits for more; never, if the reader or the execution ends
+    /// before.
     void when_read(std::function<void()> then);
 
     /// The reader waits no longer: completes that `next` with no event, if it still waits.
@@ -60,7 +63,8 @@ class event_queue {
     /// The reader is gone.
     void leave();
 
-    /// Where handlers without an executor of their own run. Behind the end that is the system's: the session's may be gone.
+    /// The executor of handlers without an executor of their own. Behind the end that is the system's: the session's
+    /// may be gone.
     [[nodiscard]] asio::any_io_executor executor() const;
 
     /// Whether a thread that waits for the next event would be served. Behind the end it need not wait.
@@ -70,7 +74,7 @@ class event_queue {
     static constexpr std::size_t most_bytes = std::size_t(4) << 20;
     static constexpr std::size_t most_events = 1024;
 
-    /// What a reader gets, once the queue is no longer locked: it may come back.
+    /// The events for a reader, once the queue is no longer locked: it may come back.
     struct delivery {
         completion<event> reader;
         event what;

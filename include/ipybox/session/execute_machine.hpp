@@ -3,8 +3,8 @@
 #include <ipybox/execution/display.hpp>
 #include <ipybox/execution/output_chunk.hpp>
 #include <ipybox/jupyter/message.hpp>
-#include <ipybox/transport/transport.hpp>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,7 +12,15 @@
 
 namespace ipybox::detail {
 
-/// What a message of the kernel means for the execution that runs.
+struct value_answer;
+
+/// When an execution is over.
+enum class completion_rule {
+    reply,         ///< all channels share one order: the reply comes after all output
+    reply_and_idle ///< channels are independent (ZeroMQ): over when the reply and the idle status were both seen
+};
+
+/// The meaning of a message of the kernel for the execution that runs.
 struct nothing_new {};
 struct clear_wanted {
     bool wait = false; ///< only when the next output comes
@@ -29,17 +37,23 @@ struct execution_over {
     bool leaving = false;                      ///< the code called `exit()`: the kernel ends behind its reply
     std::optional<python_exception> exception; ///< none: status ok
     std::optional<int> exit_code;              ///< of code that leaves: `exit(n)`, `sys.exit(n)`
+    std::shared_ptr<value_answer> value; ///< none: the kernel was not asked for one, or does not know how to answer
 };
 
 using execute_step =
     std::variant<nothing_new, output_chunk, display, clear_wanted, input_wanted, code_told, code_ended, execution_over>;
 
-/// What a message says of output, whoever its parent is: threads and tasks of earlier cells go on writing. The message is spent.
+/// Whether a message brings output.
+[[nodiscard]] bool is_output(jupyter::message const& m) noexcept;
+
+/// The output in a message, whichever its parent is: threads and tasks of earlier cells go on writing. The message is
+/// spent.
 [[nodiscard]] execute_step output_in(jupyter::message& m);
 
 /**
  * \brief Follows one execution through the kernel's messages.
- * \details Jupyter messaging, "Execute" and "Messages on the IOPub channel". No sockets, no clock: a message in, its meaning out.
+ * \details Jupyter messaging, "Execute" and "Messages on the IOPub channel". No sockets, no clock: a message in, its
+ * meaning out.
  */
 class execute_machine {
   public:

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/core/config.hpp>
 #include <ipybox/execution/execute_options.hpp>
 #include <ipybox/execution/execution_result.hpp>
-#include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/pending_call.hpp>
 
 #include <memory>
@@ -13,13 +13,19 @@
 
 namespace ipybox::detail {
 
+class event_queue;
+class job_core;
+
 /// One execution that was submitted. Its outcome goes to `done`, or as the last event to `events`.
 struct execution final : pending_call {
     std::string code;
     execute_options options;
     completion<result<execution_result>> done;
     std::shared_ptr<event_queue> events;
+    std::shared_ptr<job_core> job; ///< which it is; its outcome goes there by `done`
     chunk_events chunks = chunk_events::on;
+    std::string value_expression; ///< of a value that is asked for
+    bool of_value = false; ///< that alone, without code: what it puts out meanwhile is left to the next execution
     bool finishes = false; ///< without code: ends the kernel
 
     struct ending {
@@ -29,14 +35,12 @@ struct execution final : pending_call {
     std::optional<ending> unwanted; ///< it is to end
     bool begun = false;             ///< there is a kernel for it
 
-    void settle(result<execution_result> outcome) {
-        if (!first()) return;
-        if (events)
-            events->finish(std::move(outcome));
-        else
-            done(std::move(outcome));
-    }
+    void settle(result<execution_result> outcome);
     void fail(error why) override { settle(failure(std::move(why))); }
 };
 
 } // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/session/impl/execution.ipp>
+#endif

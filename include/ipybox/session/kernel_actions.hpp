@@ -2,9 +2,9 @@
 
 #include <ipybox/action/action_host.hpp>
 #include <ipybox/approval/any_approval.hpp>
-#include <ipybox/approval/approval_funnel.hpp>
-#include <ipybox/approval/approval_settings.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/gate/approval_gate.hpp>
+#include <ipybox/gate/approval_settings.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/network/network_gate.hpp>
 #include <ipybox/packages/package_result.hpp>
@@ -45,18 +45,24 @@ struct acting_cell {
 
     /// Called with the number of requests that wait for a decision, whenever it changes.
     std::function<void(std::size_t)> waiting = {};
+
+    /// Decides in the place of the session's policy.
+    std::shared_ptr<any_approval const> approval = nullptr;
 };
 
 /**
- * \brief The actions of one session: lets its kernels ask, decides, and does what was approved with MCP servers and the supervisor. Lets them reach hosts.
- * \details Who decides: the approval policy; without one the reader of the stream; without that nobody, which rejects.
+ * \brief The actions of one session: lets its kernels ask, decides, and does what was approved with MCP servers and the
+ * supervisor. Lets them reach hosts.
+ * \details The deciding party: the approval policy; without one the reader of the stream; without that the request is
+ * rejected.
  * \par Thread safety Unsafe: to be used on its executor, which must not run two handlers at once.
  */
 class kernel_actions final : public action_host,
                              public network_gate,
                              public std::enable_shared_from_this<kernel_actions> {
   public:
-    /// Works with the `shared` servers, or with servers of its own, whose options may be none. `seen` tells how much of what the kernel printed was shown.
+    /// Works with the `shared` servers, or with servers of its own, whose options may be none. `seen` tells how much of
+    /// what the kernel printed was shown.
     kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings,
                    std::shared_ptr<seen_messages> seen, std::shared_ptr<mcp::server_registry> shared,
                    std::shared_ptr<mcp::registry_options const> const& servers);
@@ -72,12 +78,14 @@ class kernel_actions final : public action_host,
     /// The kernel is gone, or is to go: rejects and cancels all that it asked for.
     void close();
 
-    void give(grant what) { funnel_.give(std::move(what)); }
+    /// For its grants, from any thread.
+    [[nodiscard]] approval_gate& gate() noexcept { return gate_; }
 
     void begin_cell(acting_cell cell);
     void end_cell();
 
-    /// Rejects what is undecided and kills its own MCP servers, for ever. From any thread, whether or not the executor runs.
+    /// Rejects what is undecided and kills its own MCP servers, for ever. From any thread, whether or not the executor
+    /// runs.
     void abandon();
 
     /// Ends its own MCP servers, each within its own grace; shared ones go on.
@@ -91,7 +99,7 @@ class kernel_actions final : public action_host,
     /// The functions of the application that code may call.
     [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept { return tools_; }
 
-    [[nodiscard]] asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) override;
+    [[nodiscard]] asio::awaitable<verdict> approve(approval_subject& subject, std::uint64_t after) override;
     void ended(approval_subject const& subject, action_outcome const& how) override;
     [[nodiscard]] asio::awaitable<result<mcp::call_result>>
     call(approval_subject const& subject, mcp::raw_json arguments, mcp::call_options options) override;
@@ -102,12 +110,21 @@ class kernel_actions final : public action_host,
     [[nodiscard]] static asio::awaitable<result<package_result>> install(std::shared_ptr<kernel_actions> self,
                                                                          std::vector<std::string> words);
 
-    [[nodiscard]] asio::awaitable<ruling> approve_connection(approval_subject& subject) override;
-    [[nodiscard]] ruling settle_connection(approval_subject& subject, ruling said) override;
+    /// Decides about an action of the application's own, which belongs to no cell. \return its id, under which `ended`
+    /// records what becomes of it
+    [[nodiscard]] static asio::awaitable<result<std::uint64_t>> approve_own(std::shared_ptr<kernel_actions> self,
+                                                                            approval_subject subject);
+
+    /// Records how an action of the application's own has ended.
+    void record(std::uint64_t id, action_outcome const& how) { (void)gate_.finished(id, how); }
+
+    [[nodiscard]] asio::awaitable<verdict> approve_connection(approval_subject& subject) override;
+    [[nodiscard]] verdict settle_connection(approval_subject& subject, verdict said) override;
     void connection_ended(approval_subject const& subject, action_outcome const& how) override;
 
   private:
     void name_asker(approval_subject& subject) const;
+    [[nodiscard]] asio::awaitable<verdict> decide(approval_subject& subject, any_approval policy, std::uint64_t after);
     void serve_hosts();
 
     using installation_ptr = std::shared_ptr<package_installation>;
@@ -124,10 +141,11 @@ class kernel_actions final : public action_host,
     asio::any_io_executor executor_;
     any_approval policy_;
     std::shared_ptr<seen_messages> seen_;
-    approval_funnel funnel_;
+    approval_gate gate_;
     bool const shares_servers_;
     std::shared_ptr<mcp::server_registry> const servers_;
     std::shared_ptr<tool_packages> const tools_;
+    stated_annotations const annotations_; ///< of whichever tool an action is about
     acting_cell cell_;
     os::unique_fd channel_; ///< our end, until the kernel runs
     std::shared_ptr<action_router> router_;

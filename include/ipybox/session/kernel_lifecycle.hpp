@@ -34,12 +34,14 @@ using any = std::variant<stopped, starting, idle, busy, interrupting, dead, clos
 
 /**
  * \brief The life of a session's kernel as a value: the caller says what happened, and asks what follows from it.
- * \details Protocol only. An event that does not fit the phase changes nothing; `docs/design.md` section 6 has the picture.
+ * \details Protocol only. An event that does not fit the phase changes nothing; `docs/design.md` section 6 has the
+ * picture.
  * \par Thread safety Unsafe, but `seen_from_outside` may be called from any thread.
  */
 class kernel_lifecycle {
   public:
-    /// Counts kernels. What may come late carries the number of its kernel, and is not heard when the session has gone on to another one, or to none.
+    /// Counts kernels. Events that may come late carry the number of their kernel, and are not heard when the session
+    /// has gone on to another one, or to none.
     using generation = unsigned;
 
     // --- events ---
@@ -69,7 +71,7 @@ class kernel_lifecycle {
         return true;
     }
 
-    /// There is no kernel. Where one was to be replaced, the next has to say that its state is fresh.
+    /// There is no kernel. If one was to be replaced, the next has to say that its state is fresh.
     void start_failed(error why) {
         auto const* const s = in<kernel_phase::starting>();
         if (!s) return;
@@ -94,14 +96,15 @@ class kernel_lifecycle {
         if (runs_code()) become(kernel_phase::idle());
     }
 
-    /// A kernel has ended, or is of no use any more, without having been asked to. False where that changes nothing: it was not this one.
+    /// A kernel has ended, or is of no use any more, without having been asked to. False where that changes nothing: it
+    /// was not this one.
     [[nodiscard]] bool died(generation which, error why) {
         if (which != generation_ || !(is<kernel_phase::idle>() || runs_code())) return false;
         become(kernel_phase::dead{std::move(why)});
         return true;
     }
 
-    /// The kernel is to end. What it does from now on is not heard.
+    /// The kernel is to end. Its later events are not heard.
     void stop() {
         if (!is<kernel_phase::stopped>() && !is<kernel_phase::closed>()) enter(kernel_phase::stopped());
     }
@@ -169,7 +172,7 @@ class kernel_lifecycle {
         seen_ = shown();
     }
 
-    /// What was said of the kernel so far does not count from now on.
+    /// Earlier events of the kernel do not count from now on.
     void enter(kernel_phase::any next) {
         ++generation_;
         become(std::move(next));

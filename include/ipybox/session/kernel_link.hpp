@@ -8,10 +8,23 @@
 
 namespace ipybox::detail {
 
+/// The constants of a transport's traits, for code that does not know its type.
+struct transport_facts {
+    bool forks_kernels = false;
+    bool orders_messages = false;
+    bool carries_actions = false;
+    bool can_be_guarded = false;
+};
+
+template <class Transport>
+inline constexpr transport_facts facts_of{
+    transport_traits<Transport>::forks_kernels, transport_traits<Transport>::orders_messages,
+    transport_traits<Transport>::carries_actions, transport_traits<Transport>::can_be_guarded};
+
 /// A transport with its type erased: the session is compiled once for all of them.
 class kernel_link {
   public:
-    kernel_link() = default;
+    explicit kernel_link(transport_facts facts) : facts_(facts) {}
     kernel_link(kernel_link const&) = delete;
     kernel_link& operator=(kernel_link const&) = delete;
     virtual ~kernel_link() = default;
@@ -23,46 +36,42 @@ class kernel_link {
     virtual asio::awaitable<result<void>> ask_to_end() = 0;
     virtual asio::awaitable<void> stop() = 0;
     [[nodiscard]] virtual supervised_process kernel() const = 0;
-    [[nodiscard]] virtual completion_rule completes_with() const noexcept = 0;
-    [[nodiscard]] virtual supervisor_options::role duty() const noexcept = 0;
+
+    [[nodiscard]] transport_facts const& facts() const noexcept { return facts_; }
+
+  private:
+    transport_facts const facts_;
 };
 
 template <transport Transport>
 class transport_link final : public kernel_link {
   public:
-    explicit transport_link(Transport t) : transport_(std::move(t)) {}
+    /// The executor only looks at the transport; the link is its owner.
+    explicit transport_link(std::shared_ptr<Transport> t)
+        : kernel_link(facts_of<Transport>), transport_(std::move(t)) {}
 
     asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch) override {
-        return transport_traits<Transport>::start(transport_, std::move(host), std::move(launch));
+        return transport_traits<Transport>::start(*transport_, std::move(host), std::move(launch));
     }
     asio::awaitable<result<void>> send(jupyter::message m) override {
-        return transport_traits<Transport>::send(transport_, std::move(m));
+        return transport_traits<Transport>::send(*transport_, std::move(m));
     }
     asio::awaitable<result<jupyter::message>> receive() override {
-        return transport_traits<Transport>::receive(transport_);
+        return transport_traits<Transport>::receive(*transport_);
     }
-    asio::awaitable<result<void>> interrupt() override { return transport_traits<Transport>::interrupt(transport_); }
+    asio::awaitable<result<void>> interrupt() override { return transport_traits<Transport>::interrupt(*transport_); }
     asio::awaitable<result<void>> ask_to_end() override {
         if constexpr (requires(Transport& t) { transport_traits<Transport>::ask_to_end(t); })
-            return transport_traits<Transport>::ask_to_end(transport_);
+            return transport_traits<Transport>::ask_to_end(*transport_);
         else
             return refused();
     }
-    asio::awaitable<void> stop() override { return transport_traits<Transport>::stop(transport_); }
-    /// Of the transports that have a forked kernel; actions need one.
+    asio::awaitable<void> stop() override { return transport_traits<Transport>::stop(*transport_); }
     [[nodiscard]] supervised_process kernel() const override {
-        if constexpr (requires(Transport const& t) {
-                          { t.kernel() } -> std::same_as<supervised_process>;
-                      })
-            return transport_.kernel();
+        if constexpr (transport_traits<Transport>::carries_actions)
+            return transport_traits<Transport>::kernel(*transport_);
         else
             return {};
-    }
-    [[nodiscard]] completion_rule completes_with() const noexcept override {
-        return transport_traits<Transport>::completes_with();
-    }
-    [[nodiscard]] supervisor_options::role duty() const noexcept override {
-        return transport_traits<Transport>::duty();
     }
 
   private:
@@ -70,7 +79,7 @@ class transport_link final : public kernel_link {
         co_return failure(errc::not_running, "kernels of this transport are killed");
     }
 
-    Transport transport_;
+    std::shared_ptr<Transport> transport_;
 };
 
 } // namespace ipybox::detail

@@ -14,8 +14,8 @@ namespace ipybox::detail {
 
 /**
  * \brief Takes the messages of one kernel, from its start to its end.
- * \details Each kernel has its own. It calls back on the executor: `on_message` for each message, then `on_end` once, with why there are no more.
- * A kernel that floods its host waits while messages of 4 MiB are worked on.
+ * \details Each kernel has its own. It calls back on the executor: `on_message` for each message, then `on_end` once,
+ * with why there are no more. A kernel that floods its host waits while messages of 4 MiB are worked on.
  * \par Thread safety Unsafe: belongs to its executor.
  */
 class kernel_listener : public std::enable_shared_from_this<kernel_listener> {

@@ -1,8 +1,9 @@
 #pragma once
 
-#include <ipybox/approval/any_approval.hpp>
+#include <ipybox/fwd.hpp>
+#include <ipybox/jupyter/message.hpp>
+#include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/session/kernel_lifecycle.hpp>
-#include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/unprotected_file.hpp>
 
 #include <memory>
@@ -11,6 +12,7 @@
 namespace ipybox::detail {
 
 class kernel_actions;
+class kernel_link;
 class kernel_listener;
 class seen_messages;
 class session_settings;
@@ -20,7 +22,7 @@ enum class kernel_freshness { kept, fresh };
 
 /**
  * \brief Starts, replaces and ends the kernels of one session, one at a time, and listens to the one that there is.
- * \details Does what `kernel_lifecycle` says. What it is told of an earlier kernel is not passed on.
+ * \details Does what `kernel_lifecycle` says. Events of an earlier kernel are not passed on.
  * \par Thread safety Unsafe: belongs to its executor. `unprotected_files` and `end_from_outside` are safe.
  */
 class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
@@ -57,10 +59,12 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     /// Starts a kernel, in the place of the one that there may be.
     asio::awaitable<result<void>> start();
 
-    /// An executor that is stopped or closed, and a caller that cancels, do not wait for a kernel that is only about to come.
+    /// An executor that is stopped or closed, and a caller that cancels, do not wait for a kernel that is only about to
+    /// come.
     void abandon_start();
 
-    /// Gives a kernel that runs nothing the time to end by itself: its files are flushed, what it has registered is run. It counts as stopped in any case.
+    /// Gives a kernel that runs nothing the time to end by itself: its files are flushed, what it has registered is
+    /// run. It counts as stopped in any case.
     asio::awaitable<void> let_end();
 
     /// Ends a kernel that does not count any more.
@@ -82,7 +86,8 @@ class kernel_manager : public std::enable_shared_from_this<kernel_manager> {
     /// The files that code in the kernel can change and must not. From any thread.
     [[nodiscard]] std::vector<unprotected_file> unprotected_files() const;
 
-    /// Ends the processes and decides what is undecided, whether the executor runs or not; there is no kernel afterwards.
+    /// Ends the processes and decides what is undecided, whether the executor runs or not; there is no kernel
+    /// afterwards.
     void end_from_outside();
 
   private:

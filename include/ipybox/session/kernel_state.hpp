@@ -2,7 +2,7 @@
 
 namespace ipybox {
 
-/// Where a kernel is in its life.
+/// The states of a kernel.
 enum class kernel_state {
     stopped, ///< not started yet, or stopped
     idle,    ///< waits for code

@@ -9,8 +9,9 @@
 namespace ipybox::detail {
 
 /**
- * \brief What threads and tasks write and display between two executions: the next one begins with it.
- * \details Bounded: of more than `bound` bytes the oldest are dropped. Text is kept in pieces that end between two characters.
+ * \brief The output of threads and tasks between two executions: the next one begins with it.
+ * \details Bounded: of more than `bound` bytes the oldest are dropped. Text is kept in pieces that end between two
+ * characters.
  */
 class late_output {
   public:

@@ -1,11 +1,13 @@
 #pragma once
 
-#include <ipybox/approval/any_approval.hpp>
+#include <ipybox/core/result.hpp>
 #include <ipybox/execution/execute_options.hpp>
-#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/fwd.hpp>
+#include <ipybox/os/launch_spec.hpp>
 
 #include <asio/any_io_executor.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -14,11 +16,13 @@ namespace ipybox::detail {
 class kernel_link;
 class session_handle;
 
-/// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared host `wrap` does not count.
+/// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared host
+/// `wrap` does not count.
 [[nodiscard]] std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                            executor_options options, any_approval approval,
-                                                           launch_wrapper wrap, std::shared_ptr<kernel_host> shared,
-                                                           std::unique_ptr<kernel_link> link);
+                                                           std::function<result<launch_spec>(launch_spec)> wrap,
+                                                           std::shared_ptr<kernel_host> shared,
+                                                           std::shared_ptr<kernel_link> link);
 
 } // namespace ipybox::detail
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/mailbox.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/jupyter/message.hpp>
 
@@ -8,7 +9,7 @@
 #include <string>
 #include <variant>
 
-/// What can happen while code runs.
+/// The events that can happen while code runs.
 namespace ipybox::detail::occurrence {
 
 struct kernel_ended {
@@ -31,8 +32,18 @@ struct approvals_waiting {
     std::size_t count; ///< requests that wait for a decision
 };
 
+struct interrupt_wanted {}; ///< by the application, of this execution
+
 struct nudge {}; ///< look at the execution's `unwanted`
 
-using any = std::variant<jupyter::message, kernel_ended, input_answered, link_called, approvals_waiting, nudge>;
+using any = std::variant<jupyter::message, kernel_ended, input_answered, link_called, approvals_waiting,
+                         interrupt_wanted, nudge>;
 
 } // namespace ipybox::detail::occurrence
+
+namespace ipybox::detail {
+
+/// The events of the execution that runs.
+using execution_inbox = mailbox<occurrence::any>;
+
+} // namespace ipybox::detail

@@ -10,12 +10,13 @@
 
 namespace ipybox::detail {
 
-/// What becomes of files of output that did not fit into memory, when their executor is gone.
+/// The treatment of spill files when their executor is gone.
 enum class spilled_files { kept, removed };
 
 /**
- * \brief Where an executor writes files: directories that were opened before its first kernel ran.
- * \details Code may write to the directory that they lie in. No link of its making is followed, and nothing that is there is written over.
+ * \brief The directories in which an executor writes files: directories that were opened before its first kernel ran.
+ * \details Code may write to the directory that they lie in. No link of its making is followed, and nothing that is
+ * there is written over.
  * \par Errors of all functions: errc::io_error
  */
 class output_places {

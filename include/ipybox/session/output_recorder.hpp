@@ -1,11 +1,8 @@
 #pragma once
 
+#include <ipybox/core/error.hpp>
 #include <ipybox/execution/execution_result.hpp>
 #include <ipybox/execution/line_position.hpp>
-#include <ipybox/execution/output_chunk.hpp>
-#include <ipybox/session/file_budget.hpp>
-#include <ipybox/session/output_places.hpp>
-#include <ipybox/session/output_text.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +13,13 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace ipybox::detail {
+
+class file_budget;
+class output_places;
+class output_text;
 
 /**
  * \brief Collects what one execution brings into its result: text, images as files, displays.
@@ -27,25 +27,27 @@ namespace ipybox::detail {
  */
 class output_recorder {
   public:
-    /// What one execution may take.
+    /// The bounds of one execution.
     struct bounds {
         std::size_t max_output = 0;
         std::size_t max_files = 0;
         std::uint64_t max_spill = 0;
     };
 
-    output_recorder(std::shared_ptr<output_places> places, bounds const& most)
-        : places_(std::move(places)), max_output_(most.max_output),
-          budget_(std::make_shared<file_budget>(most.max_files, most.max_spill)),
-          text_(most.max_output, places_, budget_) {}
+    output_recorder(std::shared_ptr<output_places> places, bounds const& most);
+    output_recorder(output_recorder const&) = delete;
+    output_recorder& operator=(output_recorder const&) = delete;
+    ~output_recorder();
 
     /// Text that was printed; what is due is cleared before.
     void write(std::string_view text);
 
-    /// Writes a slice of what goes to a file. Call it behind each text until there is no more; what is left when the result is taken is written then.
-    [[nodiscard]] bool write_some() { return text_.write_some(); }
+    /// Writes a slice of what goes to a file. Call it behind each text until there is no more; what is left when the
+    /// result is taken is written then.
+    [[nodiscard]] bool write_some();
 
-    /// Saves its image, remembers it or updates the displays of the same id, which share its content from then on. Fills in `image`.
+    /// Saves its image, remembers it or updates the displays of the same id, which share its content from then on.
+    /// Fills in `image`.
     void show(display& d);
 
     /// The output is cleared, now or with the next one.
@@ -54,11 +56,15 @@ class output_recorder {
     /// Clears if it is time: before output, where a clearing waits for that. Whether it has.
     [[nodiscard]] bool clear_if_due();
 
-    /// Stops the writing of large displays to files, from any thread and while `show` is under way: what is not written by then is left out and counted.
+    /// Stops the writing of large displays to files, from any thread and while `show` is under way: what is not written
+    /// by then is left out and counted.
     [[nodiscard]] std::stop_source writing() const { return writing_; }
 
     /// Why a file could not be written, if one could not.
     [[nodiscard]] std::optional<error> failure() const;
+
+    /// The text, for those who read it while it is written and afterwards. The result has none then.
+    [[nodiscard]] std::shared_ptr<output_text const> share_text() noexcept;
 
     /// The result; afterwards the recorder is spent.
     [[nodiscard]] execution_result finish();
@@ -96,7 +102,8 @@ class output_recorder {
     std::shared_ptr<output_places> places_;
     std::size_t max_output_;
     std::shared_ptr<file_budget> budget_;
-    output_text text_;
+    std::shared_ptr<output_text> const text_;
+    bool text_is_shared_ = false;
     line_position position_;
     std::vector<kept_display> displays_;
     std::map<std::string, std::vector<std::size_t>> own_; ///< displays of an id that hold content of their own

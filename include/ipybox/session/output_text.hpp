@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/execution/job_output.hpp>
 #include <ipybox/os/new_file.hpp>
 #include <ipybox/session/file_budget.hpp>
 #include <ipybox/session/output_places.hpp>
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,24 +18,46 @@
 namespace ipybox::detail {
 
 /**
- * \brief The text of one execution, within a bound: beyond it the head and the tail stay in memory, and the whole goes to a file.
- * \details Appending never fails; what could not be written is told by `failure()`. Appending writes one slice to the file. Text that is not in the
- * file yet stays in memory: call `write_some()` behind each `append` until there is no more.
+ * \brief The text of one execution, within a bound: beyond it the head and the tail stay in memory, and the whole goes
+ * to a file.
+ * \details Appending never fails; what could not be written is told by `failure()`. Appending writes one slice to the
+ * file. Text that is not in the file yet stays in memory: call `write_some()` behind each `append` until there is no
+ * more.
+ * \par Thread safety `between` and `text` are safe. The others are for the one that writes, which no reader holds up
+ * for longer than a copy of 1 MiB takes, and no disk holds up a reader.
  */
 class output_text {
   public:
     output_text(std::size_t bound, std::shared_ptr<output_places> places, std::shared_ptr<file_budget> budget);
+    output_text(output_text const&) = delete;
+    output_text& operator=(output_text const&) = delete;
+    ~output_text() = default;
 
     void append(std::string_view text);
     void clear();
 
-    /// Writes a slice of what the file lacks, small enough that others do not wait for it. \return whether there is more
+    /// Writes a slice of what the file lacks, small enough that others do not wait for it. \return whether there is
+    /// more
     [[nodiscard]] bool write_some();
 
-    /// The text without white space at its ends, a line that says what is left out in its middle.
+    /// No more is appended: the file is as it stays, and memory is within the bound.
+    void finish();
+
+    /// Nothing more is written to the file, which is closed.
+    void close() noexcept;
+
+    /// The text without white space at its ends, a line that says what is left out in its middle. Afterwards there is
+    /// none.
     [[nodiscard]] std::string take();
 
-    /// The file with the whole text, or with as much of its beginning as may be written; empty when the text was within the bound.
+    /// The same, and the text stays: for the time when no more is written.
+    [[nodiscard]] std::string text() const;
+
+    /// The text so far between two positions, see job_output.
+    [[nodiscard]] job_output between(std::uint64_t from, std::uint64_t to) const;
+
+    /// The file with the whole text, or with as much of its beginning as may be written; empty when the text was within
+    /// the bound.
     [[nodiscard]] std::filesystem::path const& spill_file() const noexcept { return spill_.path; }
 
     /// Why the file is not complete, if it is not.
@@ -51,14 +75,20 @@ class output_text {
     void make_room(std::size_t count);
     [[nodiscard]] bool move_to_room_for(std::size_t size);
     void shorten(std::size_t slack);
-    [[nodiscard]] std::string notice() const;
+    [[nodiscard]] std::string notice(std::uint64_t bytes) const;
+    [[nodiscard]] std::string presented(std::string text) const;
+    [[nodiscard]] std::uint64_t end() const noexcept;
+    [[nodiscard]] std::uint64_t border_before(std::uint64_t position) const noexcept;
+    [[nodiscard]] bool add_to(job_output& out, std::uint64_t limit) const;
 
     std::size_t half_;
     std::shared_ptr<output_places> places_;
     std::shared_ptr<file_budget> budget_;
-    std::string kept_;     ///< everything, within the bound; beyond it the head and the tail, one behind the other
-    std::size_t head_ = 0; ///< size of the head, where something is left out behind it
+    mutable std::mutex mutex_; ///< of what readers look at; only the one that writes changes it
+    std::string kept_;         ///< everything, within the bound; beyond it the head and the tail, one behind the other
+    std::size_t head_ = 0;     ///< size of the head, where something is left out behind it
     std::size_t left_out_ = 0;
+    std::uint64_t cleared_ = 0; ///< bytes before what is kept
     bool spilling_ = false;
     std::size_t in_file_ = 0;   ///< so much of what is kept, from its beginning, is in the file
     std::uint64_t no_room_ = 0; ///< bytes that the file has no room for

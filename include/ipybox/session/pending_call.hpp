@@ -55,7 +55,8 @@ class pending_result : public pending_call {
     completion<result<T>> done_;
 };
 
-/// Delivers what a coroutine comes to. Where it throws there is no value to deliver, and the one that Asio makes up would look like success.
+/// Delivers what a coroutine comes to. If it throws, there is no value to deliver, and the one that Asio makes up would
+/// look like success.
 template <class T>
 auto delivery_to(std::shared_ptr<pending_result<T>> call) {
     return [call = std::move(call)](std::exception_ptr bug, result<T> value) {

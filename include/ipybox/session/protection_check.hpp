@@ -15,7 +15,8 @@ struct protection_wish {
     std::string server = {}; ///< that is started from it, or none
 };
 
-/// Those of the wishes that a sandbox does not fulfil. `cure` is for what one that is started with the wishes would protect.
+/// Those of the wishes that a sandbox does not fulfil. `cure` is for what one that is started with the wishes would
+/// protect.
 [[nodiscard]] std::vector<unprotected_file> unfulfilled(std::vector<protection_wish> const& wishes,
                                                         launch_spec const& confinement, protection cure);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/session/execution.hpp>
+#include <ipybox/core/error.hpp>
 #include <ipybox/session/kernel_order.hpp>
 
 #include <deque>
@@ -9,6 +9,8 @@
 #include <variant>
 
 namespace ipybox::detail {
+
+struct execution;
 
 /// A call that waits its turn: only one is under way at a time.
 using queued_request = std::variant<std::shared_ptr<execution>, std::shared_ptr<kernel_order>>;

@@ -18,7 +18,8 @@ namespace ipybox::detail {
 
 /**
  * \brief How far a session has come with its kernel's messages, for those that have to wait for one of them.
- * \details An action and the output that was printed before it come on two sockets. The action names the last message that was sent before it.
+ * \details An action and the output that was printed before it come on two sockets. The action names the last message
+ * that was sent before it.
  * \par Thread safety Unsafe: to be used on the session's executor.
  */
 class seen_messages {

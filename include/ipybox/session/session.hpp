@@ -1,19 +1,28 @@
 #pragma once
 
-#include <ipybox/async/mailbox.hpp>
 #include <ipybox/packages/package_result.hpp>
+#include <ipybox/session/job_core.hpp>
 #include <ipybox/session/kernel_manager.hpp>
-#include <ipybox/session/late_output.hpp>
-#include <ipybox/session/occurrence.hpp>
 #include <ipybox/session/request_queue.hpp>
-#include <ipybox/session/session_parts.hpp>
+
+#include <asio/steady_timer.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
+
+namespace ipybox {
+
+class approval_gate;
+struct action_outcome;
+struct approval_subject;
+
+} // namespace ipybox
 
 namespace ipybox::mcp {
 
@@ -24,38 +33,54 @@ struct tool;
 
 namespace ipybox::detail {
 
-class session;
+struct run_context;
 class session_handle;
+struct session_parts;
 class session_settings;
 class tool_packages;
 
 /// Runs work on a session's executor; nothing happens where it has ended. From any thread.
-void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(session&)> work);
+void post_to(std::weak_ptr<session_handle> const& outside, std::function<void()> work);
 
 /**
  * \brief One kernel and the queue of what is asked of it: the body of every executor.
- * \details A single coroutine, `serve`, takes the requests in order; the kernel is a `kernel_manager`'s. It lives in its I/O context,
- * destroyed with that at the latest; everything outside has a `session_handle`.
- * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `servers`, `tools`, `unprotected_files` and `end_from_outside` are safe.
+ * \details A single coroutine, `serve`, takes the requests in order; the kernel is a `kernel_manager`'s. It lives in
+ * its I/O context, destroyed with that at the latest; everything outside has a `session_handle`.
+ * \par Thread safety Unsafe: belongs to its executor, which must not run two handlers at once. `state`, `servers`,
+ * `tools`, `gate`, `unprotected_files` and `end_from_outside` are safe.
  */
 class session final : public kernel_manager::observer, public std::enable_shared_from_this<session> {
   public:
     /// `leave` ends the thread that the session has for itself, if it has one: called when all is over.
     [[nodiscard]] static std::shared_ptr<session> make(asio::any_io_executor executor,
-                                                       std::weak_ptr<session_handle> outside,
+                                                       std::weak_ptr<session_handle> const& outside,
                                                        std::function<void()> leave, session_parts parts);
 
-    session(asio::any_io_executor executor, std::weak_ptr<session_handle> outside, std::function<void()> leave,
+    session(asio::any_io_executor executor, std::weak_ptr<session_handle> const& outside, std::function<void()> leave,
             session_parts parts);
 
     void submit(std::shared_ptr<execution> e);
     void submit(std::shared_ptr<kernel_order> order);
     void interrupt(std::shared_ptr<pending_result<void>> call);
     void list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call);
-    void give(grant what);
+    /// For its grants.
+    [[nodiscard]] approval_gate& gate() noexcept;
+
+    /// Has the gate decide about an action of the application's own.
+    void approve(approval_subject subject, std::shared_ptr<pending_result<std::uint64_t>> call);
+
+    /// Records how such an action has ended.
+    void record(std::uint64_t id, action_outcome const& how);
 
     /// Starts the kernel if there is none, and installs packages beside the executions that come.
     void install(std::vector<std::string> words, std::shared_ptr<pending_result<package_result>> call);
+
+    /// Raises KeyboardInterrupt in an execution, if the kernel runs it.
+    void interrupt(execution const* which);
+
+    /// Calls `give_up` when a wait for the end of a job has taken so long, unless that is forgotten before.
+    void limit(std::shared_ptr<job_wait> const& wait, std::chrono::milliseconds bound, std::function<void()> give_up);
+    void forget(std::shared_ptr<job_wait> const& wait) { limits_.erase(wait); }
 
     void unwant(execution const* which, execution::ending how = {errc::cancelled});
     void unwant(kernel_order const* which);
@@ -74,8 +99,6 @@ class session final : public kernel_manager::observer, public std::enable_shared
     [[nodiscard]] kernel_state state() const noexcept { return kernel_->life().seen_from_outside(); }
 
   private:
-    class running;
-
     void overtake();
     void ensure_served();
     static asio::awaitable<void> serve(std::shared_ptr<session> self);
@@ -92,20 +115,17 @@ class session final : public kernel_manager::observer, public std::enable_shared
     void on_gone() override;
 
     asio::any_io_executor const executor_;
-    std::weak_ptr<session_handle> const outside_;
     std::function<void()> const leave_;
     std::shared_ptr<session_settings const> const settings_;
     std::shared_ptr<kernel_manager> const kernel_;
+    std::shared_ptr<run_context> const context_; ///< of the executions
 
     request_queue requests_;
     bool serving_ = false;
     bool closing_ = false;
 
-    mailbox<occurrence::any> inbox_; ///< of the current execution
-    late_output late_;               ///< what came between two executions: begins the next one's output
-    std::chrono::steady_clock::time_point looked_at_ = {}; ///< when what the latest code has left was looked at
-    unsigned serial_ = 0;                                  ///< counts executions
-    unsigned questions_ = 0;                               ///< counts what executions asked for
+    bool fresh_untold_ = false; ///< the kernel is a fresh one, and no result has said so
+    std::map<std::shared_ptr<job_wait>, asio::steady_timer> limits_;
 };
 
 } // namespace ipybox::detail

@@ -4,21 +4,31 @@
 #include <ipybox/async/home.hpp>
 #include <ipybox/async/side_threads.hpp>
 #include <ipybox/codegen/generate.hpp>
+#include <ipybox/gate/audit_log.hpp>
+#include <ipybox/rules/approval_subject.hpp>
+#include <ipybox/session/execution.hpp>
+#include <ipybox/session/job_core.hpp>
 #include <ipybox/session/pending_call.hpp>
 #include <ipybox/session/session.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace ipybox::detail {
 
-/// Where a package was generated, and how.
+struct session_parts;
+
+/// The place of a generated package, and its options.
 struct generated_place {
     std::filesystem::path root_dir;
     codegen::generate_options options;
@@ -26,8 +36,8 @@ struct generated_place {
 
 /**
  * \brief How everything outside holds a session: executors, operations that have not begun, signals, streams, answers.
- * \details The session itself lives in its I/O context and never outlives it. Behind the handle there is none once it was closed, or once that context
- * has gone; calls then fail with errc::not_running.
+ * \details The session itself lives in its I/O context and never outlives it. Behind the handle there is none once it
+ * was closed, or once that context has gone; calls then fail with errc::not_running.
  * \par Thread safety Safe.
  */
 class session_handle : public std::enable_shared_from_this<session_handle> {
@@ -45,14 +55,50 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     void start(completion<result<void>> done) { order(kernel_order::kind::start, std::move(done)); }
     void reset(completion<result<void>> done) { order(kernel_order::kind::reset, std::move(done)); }
     void stop(completion<result<void>> done) { order(kernel_order::kind::stop, std::move(done)); }
-    void execute(std::shared_ptr<execution> e);
+    void execute(std::shared_ptr<execution> const& e) {
+        execute(e, e->done ? e->done.slot() : asio::cancellation_slot());
+    }
     void cancel();
     void interrupt(completion<result<void>> done);
+
+    /// One execution alone; nothing happens where it is over, or none.
+    void cancel_execution(std::shared_ptr<execution> const& e);
+    void interrupt_execution(std::shared_ptr<execution> const& e);
+
+    /// A number for a job, from 1 on.
+    [[nodiscard]] std::uint64_t next_job() noexcept { return ++jobs_; }
+
+    /// Bounds a wait for the end of a job: it is completed with false when its time is up, or its signal comes.
+    void limit(std::shared_ptr<job_core> const& job, std::shared_ptr<job_wait> const& wait,
+               std::chrono::milliseconds bound);
+
+    /// These waits need no bound any more.
+    void forget(job_core::waits over);
+
+    /// Asks the kernel for a value: an expression of value_request.hpp. \tparam T json_value, or void
+    template <class T>
+    void ask(std::string expression, completion<result<T>> done) {
+        auto const slot = done.slot();
+        auto const answered = std::make_shared<completion<result<T>>>(std::move(done));
+        auto const pass_on = [answered](result<execution_result> came) {
+            if (!came) return (*answered)(result<T>(failure(came)));
+            if constexpr (std::is_void_v<T>)
+                (*answered)(result<T>());
+            else
+                (*answered)(result<T>(std::move(came->value)));
+        };
+        auto const e = std::make_shared<execution>();
+        e->value_expression = std::move(expression);
+        e->of_value = true;
+        e->done = completion<result<execution_result>>(called_in_place{pass_on});
+        execute(e, slot);
+    }
 
     /// Asks a server for its tools.
     void list_tools(std::string server, completion<result<std::vector<mcp::tool>>> done);
 
-    /// Asks a server for its tools, and makes something of them on a thread of its own: that waits for the disk and for other programs.
+    /// Asks a server for its tools, and makes something of them on a thread of its own: that waits for the disk and for
+    /// other programs.
     template <class T>
     void make_of_tools(std::string server, std::function<result<T>(std::vector<mcp::tool> const&)> make,
                        completion<result<T>> done) {
@@ -69,11 +115,22 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
         begin(call, [listing, server = std::move(server)](session& s) { s.list_tools(server, listing); });
     }
 
+    /// Has the gate decide about an action of the application's own; completes with its id where it is accepted.
+    void approve(approval_subject subject, completion<result<std::uint64_t>> done);
+
+    /// Records how such an action has ended.
+    void record(std::uint64_t id, action_outcome how);
+
     /// Installs packages where the kernel imports from; the words are those behind `pip install`.
     void install(std::vector<std::string> words, completion<result<package_result>> done);
 
-    /// Grants something for as long as the session lives, or as the grant says.
-    void give(grant what);
+    /// Calls `use` with the gate, whose grants it may use, within this call; false when there is none any more.
+    template <class Use>
+    bool with_gate(Use use) {
+        std::scoped_lock const lock(mutex_);
+        if (session_) use(session_->gate());
+        return session_ != nullptr;
+    }
 
     /// Calls `use` with the MCP servers, within this call; false when there are none any more.
     template <class Use>
@@ -92,7 +149,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     /// Remembers where a package was generated, if its tools are the application's: they may change.
     void remember_place(std::string const& package, generated_place place);
 
-    /// Where a package was generated.
+    /// The place of a generated package.
     [[nodiscard]] std::vector<generated_place> places_of(std::string const& package) const;
 
     /// The files that code in the kernel can change and must not; nothing when it is closed.
@@ -102,15 +159,15 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     [[nodiscard]] std::filesystem::path const& code_dir() const noexcept { return code_dir_; }
 
     /**
-     * \brief Ends everything: every call that is outstanding has completed, or does without anybody's help.
-     * \details A thread of its own has ended on return, unless that is the caller or waits for it. On an application's context the processes have ended,
-     * whether somebody runs it or not; what is left there ends with it.
+     * \brief Ends everything: every call that is outstanding has completed, or does so by itself.
+     * \details A thread of its own has ended on return, unless that is the caller or waits for it. On an application's
+     * context the processes have ended, whether it is run or not; what is left there ends with it.
      */
     void close();
 
     [[nodiscard]] kernel_state state() const;
 
-    /// Where the session works; the system's executor when it is closed.
+    /// The executor on which the session works; the system's executor when it is closed.
     [[nodiscard]] asio::any_io_executor executor() const;
 
     /// Whether a call that blocks the calling thread would be served; the error says why not. May take its time.
@@ -127,6 +184,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
   private:
     class context_end;
 
+    void execute(std::shared_ptr<execution> const& e, asio::cancellation_slot slot);
     void order(kernel_order::kind what, completion<result<void>> done);
     void forget_on_signal(std::shared_ptr<pending_call> const& call, asio::cancellation_slot slot);
     template <class T>
@@ -150,6 +208,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     std::shared_ptr<context_waiters> context_; ///< of an application
     std::shared_ptr<context_waiters::waiter> context_end_;
     std::map<std::string, std::vector<generated_place>> generated_; ///< packages of host tools
+    std::atomic<std::uint64_t> jobs_ = 0;
     side_threads aside_;
 };
 

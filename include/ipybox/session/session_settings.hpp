@@ -1,8 +1,8 @@
 #pragma once
 
-#include <ipybox/approval/approval_settings.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/execute_options.hpp>
+#include <ipybox/gate/approval_settings.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/session/output_places.hpp>
 
@@ -17,8 +17,10 @@ struct server_files;
 
 namespace ipybox::detail {
 
+struct transport_facts;
+
 /**
- * \brief What a session makes of its options: absolute paths, and settings of all that it consists of.
+ * \brief The settings that a session makes of its options: absolute paths, and settings of all that it consists of.
  * \details A relative path means the directory that was current when the executor was made.
  */
 class session_settings {
@@ -27,7 +29,7 @@ class session_settings {
 
     [[nodiscard]] executor_options const& options() const noexcept { return options_; }
 
-    /// Where executions put their files, opened before there is a kernel.
+    /// The directories for files of executions, opened before there is a kernel.
     [[nodiscard]] std::shared_ptr<output_places> const& places() const noexcept { return places_; }
 
     [[nodiscard]] std::chrono::milliseconds end_grace() const;
@@ -35,7 +37,7 @@ class session_settings {
     [[nodiscard]] approval_settings approval() const;
 
     /// A supervisor of the session's own. `servers` are the files that decide what runs on the host.
-    [[nodiscard]] supervisor_options supervisor(launch_wrapper wrap, supervisor_options::role duty,
+    [[nodiscard]] supervisor_options supervisor(launch_wrapper wrap, transport_facts const& facts,
                                                 mcp::server_files const& servers) const;
 
     /// A kernel that cannot ask for actions.
@@ -44,8 +46,8 @@ class session_settings {
     /// A kernel that asks for actions over a socket.
     [[nodiscard]] kernel_launch asking_kernel(std::shared_ptr<os::unique_fd const> action_socket) const;
 
-    /// Whether options are kept that only a kernel that asks can keep.
-    [[nodiscard]] result<void> allow_plain_kernel() const;
+    /// Whether kernels of such a transport can do what the options say.
+    [[nodiscard]] result<void> allows(transport_facts const& facts) const;
 
   private:
     std::shared_ptr<output_places> places_;

@@ -13,10 +13,11 @@ namespace ipybox::detail {
  * \brief How running code is brought to its end: interrupt, interrupt once more, kill.
  * \details Protocol only: the caller says what happened and when, and does what the returned step says.
  *
- * The grace is for code that knows of the interrupt. So it counts from the moment the kernel says that the code has been told, not from the
- * signal, which a long call into C or a machine without a free processor may hold up. It ends where the kernel says that the code has ended: what
- * is left, as the rendering of a traceback, is the kernel's own work and has a bound of its own. A kernel that says neither (a foreign one)
- * has the bound of one that was not reached.
+ * The grace is for code that knows of the interrupt. So it counts from the moment the kernel says that the code has
+ * been told, not from the signal, which a long call into C or a machine without a free processor may hold up. It ends
+ * where the kernel says that the code has ended: what is left, as the rendering of a traceback, is the kernel's own
+ * work and has a bound of its own. A kernel that says neither (a foreign one) has the bound of one that was not
+ * reached.
  */
 class stop_ladder {
   public:
@@ -24,7 +25,8 @@ class stop_ladder {
 
     enum class step { none, interrupt, kill };
 
-    /// The second interrupt comes this long after code was told of the first, which may have hit an `except KeyboardInterrupt` on its way out.
+    /// The second interrupt comes this long after code was told of the first, which may have hit an `except
+    /// KeyboardInterrupt` on its way out.
     static constexpr std::chrono::milliseconds repeat_after{250};
 
     /// It comes so long after the first where the kernel says nothing: a foreign one may have lost the first.
@@ -33,7 +35,8 @@ class stop_ladder {
     /// Code that was not told within so many graces is not told any more.
     static constexpr int graces_until_told = 5;
 
-    /// How long a kernel may take to finish a cell whose code has ended; half of it is left to callbacks before they are interrupted too.
+    /// How long a kernel may take to finish a cell whose code has ended; half of it is left to callbacks before they
+    /// are interrupted too.
     static constexpr std::chrono::seconds finish_within{10};
 
     stop_ladder(time_budget budget, clock::duration grace) : budget_(budget), grace_(grace) {}

@@ -14,8 +14,8 @@ namespace ipybox::detail {
 
 /**
  * \brief While there is one, a kernel runs code: after a moment, what it takes is looked at.
- * \details Most code ends within that moment. What it has left at work is looked at all the same: at its end, but not more often than once in such a moment, so that
- * many short cells cost no more than a long one.
+ * \details Most code ends within that moment. Processes that it has left at work are looked at all the same: at its
+ * end, but not more often than once in such a moment, so that many short cells cost no more than a long one.
  * \par Thread safety Unsafe: belongs to its executor.
  */
 class watched_run {
@@ -45,7 +45,7 @@ class watched_run {
     }
 
   private:
-    /// What the timer may still come to after the end of the run.
+    /// The outcomes of the timer after the end of the run.
     struct shared {
         explicit shared(supervised_process process) : kernel(std::move(process)) {}
 

@@ -3,6 +3,7 @@
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/mcp/argument_check.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 
@@ -22,8 +23,9 @@ namespace ipybox::detail {
 using home_executor = std::shared_ptr<context_bound_executor const>;
 
 /**
- * \brief One call of a host tool: its first outcome counts, whoever brings it.
- * \details Held by what runs the function, which may outlive the session; the session holds it weakly, and its completion belongs to the session's context.
+ * \brief One call of a host tool: its first outcome counts.
+ * \details Held by what runs the function, which may outlive the session; the session holds it weakly, and its
+ * completion belongs to the session's context.
  * \par Thread safety Safe. Nothing of the application's is called or destroyed with the lock held.
  */
 class host_call : public std::enable_shared_from_this<host_call> {
@@ -35,7 +37,7 @@ class host_call : public std::enable_shared_from_this<host_call> {
     host_call(host_call const&) = delete;
     host_call& operator=(host_call const&) = delete;
 
-    /// A call that everybody has let go of has an outcome all the same: the queue that it stood in is gone, say.
+    /// A call without any holder has an outcome all the same: the queue that it stood in is gone, say.
     ~host_call();
 
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return done_.slot(); }
@@ -44,10 +46,13 @@ class host_call : public std::enable_shared_from_this<host_call> {
 
     [[nodiscard]] bool is_settled() const;
 
+    /// The bounds of the check and the conversion of its arguments. For the thread that does that.
+    check_budget budget;
+
     /// Brings an outcome; false where there is one already.
     bool settle(outcome value);
 
-    /// Brings an error, and tells the function that nobody waits for it.
+    /// Brings an error, and tells the function that it is not waited for.
     void cancel(error why);
 
     /// Sets what `cancel` calls besides; at once where it has been called.

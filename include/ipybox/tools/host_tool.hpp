@@ -26,29 +26,41 @@ namespace ipybox {
 
 /// A parameter of a host tool.
 struct tool_parameter {
+    /// A parameter without a description.
     tool_parameter(char const* own_name) : name(own_name) {}
+    /// A parameter with a description for the code.
     tool_parameter(char const* own_name, char const* about) : name(own_name), description(about) {}
 
+    /// Its name in Python.
     std::string name;
+    /// Its description, for the code.
     std::string description;
 };
 
 /**
  * \brief A function of the application that code calls as a tool: `executor_base::add_tool` offers it.
- * \details A function returns a value, nothing, a `tool_result`, or a `result` of these; or an `asio::awaitable` of them; or it answers by the `tool_reply` that is its last
- * parameter. One that has a `tool_context` among its last parameters is told when it is not wanted any more, and reports how far it has come. Arguments are
- * checked by the schema before the function is called. An exception is the failure of the call, and its `what()` is for the code.
- * \par Thread safety The function may be called several times at once, unless its executor runs one thing after the other.
- * \par Object lifetimes The function lives until it is removed or the executor ends, and as long as one of its calls: the executor's destructor waits for functions that
- * run for a second at most. What a function uses that may go before has to be shared with it.
+ * \details A function returns a value, nothing, a `tool_result`, or a `result` of these; or an `asio::awaitable` of
+ * them; or it answers by the `tool_reply` that is its last parameter. One that has a `tool_context` among its last
+ * parameters is told when it is not wanted any more, and reports how far it has come. Arguments are checked by the
+ * schema before the function is called. An exception is the failure of the call, and its `what()` is for the code.
+ * \par Thread safety The function may be called several times at once, unless its executor runs one thing after the
+ * other.
+ * \par Object lifetimes The function lives until it is removed or the executor ends, and as long as one of its calls:
+ * the executor's destructor waits for functions that run for a second at most. A function shares ownership of objects
+ * that it uses and that may go before it.
  * \par Example
  * \snippet 17_host_function.cpp tool
  */
 class host_tool {
   public:
     /**
-     * \brief A function with a name for each of its parameters. Their schema follows from the types: docs/host_tools.md, section 2.
+     * \brief A function with a name for each of its parameters. Their schema follows from the types:
+     * docs/host_tools.md, section 2.
+     * \param name the name that code calls
+     * \param description for the code, and for models
      * \param parameters names, or `{name, description}`; a parameter whose type is `std::optional` may be left out
+     * \param function what is called
+     * \param options its executor, and what it says about its effects
      */
     template <std::size_t N, class F>
     host_tool(std::string name, std::string description, tool_parameter const (&parameters)[N], F function,
@@ -62,12 +74,14 @@ class host_tool {
             names.push_back(each.name);
             about.push_back(each.description);
         }
+        wrong_ = wrong_with(names);
         listed_.input_schema = detail::parameters_schema<F>(names, about, std::make_index_sequence<traits::count>());
         listed_.output_schema = detail::result_schema<typename traits::returned>();
         body_ = std::make_shared<detail::function_body<F>>(std::move(function), std::move(names));
     }
 
-    /// A function without parameters, or with one struct (`IPYBOX_TOOL_TYPE`), whose members are the parameters of the tool.
+    /// A function without parameters, or with one struct (`IPYBOX_TOOL_TYPE`), whose members are the parameters of the
+    /// tool.
     template <class F>
     host_tool(std::string name, std::string description, F function, tool_options options = {})
         : host_tool(std::move(name), std::move(description), std::move(options)) {
@@ -87,8 +101,14 @@ class host_tool {
     }
 
     /**
-     * \brief A function of JSON: it gets all arguments as one object, `nlohmann::json` or `nlohmann::ordered_json`, and returns what any host tool may.
-     * \param schema  JSON Schema 2020-12 of the arguments, an object. `add_tool` refuses keywords that are not checked here.
+     * \brief A function of JSON: it gets all arguments as one object, `nlohmann::json` or `nlohmann::ordered_json`, and
+     * returns what any host tool may.
+     * \param name the name that code calls
+     * \param description for the code, and for models
+     * \param schema  JSON Schema 2020-12 of the arguments, an object. `add_tool` refuses keywords that are not checked
+     * here.
+     * \param function what is called
+     * \param options its executor, and what it says about its effects
      * \param returns schema of the result, which is documentation for the code; not checked here. None: any value
      */
     template <class F>
@@ -105,21 +125,34 @@ class host_tool {
         return made;
     }
 
+    /// The name that code calls.
     [[nodiscard]] std::string const& name() const noexcept { return listed_.name; }
 
     /// How the tool is listed: its schemas and annotations.
     [[nodiscard]] mcp::tool const& listed() const noexcept { return listed_; }
+    /// The options that it was made with.
     [[nodiscard]] tool_options const& options() const noexcept { return options_; }
+
+    /// What the options say about its effects, as approvals see it.
+    [[nodiscard]] tool_annotations const& annotations() const noexcept { return annotations_; }
+
+    /// The function, for the library.
     [[nodiscard]] std::shared_ptr<detail::tool_body> const& body() const noexcept { return body_; }
 
-    /// Whether it can be offered. \par Errors errc::invalid_argument — what is wrong with its name, its schema or its executor
+    /// Whether it can be offered. \par Errors errc::invalid_argument — what is wrong with its name, its schema or its
+    /// executor
     [[nodiscard]] result<void> check() const;
 
   private:
     host_tool(std::string name, std::string description, tool_options options);
 
+    /// The mistake in names of parameters; empty if there is none.
+    [[nodiscard]] static std::string wrong_with(std::vector<std::string> const& names);
+
     mcp::tool listed_;
     tool_options options_;
+    tool_annotations annotations_;
+    std::string wrong_;
     std::shared_ptr<detail::tool_body> body_;
 };
 
@@ -133,24 +166,28 @@ struct bound_method {
 };
 
 template <class T>
-auto pointer_to(T& object) {
-    if constexpr (requires { *object; })
-        return object; // a pointer already
-    else
+auto pointer_to(T&& object) {
+    if constexpr (requires { *object; }) {
+        return std::remove_cvref_t<T>(object); // a pointer already
+    } else {
+        static_assert(std::is_lvalue_reference_v<T>,
+                      "the object of ipybox::method would be gone: name it, or give a pointer that shares it");
         return &object;
+    }
 }
 
 } // namespace detail
 
-/// A member function as the function of a host tool. The object is given as itself, which has to live as long as the tool, or as a pointer, also a shared one.
+/// A member function as the function of a host tool. The object is given as itself, which has to live as long as the
+/// tool, or as a pointer, also a shared one.
 template <class T, class R, class C, class... Args>
 [[nodiscard]] auto method(T&& object, R (C::*function)(Args...)) {
-    auto pointer = detail::pointer_to(object);
+    auto pointer = detail::pointer_to(std::forward<T>(object));
     return detail::bound_method<decltype(pointer), R (C::*)(Args...), R, Args...>{std::move(pointer), function};
 }
 template <class T, class R, class C, class... Args>
 [[nodiscard]] auto method(T&& object, R (C::*function)(Args...) const) {
-    auto pointer = detail::pointer_to(object);
+    auto pointer = detail::pointer_to(std::forward<T>(object));
     return detail::bound_method<decltype(pointer), R (C::*)(Args...) const, R, Args...>{std::move(pointer), function};
 }
 

@@ -31,7 +31,7 @@ class tool_body {
 
     [[nodiscard]] virtual tool_style style() const noexcept = 0;
 
-    /// Calls a function that is no coroutine; it settles the call. May throw what the function throws.
+    /// Calls a function that is not a coroutine; it settles the call. May throw what the function throws.
     virtual void call(std::shared_ptr<host_call> const& call, nlohmann::json arguments) = 0;
 
     /// Begins a coroutine. It owns what it needs; `self` is this body.
@@ -39,13 +39,14 @@ class tool_body {
     begin(std::shared_ptr<tool_body> self, std::shared_ptr<host_call> call, nlohmann::json arguments) = 0;
 };
 
-/// What an exception of an application's function says to the code that called it.
+/// The text of an exception of the application's function, for the code that called it.
 [[nodiscard]] inline std::string text_of(std::exception_ptr const& thrown) {
     try {
         std::rethrow_exception(thrown);
-    } catch (std::exception const& e) { return e.what(); } catch (...) {
-        return "an exception of an unknown type";
-    }
+    } catch (std::exception const& e) {
+        if (auto const* const text = e.what()) return text;
+    } catch (...) {} // NOLINT(bugprone-empty-catch): said below
+    return "an exception of an unknown type";
 }
 
 } // namespace ipybox::detail

@@ -14,15 +14,16 @@
 namespace ipybox {
 
 /**
- * \brief Where a host tool is called.
- * \details Unless one is named, functions that block are called on threads of the session, at most `most_threads` of them at once, and those that answer later on
- * the executor's own strand, which they must not hold up.
+ * \brief The executor on which a host tool is called.
+ * \details Unless one is named, functions that block are called on threads of the session, at most `most_threads` of
+ * them at once, and those that answer later on the executor's own strand, which they must not hold up.
  * \par Example
  * \snippet 18_host_object.cpp loop
  */
 class tool_executor {
   public:
-    /// A function that has work done elsewhere: `[window](auto work) { QMetaObject::invokeMethod(window, work); }`. It may be called from any thread.
+    /// A function that has work done elsewhere: `[window](auto work) { QMetaObject::invokeMethod(window, work); }`. It
+    /// may be called from any thread.
     using post_function = std::function<void(std::function<void()>)>;
 
     tool_executor() = default;
@@ -43,7 +44,8 @@ class tool_executor {
     [[nodiscard]] bool is_asio() const noexcept { return executor_ != nullptr; }
     [[nodiscard]] bool is_named() const noexcept { return executor_ || post_; }
 
-    /// Has work done there; false where that is gone. Throws what the application's function throws. A place has to be named.
+    /// Has work done there; false where that is gone. Throws what the application's function throws. A place has to be
+    /// named.
     [[nodiscard]] bool run(std::function<void()> work) const {
         if (executor_) return executor_->post(std::move(work));
         (*post_)(std::move(work));

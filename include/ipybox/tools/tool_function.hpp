@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/tools/tool_body.hpp>
 #include <ipybox/tools/tool_context.hpp>
 #include <ipybox/tools/tool_reply.hpp>
@@ -68,7 +69,7 @@ template <class F>
     }
 }
 
-/// Types that are no parameters of the tool.
+/// Types that are not parameters of the tool.
 template <class T>
 inline constexpr bool is_reply = is_instance<std::remove_cvref_t<T>, tool_reply>;
 template <class T>
@@ -110,11 +111,11 @@ template <class T>
 inline constexpr bool is_awaitable<asio::awaitable<T>> = true;
 
 template <class T>
-struct awaited_value : std::type_identity<T> {};
+struct awaited_value : std::remove_cvref<T> {};
 template <class T>
 struct awaited_value<asio::awaitable<T>> : std::type_identity<T> {};
 
-/// What a function is as a tool.
+/// The properties of a function as a tool.
 template <class F>
 struct tool_function {
     using own = decltype(find_signature<F>());
@@ -150,7 +151,7 @@ struct tool_function {
             return find_reply_among<Rest...>();
     }
 
-    /// What the tool returns, however it does that.
+    /// The result of the tool, however it returns it.
     using returned = typename decltype(last_of(std::make_index_sequence<std::tuple_size_v<parameters>>()))::type;
 
     static constexpr std::size_t count = facts::count;
@@ -196,7 +197,7 @@ template <class T>
     auto const own = reference.substr(reference.rfind('/') + 1);
     auto rest = whole;
     rest["$defs"].erase(own);
-    if (rest.dump().find('"' + reference + '"') != std::string::npos) return whole;
+    if (json_text(rest).find('"' + reference + '"') != std::string::npos) return whole;
     if (rest["$defs"].empty()) rest.erase("$defs");
     return rest;
 }
@@ -259,13 +260,13 @@ class function_body final : public tool_body {
         if constexpr (is_about_call<type>) {
             return type(call);
         } else if (names_.empty()) {
-            return value_from<type>(arguments);
+            return value_from<type>(arguments, budget_of(*call));
         } else {
             auto const found = arguments.find(names_[I]);
             if constexpr (is_instance<type, std::optional>)
                 if (found == arguments.end()) return type();
             if (found == arguments.end()) throw std::invalid_argument("the arguments lack " + names_[I]);
-            return value_at<type>(names_[I], *found);
+            return value_at<type>(names_[I], *found, budget_of(*call));
         }
     }
 

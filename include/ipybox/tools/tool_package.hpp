@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ class tool_threads;
 
 /**
  * \brief Host tools under one name, and their calls.
- * \details A function may run on when nobody waits for it any more, and may never end: what it needs of this is shared with it.
+ * \details A function may run on when it is not waited for any more, and may never end: the parts of this that it needs
+ * are shared with it.
  * \par Thread safety Safe.
  */
 class tool_package final : public mcp::tool_provider, public std::enable_shared_from_this<tool_package> {
@@ -39,6 +41,7 @@ class tool_package final : public mcp::tool_provider, public std::enable_shared_
     bool remove(std::string const& name);
 
     [[nodiscard]] std::vector<mcp::tool> tools() const override;
+    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& tool) const override;
     asio::awaitable<result<mcp::call_result>> call(std::string tool, mcp::raw_json arguments,
                                                    mcp::call_options options) override;
     void end() override;

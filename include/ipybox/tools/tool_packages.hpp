@@ -32,7 +32,8 @@ class tool_package;
 class tool_threads;
 
 /**
- * \brief The host tools of one session, by their packages, which stand in a registry beside the MCP servers. They go with the session.
+ * \brief The host tools of one session, by their packages, which stand in a registry beside the MCP servers. They go
+ * with the session.
  * \par Thread safety Safe.
  */
 class tool_packages {
@@ -42,7 +43,8 @@ class tool_packages {
     tool_packages& operator=(tool_packages const&) = delete;
     ~tool_packages();
 
-    /// Adds tools, all or none. \par Errors those of `tool_package::add`; errc::invalid_argument — no name for a Python package; errc::mcp_server_exists
+    /// Adds tools, all or none. \par Errors those of `tool_package::add`; errc::invalid_argument — no name for a Python
+    /// package; errc::mcp_server_exists
     [[nodiscard]] result<void> add(std::string const& package, std::vector<host_tool> tools);
 
     /// Forgets a tool, and ends its calls. \return whether there was one

@@ -19,8 +19,9 @@ struct call_result;
 namespace ipybox {
 
 /**
- * \brief What a host tool returns if that is more than a value: text, images, files, or why it failed.
- * \details A result is a value or text; parts come beside it. In Python the parts are `result.parts`, and displayed with it; a failure is a `ToolRunnerError`.
+ * \brief The result of a host tool that is more than a value: text, images, files, or why it failed.
+ * \details A result is a value or text; parts come beside it. In Python the parts are `result.parts`, and displayed
+ * with it; a failure is a `ToolRunnerError`.
  * \par Example
  * \snippet 17_host_function.cpp parts
  */
@@ -38,6 +39,7 @@ class tool_result {
         return of_json(value);
     }
 
+    /// A result that is text.
     [[nodiscard]] static tool_result text(std::string text);
 
     /// `bytes` are those of a file: a PNG, say.
@@ -48,19 +50,24 @@ class tool_result {
 
     /// Further text stands below the one before. A result that has a value does not show it.
     tool_result& add_text(std::string text);
+    /// Adds an image.
     tool_result& add_image(std::string_view bytes, std::string mime_type = "image/png");
+    /// Adds sound.
     tool_result& add_audio(std::string_view bytes, std::string mime_type);
 
-    /// A file with its content. Its text is `Document.text` in Python where `mime_type` begins with "text/", else it is a `Blob`.
+    /// A file with its content. Its text is `Document.text` in Python where `mime_type` begins with "text/", else it is
+    /// a `Blob`.
     tool_result& add_file(std::string uri, std::string bytes, std::string mime_type);
 
-    /// What can be found elsewhere.
+    /// A link to content elsewhere.
     tool_result& add_link(std::string uri, std::string name);
 
+    /// Whether it is a failure.
     [[nodiscard]] bool has_failed() const noexcept;
 
     /// The same as an MCP server would return it.
     [[nodiscard]] mcp::call_result const& get() const noexcept { return *returned_; }
+    /// The result as the protocol has it, for the library.
     [[nodiscard]] mcp::call_result take() &&;
 
   private:

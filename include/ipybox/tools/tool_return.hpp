@@ -15,7 +15,7 @@
 #include <utility>
 
 /** \file
- * What functions of host tools may return: a value, a `tool_result`, and a `result<…>` of one of them.
+ * The types that functions of host tools may return: a value, a `tool_result`, and a `result<…>` of one of them.
  */
 
 namespace ipybox::detail {
@@ -25,7 +25,7 @@ inline constexpr bool is_result = false;
 template <class T>
 inline constexpr bool is_result<result<T>> = true;
 
-/// What is in a `result<…>`, and everything else as it is.
+/// The value in a `result<…>`, and every other type as it is.
 template <class T>
 struct returned_value {
     using type = T;
@@ -51,7 +51,7 @@ template <class T>
     }
 }
 
-/// What a function has returned. Throws what `json_from` throws.
+/// The returned value of a function. Throws what `json_from` throws.
 template <class T>
 [[nodiscard]] tool_result to_tool_result(T value) {
     if constexpr (is_result<T>) {

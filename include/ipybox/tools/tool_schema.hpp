@@ -26,8 +26,10 @@
 namespace ipybox {
 
 /**
- * \brief Describes a type of the application that nlohmann/json converts: a specialisation has a static `nlohmann::ordered_json schema()`.
- * \details Structs are described by `IPYBOX_TOOL_TYPE` (`tools/tool_type.hpp`) without it. A specialisation goes before everything else that is known of a type.
+ * \brief Describes a type of the application that nlohmann/json converts: a specialisation has a static
+ * `nlohmann::ordered_json schema()`.
+ * \details Structs are described by `IPYBOX_TOOL_TYPE` (`tools/tool_type.hpp`) without it. A specialisation goes before
+ * everything else that is known of a type.
  */
 template <class T>
 struct tool_schema {};
@@ -35,7 +37,8 @@ struct tool_schema {};
 /// Schemas that are referred to by name: those of structs.
 class tool_definitions {
   public:
-    /// The reference to a type's schema, which `make()` makes when it is first referred to. Types of the same name get numbers.
+    /// The reference to a type's schema, which `make()` makes when it is first referred to. Types of the same name get
+    /// numbers.
     template <class T, class Make>
     [[nodiscard]] nlohmann::ordered_json reference(std::string_view name, Make make) {
         std::type_index const type = typeid(T);
@@ -68,9 +71,10 @@ concept has_own_schema = requires {
     { tool_schema<T>::schema() } -> std::convertible_to<nlohmann::ordered_json>;
 };
 
-/// What IPYBOX_TOOL_TYPE declares beside a struct. Its members are declared behind it, so that they may have the struct in them.
+/// The function that IPYBOX_TOOL_TYPE declares beside a struct, and not for what is derived from it: that would lose
+/// its own members. Its members are declared behind it, so that they may have the struct in them.
 template <class T>
-concept described_struct = std::is_class_v<T> && requires(T const* type) { ipybox_tool_type(type); };
+concept described_struct = std::is_class_v<T> && requires { ipybox_tool_type(std::type_identity<T>()); };
 
 template <class T>
 inline constexpr bool is_json = std::same_as<T, nlohmann::json> || std::same_as<T, nlohmann::ordered_json>;
@@ -79,8 +83,9 @@ template <class T>
 inline constexpr bool is_character = std::same_as<T, char> || std::same_as<T, wchar_t> || std::same_as<T, char8_t> ||
                                      std::same_as<T, char16_t> || std::same_as<T, char32_t>;
 
+/// Up to 64 bits: some compilers have larger ones.
 template <class T>
-concept json_integer = std::integral<T> && !std::same_as<T, bool> && !is_character<T>;
+concept json_integer = std::integral<T> && !std::same_as<T, bool> && !is_character<T> && sizeof(T) <= 8;
 
 template <class T>
 concept json_null = std::same_as<T, std::nullptr_t> || std::same_as<T, std::monostate>;
@@ -169,14 +174,21 @@ template <class T>
     return true;
 }
 
-/// Calls a function with each value that an enumeration has, and its JSON. NLOHMANN_JSON_SERIALIZE_ENUM does not tell them: those that come back from JSON as
-/// they were are tried out, from -256 to 1023 and powers of two.
+/// Whether a type has a number. `std::in_range` takes no `char` and no `bool`, which enumerations may be made of.
+template <class T>
+[[nodiscard]] constexpr bool holds(long long number) {
+    if (number < 0) return std::is_signed_v<T> && number >= static_cast<long long>(std::numeric_limits<T>::min());
+    return static_cast<unsigned long long>(number) <= static_cast<unsigned long long>(std::numeric_limits<T>::max());
+}
+
+/// Calls a function with each value that an enumeration has, and its JSON. NLOHMANN_JSON_SERIALIZE_ENUM does not tell
+/// them: those that come back from JSON as they were are tried out, from -256 to 1023 and powers of two.
 template <class Enum, class Each>
 void for_each_value(Each each) {
     using number = std::underlying_type_t<Enum>;
     std::map<long long, bool> tried;
     auto const attempt = [&](long long candidate) {
-        if (!std::in_range<number>(candidate) || !tried.emplace(candidate, true).second) return;
+        if (!holds<number>(candidate) || !tried.emplace(candidate, true).second) return;
         auto const value = static_cast<Enum>(candidate);
         nlohmann::json const converted = value;
         if (!converted.is_null() && converted.template get<Enum>() == value) each(value, converted);

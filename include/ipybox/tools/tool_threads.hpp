@@ -16,7 +16,8 @@
 namespace ipybox::detail {
 
 /**
- * \brief Threads that host tools run on. One is made when all are busy; one that has nothing to do waits for more, a few of them at most.
+ * \brief Threads that host tools run on. One is made when all are busy; one that has nothing to do waits for more, a
+ * few of them at most.
  * \details A function may never return, so nothing waits for these threads without a bound. They own what they touch.
  * \par Thread safety Safe.
  */

@@ -25,11 +25,12 @@ struct tool_member {
 
 template <class Struct, class Value>
 [[nodiscard]] constexpr auto make_tool_member(char const* name, Value Struct::* pointer) {
+    static_assert(!std::is_const_v<Value>, "a member that IPYBOX_TOOL_TYPE describes is not const: it is assigned");
     static_assert(require_described<Value>());
     return tool_member<Struct, Value>{name, pointer};
 }
 
-/// What is known of a struct.
+/// The description of a struct.
 template <class... Members>
 struct tool_members {
     std::string_view name; ///< without its namespaces
@@ -37,7 +38,9 @@ struct tool_members {
     std::tuple<Members...> members;
 };
 
+/// Without namespaces, and without the arguments of a template.
 [[nodiscard]] constexpr std::string_view last_name(std::string_view type) {
+    type = type.substr(0, type.find('<'));
     auto const at = type.rfind(':');
     return at == std::string_view::npos ? type : type.substr(at + 1);
 }
@@ -63,7 +66,7 @@ template <class... Members>
           __VA_OPT__(IPYBOX_DETAIL_MEMBERS_AGAIN IPYBOX_DETAIL_PARENS(type, __VA_ARGS__))
 #define IPYBOX_DETAIL_MEMBERS_AGAIN() IPYBOX_DETAIL_MEMBERS
 #define IPYBOX_DETAIL_DESCRIBE(type, has_defaults, ...)                                                                \
-    [[maybe_unused]] constexpr void ipybox_tool_type(type const*) {}                                                   \
+    [[maybe_unused]] constexpr void ipybox_tool_type(::std::type_identity<type>) {}                                    \
     [[maybe_unused]] constexpr auto ipybox_tool_members(type const*) {                                                 \
         return ::ipybox::detail::make_tool_members(                                                                    \
             #type, has_defaults __VA_OPT__(IPYBOX_DETAIL_EXPAND(IPYBOX_DETAIL_MEMBERS(type, __VA_ARGS__))));           \
@@ -78,8 +81,10 @@ template <class... Members>
 /// \endcond
 
 /**
- * \brief Describes a struct, so that host tools take and return it, and has nlohmann/json convert it. Stands in the namespace of the struct, behind it.
- * \details Members are public, and have types with a schema; up to 64. Those of type `std::optional` may be left out, all others have to be given. The struct is default-constructible.
+ * \brief Describes a struct, so that host tools take and return it, and has nlohmann/json convert it. Stands in the
+ * namespace of the struct, behind it.
+ * \details Members are public, and have types with a schema; up to 64. Those of type `std::optional` may be left out,
+ * all others have to be given. The struct is default-constructible.
  * \par Example
  * \snippet 17_host_function.cpp struct
  */
@@ -92,7 +97,8 @@ template <class... Members>
     IPYBOX_DETAIL_DESCRIBE(type, true, __VA_ARGS__)                                                                    \
     IPYBOX_DETAIL_CONVERT(type)
 
-/// Describes a struct that NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE, or its like, has nlohmann/json convert already: that macro does not tell the types of members.
+/// Describes a struct that NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE, or its like, has nlohmann/json convert already: that
+/// macro does not tell the types of members.
 #define IPYBOX_TOOL_SCHEMA(type, ...) IPYBOX_DETAIL_DESCRIBE(type, false, __VA_ARGS__)
 
 /// The same for NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT.

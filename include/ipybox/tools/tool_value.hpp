@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/tools/argument_check.hpp>
+#include <ipybox/mcp/argument_check.hpp>
 #include <ipybox/tools/tool_schema.hpp>
 
 #include <nlohmann/json.hpp>
@@ -19,23 +19,33 @@
 #include <variant>
 
 /** \file
- * Values of C++ types from JSON and to JSON. What does not fit a type throws `std::invalid_argument` with a sentence for the code that called.
+ * Values of C++ types from JSON and to JSON. A value that does not fit a type throws `std::invalid_argument` with a
+ * sentence for the code that called.
  */
 
 namespace ipybox::detail {
 
 template <class T>
-[[nodiscard]] T value_from(nlohmann::json const& converted);
+[[nodiscard]] T value_from(nlohmann::json const& converted, check_budget& budget);
+
+/// The same without a bound: for values that the application made.
+template <class T>
+[[nodiscard]] T value_from(nlohmann::json const& converted) {
+    check_budget unbounded;
+    return value_from<T>(converted, unbounded);
+}
 
 template <class T>
 [[nodiscard]] nlohmann::ordered_json json_from(T const& value);
 
 /// The same with the place in front of what is wrong.
 template <class T>
-[[nodiscard]] T value_at(std::string const& place, nlohmann::json const& converted) {
+[[nodiscard]] T value_at(std::string const& place, nlohmann::json const& converted, check_budget& budget) {
     try {
-        return value_from<T>(converted);
-    } catch (std::exception const& wrong) { throw std::invalid_argument(place + ": " + wrong.what()); }
+        return value_from<T>(converted, budget);
+    } catch (check_stopped const&) { throw; } catch (std::exception const& wrong) {
+        throw std::invalid_argument(place + ": " + wrong.what());
+    }
 }
 
 template <class T>
@@ -63,12 +73,22 @@ template <class T>
 }
 
 template <class T>
-[[nodiscard]] T struct_from(nlohmann::json const& converted) {
+[[nodiscard]] T floating_from(nlohmann::json const& converted) {
+    auto const number = converted.get<double>();
+    if (std::abs(number) > static_cast<long double>(std::numeric_limits<T>::max()))
+        throw std::invalid_argument("is too large for a number of " + std::to_string(sizeof(T)) + " bytes");
+    return static_cast<T>(number);
+}
+
+template <class T>
+[[nodiscard]] T struct_from(nlohmann::json const& converted, check_budget& budget) {
+    static_assert(std::is_default_constructible_v<T>,
+                  "a struct that IPYBOX_TOOL_TYPE describes is default-constructible");
     T value{};
     [[maybe_unused]] auto const take = [&](auto const& member) {
         using type = typename std::remove_cvref_t<decltype(member)>::value_type;
         auto const found = converted.find(member.name);
-        if (found != converted.end()) value.*member.pointer = value_at<type>(member.name, *found);
+        if (found != converted.end()) value.*member.pointer = value_at<type>(member.name, *found, budget);
     };
     std::apply([&](auto const&... members) { (take(members), ...); },
                ipybox_tool_members(static_cast<T const*>(nullptr)).members);
@@ -77,28 +97,30 @@ template <class T>
 
 /// The first of the alternatives that the value fits.
 template <class T, std::size_t I = 0>
-[[nodiscard]] T variant_from(nlohmann::json const& converted) {
+[[nodiscard]] T variant_from(nlohmann::json const& converted, check_budget& budget) {
     if constexpr (I == std::variant_size_v<T>) {
         throw std::invalid_argument("fits none of its alternatives");
     } else {
         using alternative = std::variant_alternative_t<I, T>;
         static auto const schema = whole_schema_of<alternative>();
-        if (!find_mismatch(schema, converted)) {
+        if (!find_mismatch(schema, converted, budget)) {
             try {
-                return T(std::in_place_index<I>, value_from<alternative>(converted));
-            } catch (std::invalid_argument const&) {} // NOLINT(bugprone-empty-catch): a number that is too large for it
+                return T(std::in_place_index<I>, value_from<alternative>(converted, budget));
+            } catch (check_stopped const&) { throw; } catch (std::exception const&) {
+            } // NOLINT(bugprone-empty-catch): a number that is too large for it
         }
-        return variant_from<T, I + 1>(converted);
+        return variant_from<T, I + 1>(converted, budget);
     }
 }
 
 template <class T, std::size_t... I>
-[[nodiscard]] T tuple_from(nlohmann::json const& converted, std::index_sequence<I...>) {
-    return T{value_at<std::tuple_element_t<I, T>>(std::to_string(I), converted.at(I))...};
+[[nodiscard]] T tuple_from(nlohmann::json const& converted, [[maybe_unused]] check_budget& budget,
+                           std::index_sequence<I...>) {
+    return T{value_at<std::tuple_element_t<I, T>>(std::to_string(I), converted.at(I), budget)...};
 }
 
 template <class T>
-T value_from(nlohmann::json const& converted) {
+T value_from(nlohmann::json const& converted, [[maybe_unused]] check_budget& budget) {
     if constexpr (has_own_schema<T>) {
         return converted.get<T>();
     } else if constexpr (std::same_as<T, nlohmann::json>) {
@@ -109,27 +131,29 @@ T value_from(nlohmann::json const& converted) {
         return T{};
     } else if constexpr (json_integer<T>) {
         return integer_from<T>(converted);
+    } else if constexpr (std::floating_point<T>) {
+        return floating_from<T>(converted);
     } else if constexpr (std::same_as<T, std::filesystem::path>) {
         return T(converted.get_ref<std::string const&>());
     } else if constexpr (std::same_as<T, std::string>) {
         return converted.get_ref<std::string const&>();
     } else if constexpr (described_struct<T>) {
-        return struct_from<T>(converted);
+        return struct_from<T>(converted, budget);
     } else if constexpr (is_instance<T, std::optional>) {
-        return converted.is_null() ? T() : T(value_from<typename T::value_type>(converted));
+        return converted.is_null() ? T() : T(value_from<typename T::value_type>(converted, budget));
     } else if constexpr (is_instance<T, std::variant>) {
-        return variant_from<T>(converted);
+        return variant_from<T>(converted, budget);
     } else if constexpr (json_tuple<T>) {
-        return tuple_from<T>(converted, std::make_index_sequence<std::tuple_size_v<T>>());
+        return tuple_from<T>(converted, budget, std::make_index_sequence<std::tuple_size_v<T>>());
     } else if constexpr (array_size<T> > 0) {
         T list{};
         for (std::size_t i = 0; i < list.size(); ++i)
-            list[i] = value_at<typename T::value_type>(std::to_string(i), converted.at(i));
+            list[i] = value_at<typename T::value_type>(std::to_string(i), converted.at(i), budget);
         return list;
     } else if constexpr (json_map<T>) {
         T map;
         for (auto const& [name, member] : converted.items())
-            map.emplace(name, value_at<typename T::mapped_type>(name, member));
+            map.emplace(name, value_at<typename T::mapped_type>(name, member, budget));
         return map;
     } else if constexpr (json_list<T>) {
         T list;
@@ -138,8 +162,8 @@ T value_from(nlohmann::json const& converted) {
         for (auto const& item : converted) {
             // Its place is put together only where it is needed: there may be many.
             try {
-                list.insert(list.end(), value_from<typename T::value_type>(item));
-            } catch (std::exception const& wrong) {
+                list.insert(list.end(), value_from<typename T::value_type>(item, budget));
+            } catch (check_stopped const&) { throw; } catch (std::exception const& wrong) {
                 throw std::invalid_argument(std::to_string(i) + ": " + wrong.what());
             }
             ++i;
@@ -177,9 +201,10 @@ nlohmann::ordered_json json_from(T const& value) {
     } else if constexpr (json_null<T>) {
         return nullptr;
     } else if constexpr (std::floating_point<T>) {
-        if (!std::isfinite(value))
+        auto const written = static_cast<double>(value);
+        if (!std::isfinite(written))
             throw std::invalid_argument("a number that JSON does not have: " + std::to_string(value));
-        return static_cast<double>(value);
+        return written;
     } else if constexpr (std::same_as<T, std::filesystem::path>) {
         return value.string();
     } else if constexpr (described_struct<T>) {

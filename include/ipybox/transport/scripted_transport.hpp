@@ -13,7 +13,8 @@
 namespace ipybox {
 
 /**
- * \brief A dialogue with a kernel that does not exist: what it does upon each execution, and where it fails. For tests, yours too.
+ * \brief A dialogue with a kernel that does not exist: what it does upon each execution, and where it fails. For tests,
+ * yours too.
  * \details
  * \code
  * auto script = std::make_shared<ipybox::kernel_script>();
@@ -26,10 +27,12 @@ namespace ipybox {
  */
 class kernel_script {
   public:
-    /// What the kernel does upon one execution, in order.
+    /// The kernel's actions upon one execution, in order.
     class exchange {
       public:
+        /// Text on standard output or standard error.
         exchange& prints(std::string text, std::string stream = "stdout");
+        /// A display with this content, by MIME type.
         exchange& shows(jupyter::json data, std::string type = "display_data");
         exchange& sends(jupyter::message m);                     ///< any message; it gets the request as parent
         exchange& asks(std::string prompt);                      ///< input; goes on when it is answered
@@ -52,7 +55,7 @@ class kernel_script {
     /// The next execution is of this code.
     exchange& expect(std::string code);
 
-    /// What was not executed yet is not expected any more.
+    /// Code that was not executed yet is not expected any more.
     void forget() noexcept { exchanges_.clear(); }
 
     /// Starts want a supervisor, as those of real kernels: for tests of finding an interpreter and of sandboxes.
@@ -86,16 +89,22 @@ class kernel_script {
 /// The transport that plays a kernel_script.
 class scripted_transport {
   public:
-    static constexpr completion_rule completes_with = completion_rule::reply;
-    static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
+    /// See transport_traits.
+    static constexpr bool forks_kernels = false;
+    /// See transport_traits.
+    static constexpr bool orders_messages = true;
 
+    /// Plays this script.
     explicit scripted_transport(std::shared_ptr<kernel_script> script);
 
+    ///@{
+    /// One of the operations of the concept `transport`.
     asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
     asio::awaitable<result<void>> send(jupyter::message m);
     asio::awaitable<result<jupyter::message>> receive();
     asio::awaitable<result<void>> interrupt();
     asio::awaitable<void> stop();
+    ///@}
 
   private:
     struct state;

@@ -44,12 +44,13 @@ struct unread_message {
 
 /**
  * \brief Cuts a byte stream into messages.
- * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take messages with `next()` until there is none.
- * Memory is bounded by one message and one read. The frames of a large message are put together as they come, so that no step takes long.
+ * \details Feed it by reading into `prepare()` and telling `commit()` how much came; then take messages with `next()`
+ * until there is none. Memory is bounded by one message and one read. The frames of a large message are put together as
+ * they come, so that no step takes long.
  */
 class stream_frame_reader {
   public:
-    /// Where to read to, never nothing.
+    /// The place to read to, never empty.
     [[nodiscard]] std::span<char> prepare();
 
     /// So many bytes were read.
@@ -57,8 +58,8 @@ class stream_frame_reader {
 
     using item = std::variant<jupyter::message, unread_message>;
 
-    /// The next complete message, with its number; none when more bytes are needed; errc::protocol_error or message_too_large, after which the stream is of no use.
-    /// A large one is for `read_message`.
+    /// The next complete message, with its number; none when more bytes are needed; errc::protocol_error or
+    /// message_too_large, after which the stream is of no use. A large one is for `read_message`.
     [[nodiscard]] result<std::optional<item>> next_item();
 
     /// The same, with all messages read.

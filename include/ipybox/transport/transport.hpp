@@ -15,12 +15,6 @@ namespace ipybox {
 
 class kernel_host;
 
-/// When an execution is over: what a transport promises about the order of messages.
-enum class completion_rule {
-    reply,         ///< all channels share one order: the reply comes after all output
-    reply_and_idle ///< channels are independent (ZeroMQ): over when the reply and the idle status were both seen
-};
-
 namespace detail {
 
 template <class T>
@@ -30,33 +24,60 @@ concept has_transport_members = requires(T& t, std::shared_ptr<kernel_host> h, k
     { t.receive() } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
     { t.interrupt() } -> std::same_as<asio::awaitable<result<void>>>;
     { t.stop() } -> std::same_as<asio::awaitable<void>>;
-    { T::completes_with } -> std::convertible_to<completion_rule>;
-    { T::duty } -> std::convertible_to<supervisor_options::role>;
+    { T::forks_kernels } -> std::convertible_to<bool>;
+    { T::orders_messages } -> std::convertible_to<bool>;
 };
+
+template <class T>
+concept has_kernel_member = requires(T const& t) {
+    { t.kernel() } -> std::same_as<supervised_process>;
+};
+
+/// The constants of a transport's type, or what follows where it has none.
+template <class T>
+consteval bool carries_actions() {
+    if constexpr (requires { T::carries_actions; })
+        return T::carries_actions;
+    else
+        return has_kernel_member<T>;
+}
+
+template <class T>
+consteval bool can_be_guarded() {
+    if constexpr (requires { T::can_be_guarded; })
+        return T::can_be_guarded;
+    else
+        return carries_actions<T>();
+}
 
 } // namespace detail
 
 /**
  * \brief How the executor uses a transport. Specialise it to make a transport of a type that is not yours.
- * \details The primary template forwards to the members. See docs/concepts/transport.md for what each operation must do.
+ * \details The primary template forwards to the members. See docs/concepts/transport.md for what each operation must
+ * do.
  */
 template <class T>
 struct transport_traits {
+    /// Brings a kernel to life and waits until it answers.
     static asio::awaitable<result<kernel_info>> start(T& t, std::shared_ptr<kernel_host> h, kernel_launch l)
         requires detail::has_transport_members<T>
     {
         return t.start(std::move(h), std::move(l));
     }
+    /// Sends a message to the kernel.
     static asio::awaitable<result<void>> send(T& t, jupyter::message m)
         requires detail::has_transport_members<T>
     {
         return t.send(std::move(m));
     }
+    /// Waits for the next message of the kernel.
     static asio::awaitable<result<jupyter::message>> receive(T& t)
         requires detail::has_transport_members<T>
     {
         return t.receive();
     }
+    /// Raises KeyboardInterrupt in the running code.
     static asio::awaitable<result<void>> interrupt(T& t)
         requires detail::has_transport_members<T>
     {
@@ -70,33 +91,66 @@ struct transport_traits {
     {
         return t.ask_to_end();
     }
+    /// Ends the kernel at once.
     static asio::awaitable<void> stop(T& t)
         requires detail::has_transport_members<T>
     {
         return t.stop();
     }
-    static constexpr completion_rule completes_with()
-        requires detail::has_transport_members<T>
+    /// The forked kernel that runs; an empty handle where none does.
+    static supervised_process kernel(T const& t)
+        requires detail::has_kernel_member<T>
     {
-        return T::completes_with;
+        return t.kernel();
     }
-    static constexpr supervisor_options::role duty()
-        requires detail::has_transport_members<T>
-    {
-        return T::duty;
-    }
+
+    /// Its kernels are forked by the supervisor, which imports IPython for them. Otherwise the supervisor only starts
+    /// programs.
+    static constexpr bool forks_kernels = [] {
+        if constexpr (detail::has_transport_members<T>) return bool(T::forks_kernels);
+        return false;
+    }();
+
+    /// All channels share one order: the reply to a cell comes after all its output. Otherwise a cell has ended with
+    /// its reply and its idle status.
+    static constexpr bool orders_messages = [] {
+        if constexpr (detail::has_transport_members<T>) return bool(T::orders_messages);
+        return false;
+    }();
+
+    /// Its kernels call tools and ask for shell commands: it hands `kernel_launch::action_socket` on, and has `kernel`.
+    /// A type without the constant does if it has `kernel()`.
+    static constexpr bool carries_actions = detail::carries_actions<T>();
+
+    /// It hands `kernel_launch::guard` on: `executor_options::require_shell_escape`. A type without the constant does
+    /// if it carries actions.
+    static constexpr bool can_be_guarded = detail::can_be_guarded<T>();
 };
 
+namespace detail {
+
+/// Actions need a forked kernel, for whom programs are run; a guarded kernel that cannot ask could do nothing.
+template <class T>
+concept has_consistent_constants =
+    (!transport_traits<T>::carries_actions || (transport_traits<T>::forks_kernels && requires(T const& t) {
+        { transport_traits<T>::kernel(t) } -> std::same_as<supervised_process>;
+    })) && (!transport_traits<T>::can_be_guarded || transport_traits<T>::carries_actions);
+
+} // namespace detail
+
 /**
- * \brief What kernel there is and how it is reached. The seam is the Jupyter message, not bytes.
- * \details All operations run on the executor's strand, one of each kind at a time; an `interrupt` does not wait for a `send`:
- * * `start(host, launch)` starts (or finds) a fresh kernel and completes when it answers; where it needs a supervisor, it asks with
- *   `co_await host->obtain()` (kernel/kernel_host.hpp). Called again after `stop`.
+ * \brief The kernel, and the way to it. The seam is the Jupyter message, not bytes.
+ * \details Four constants say what its kernels can do (`transport_traits`). All operations run on the executor's
+ * strand, one of each kind at a time; an `interrupt` does not wait for a `send`:
+ * * `start(host, launch)` starts (or finds) a fresh kernel and completes when it answers; where it needs a supervisor,
+ * it asks with `co_await host->obtain()` (kernel/kernel_host.hpp). Called again after `stop`.
  * * `send(message)` completes when the message is on its way.
- * * `receive()` completes with the next message of the kernel. At the kernel's end it fails with errc::kernel_died, which carries how it ended; every
- *   further call fails at once.
+ * * `receive()` completes with the next message of the kernel. At the kernel's end it fails with errc::kernel_died,
+ * which carries how it ended; every further call fails at once.
  * * `interrupt()` makes the running cell raise KeyboardInterrupt. Messages sent afterwards cannot be hit by it.
- * * `ask_to_end()`, optional, asks a kernel that runs nothing to end by itself. `receive` then fails when it has, and `stop` is called in any case.
+ * * `ask_to_end()`, optional, asks a kernel that runs nothing to end by itself. `receive` then fails when it has, and
+ * `stop` is called in any case.
+ * * `kernel()`, of transports that carry actions: the forked kernel, for whom the supervisor runs programs.
  * * `stop()` ends the kernel, within a bound, and makes a waiting `receive` fail. Needs no kernel to be running.
  */
 template <class T>
@@ -107,8 +161,10 @@ concept transport =
         { transport_traits<T>::receive(t) } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
         { transport_traits<T>::interrupt(t) } -> std::same_as<asio::awaitable<result<void>>>;
         { transport_traits<T>::stop(t) } -> std::same_as<asio::awaitable<void>>;
-        { transport_traits<T>::completes_with() } -> std::convertible_to<completion_rule>;
-        { transport_traits<T>::duty() } -> std::convertible_to<supervisor_options::role>;
-    };
+        { transport_traits<T>::forks_kernels } -> std::convertible_to<bool>;
+        { transport_traits<T>::orders_messages } -> std::convertible_to<bool>;
+        { transport_traits<T>::carries_actions } -> std::convertible_to<bool>;
+        { transport_traits<T>::can_be_guarded } -> std::convertible_to<bool>;
+    } && detail::has_consistent_constants<T>;
 
 } // namespace ipybox

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/jupyter/connection_info.hpp>
+#include <ipybox/jupyter/socket_protocol.hpp>
 #include <ipybox/transport/transport.hpp>
 
 #include <filesystem>
@@ -19,10 +19,11 @@ struct zmq_options {
     /// Name of the kernelspec: "python3", "bash", "ir", …
     std::string kernelspec = "python3";
 
-    /// Connection file of a kernel that runs already. Then no kernel is started, and all other options are without effect.
+    /// Connection file of a kernel that runs already. Then no kernel is started, and all other options are without
+    /// effect.
     std::filesystem::path connection_file = {};
 
-    /// What the sockets of a kernel that is started run over. TCP needs a sandbox that shares the network of the host.
+    /// The transport of the sockets of a started kernel. TCP needs a sandbox that shares the network of the host.
     jupyter::socket_protocol protocol = jupyter::socket_protocol::ipc;
 
     /// Directories of kernelspecs (`DIR/NAME/kernel.json`) that are searched before those of Jupyter.
@@ -30,49 +31,64 @@ struct zmq_options {
 };
 
 /**
- * \brief Any Jupyter kernel over ZeroMQ: one started from its kernelspec inside the sandbox, or a running one by its connection file.
- * \details A kernel that is started gets Unix sockets in a private directory (or TCP ports on 127.0.0.1) and a random key. A Python kernel then
- * behaves as a forked one does: output comes within 10 ms, tracebacks are plain, `kernel_launch::after_cell` holds. A running kernel is left as
- * it is: `start` connects, `stop` disconnects, and `kernel_launch` counts for its bound alone.
+ * \brief Any Jupyter kernel over ZeroMQ: one started from its kernelspec inside the sandbox, or a running one by its
+ * connection file.
+ * \details A kernel that is started gets Unix sockets in a private directory (or TCP ports on 127.0.0.1) and a random
+ * key. A Python kernel then behaves as a forked one does: output comes within 10 ms, tracebacks are plain,
+ * `kernel_launch::after_cell` holds. A running kernel is left as it is: `start` connects, `stop` disconnects, and
+ * `kernel_launch` counts for its bound alone.
  *
- * Sockets are driven by the executor; libzmq has two threads of its own. Nothing is periodic, whether the kernel lives or not.
+ * Sockets are driven by the executor; libzmq has two threads of its own. Nothing is periodic, whether the kernel lives
+ * or not.
  *
  * \par Errors of start
- * errc::kernelspec_not_found, invalid_argument — its name, its program; errc::ipykernel_missing; errc::kernel_start_failed — it ended while starting (with its
- * status and what it wrote), nothing listens, TCP through a sandbox with a network of its own; errc::kernel_unresponsive — not within
- * `kernel_launch::start_bound`; errc::protocol_error — the connection file, or messages signed with another key; what the supervisor fails with
+ * errc::kernelspec_not_found, invalid_argument — its name, its program; errc::ipykernel_missing;
+ * errc::kernel_start_failed — it ended while starting (with its status and what it wrote), nothing listens, TCP through
+ * a sandbox with a network of its own; errc::kernel_unresponsive — not within `kernel_launch::start_bound`;
+ * errc::protocol_error — the connection file, or messages signed with another key; what the supervisor fails with
  *
  * \par Errors of send and receive
- * errc::kernel_died — after all messages that had arrived; carries the status of a kernel that was started here. Also a kernel that gives no sign
- * of life for two seconds after an interrupt, as stock kernels may that are hit at a bad moment: so that code is only said to have ended, and
- * `interrupt` only completes, when the kernel is there for more. errc::not_running — after `stop`. Of `receive`, errc::protocol_error,
- * message_too_large — one message is not usable; later ones may be
+ * errc::kernel_died — after all messages that had arrived; carries the status of a kernel that was started here. Also a
+ * kernel that gives no sign of life for two seconds after an interrupt, as stock kernels may that are hit at a bad
+ * moment: so that code is only said to have ended, and `interrupt` only completes, when the kernel is there for more.
+ * errc::not_running — after `stop`. Of `receive`, errc::protocol_error, message_too_large — one message is not usable;
+ * later ones may be
  *
  * \par Memory
- * Messages that nobody receives stay in libzmq, without a bound: with one it would drop them. A kernel in a sandbox with a memory limit cannot
- * fill the host quickly, but it can: who fears that receives all the time, as the executor does, or uses `socketpair_transport`.
+ * Messages that are not received stay in libzmq, without a bound: with one it would drop them. A kernel in a sandbox
+ * with a memory limit cannot fill the host quickly, but it can: receive all the time, as the executor does, or use
+ * `socketpair_transport`.
  *
  * \par Thread safety Distinct objects: safe. Shared objects: unsafe; all operations on one strand.
  */
 class zmq_transport {
   public:
-    static constexpr completion_rule completes_with = completion_rule::reply_and_idle;
-    static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
+    /// See transport_traits.
+    static constexpr bool forks_kernels = false;
+    /// See transport_traits.
+    static constexpr bool orders_messages = false;
 
+    /// Starts nothing: `start` does.
     explicit zmq_transport(zmq_options options = {});
+    /// The other one has no kernel afterwards.
     zmq_transport(zmq_transport&&) noexcept;
+    /// Ends its own kernel as the destructor does.
     zmq_transport& operator=(zmq_transport&&) noexcept;
 
     /// A kernel that was started here is killed, without a wait.
     ~zmq_transport();
 
+    ///@{
+    /// One of the operations of the concept `transport`.
     [[nodiscard]] asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
     [[nodiscard]] asio::awaitable<result<void>> send(jupyter::message m);
     [[nodiscard]] asio::awaitable<result<jupyter::message>> receive();
     [[nodiscard]] asio::awaitable<result<void>> interrupt();
     [[nodiscard]] asio::awaitable<result<void>> ask_to_end();
     [[nodiscard]] asio::awaitable<void> stop();
+    ///@}
 
+    /// The options that it was made with.
     [[nodiscard]] zmq_options const& options() const noexcept { return options_; }
 
   private:

@@ -29,6 +29,11 @@ MISSING = {
     "workspace_of_idea": ".idea/workspace.xml",
     "command_of_claude": ".claude/commands/probe.md",
     "agent_of_claude": ".claude/agents/probe.md",
+    "settings_of_claude": ".claude/settings.json",
+    "hooks_of_cursor": ".cursor/hooks.json",
+    "settings_of_zed": ".zed/settings.json",
+    "settings_of_gemini": ".gemini/settings.json",
+    "settings_of_codex": ".codex/config.toml",
 }
 
 #: Files that exist and must stay as they are.
@@ -42,6 +47,12 @@ PRESENT = {
     "mcp_json_below": "part/.mcp.json",
     "hook_of_repository_below": "part/repository/.git/hooks/pre-commit",
     "config_of_repository_below": "part/repository/.git/config",
+    "hook_of_submodule": ".git/modules/part/hooks/post-checkout",
+    "config_of_submodule": ".git/modules/part/config",
+    "hook_of_husky": ".husky/pre-commit",
+    "hooks_of_pre_commit": ".pre-commit-config.yaml",
+    "workflow": ".github/workflows/test.yml",
+    "config_of_npm": ".npmrc",
 }
 
 

@@ -660,14 +660,14 @@ def sibling_copy_descriptor(at: Targets) -> bool:
 
 @PROCESSES.probe
 def sibling_read_own_memory(at: Targets) -> bool:
-    """finds variables or words of commands in its own memory, which the supervisor left there"""
-    return any(re.search(rb"SECRET-(?:ENV|ARG)-[0-9a-f]{16}", part) for part in own_memory())
+    """finds variables, words of commands or names of directories in its own memory, which the supervisor left there"""
+    return any(re.search(rb"SECRET-(?:ENV|ARG|DIR)-[0-9a-f]{16}", part) for part in own_memory())
 
 
 @PROCESSES.probe
 def sibling_read_memory_of_own_processes(at: Targets) -> bool:
-    """finds variables or words of commands in the memory of its kernel and of its first process"""
-    pattern = re.compile(rb"SECRET-(?:ENV|ARG)-[0-9a-f]{16}")
+    """finds variables, words of commands or names of directories in the memory of its own processes"""
+    pattern = re.compile(rb"SECRET-(?:ENV|ARG|DIR)-[0-9a-f]{16}")
     return any(pattern.search(part) for process in (1, at.own_kernel) for part in own_memory(process))
 
 

@@ -10,7 +10,8 @@
 
 /** \file
  * A runtime whose executors do what the lines of standard input say, as JSON; each is answered by one.
- * The arguments: the working directory of the runtime, its interpreter, a file with the sandbox's configuration, and the word `open` for no walls.
+ * The arguments: the working directory of the runtime, its interpreter, a file with the sandbox's configuration, and
+ * the word `open` for no walls.
  */
 
 namespace {

@@ -75,11 +75,11 @@ class scripted_host final : public action_host {
   public:
     explicit scripted_host(asio::io_context& context) : executor(context.get_executor()) {}
 
-    asio::awaitable<ruling> approve(approval_subject& subject, std::uint64_t after) override {
+    asio::awaitable<verdict> approve(approval_subject& subject, std::uint64_t after) override {
         subject.id = ++asked;
         behind.push_back(after);
         subjects.push_back(subject);
-        if (answers.empty()) co_return ruling{decision::accept()};
+        if (answers.empty()) co_return verdict{decision::accept()};
         auto said = std::move(answers.front());
         answers.pop_front();
         co_return said;
@@ -126,7 +126,7 @@ class scripted_host final : public action_host {
 
     asio::any_io_executor executor;
     std::uint64_t asked = 0;
-    std::deque<ruling> answers;
+    std::deque<verdict> answers;
     std::vector<approval_subject> subjects;
     std::vector<std::uint64_t> behind; ///< these messages of the kernel
     std::map<std::uint64_t, action_outcome> outcomes;
@@ -247,7 +247,7 @@ TEST_CASE("action router: who decides is told which message came before") {
 
 TEST_CASE("action router: edited arguments are what the tool gets") {
     stage on;
-    on.host->answers.push_back(ruling{decision::accept(json{{"x", 2}})});
+    on.host->answers.push_back(verdict{decision::accept(json{{"x", 2}})});
     on.call(1, "echo", R"({"x":1})");
     (void)on.answer();
     CHECK(on.host->called == std::vector<std::string>{R"(echo{"x":2})"});
@@ -255,8 +255,8 @@ TEST_CASE("action router: edited arguments are what the tool gets") {
 
 TEST_CASE("action router: what is rejected is not done") {
     stage on;
-    on.host->answers.push_back(ruling{decision::reject("not today")});
-    on.host->answers.push_back(ruling{decision::reject("too late"), decided_by::timeout});
+    on.host->answers.push_back(verdict{decision::reject("not today")});
+    on.host->answers.push_back(verdict{decision::reject("too late"), decided_by::timeout});
     on.call(1, "echo");
     auto const rejected = on.answer();
     CHECK(rejected["kind"] == "rejected");

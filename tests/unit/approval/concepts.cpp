@@ -23,12 +23,12 @@ static_assert(ipybox::approval_policy<read_only>);
 namespace {
 
 using asio::awaitable;
-using ipybox::approval_callback;
-using ipybox::approval_for;
 using ipybox::approval_policy;
 using ipybox::approval_request;
 using ipybox::callback_approval;
 using ipybox::decision;
+using ipybox::detail::approval_callback;
+using ipybox::detail::approval_for;
 
 struct at_once {
     decision decide(approval_request const&) const { return decision::accept(); }

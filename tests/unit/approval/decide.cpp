@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -112,7 +113,8 @@ TEST_CASE("decide: without a policy everything is rejected") {
     auto const made = decide_with(none);
     REQUIRE(made);
     CHECK_FALSE(made->accepted());
-    CHECK(made->reason() == "this application has no approval policy");
+    CHECK(made->reason() ==
+          "this application has no approval policy: give its executor one, or answer the requests in stream()");
     std::function<void(approval_request)> empty;
     CHECK_FALSE(decide_any(empty).accepted());
 }

@@ -1,10 +1,12 @@
 #include <ipybox/approval/approval_request.hpp>
+#include <ipybox/approval/decision_state.hpp>
 
 #include <support/catch.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <atomic>
+#include <optional>
 #include <sstream>
 #include <thread>
 
@@ -14,6 +16,7 @@ using ipybox::approval_kind;
 using ipybox::approval_request;
 using ipybox::approval_subject;
 using ipybox::decision;
+using ipybox::detail::state_of;
 using nlohmann::json;
 
 approval_subject tool_call(json arguments = {{"q", "x"}}) {
@@ -50,6 +53,37 @@ TEST_CASE("decision: accepts, accepts with edited arguments, or rejects with a r
     CHECK(decision::accept().reason().empty());
 }
 
+TEST_CASE("approval_request: the commands of a shell line") {
+    auto const commands_of = [](approval_subject subject) { return approval_request(std::move(subject)).commands(); };
+    auto const shell = [](std::vector<std::string> argv, std::string input = {}) {
+        return approval_subject{.kind = approval_kind::shell, .argv = std::move(argv), .input = std::move(input)};
+    };
+    auto const first_words = [](ipybox::shell_line const& line) {
+        std::vector<std::string> programs;
+        for (auto const& command : line.commands)
+            programs.push_back(command.words.empty() ? "" : command.words[0].text);
+        return programs;
+    };
+    using words = std::vector<std::string>;
+
+    auto const both = commands_of(shell({"/bin/sh", "-c", "git status && sh -c 'make test'"}));
+    CHECK(both.understood());
+    CHECK(first_words(both) == words{"git", "make"});
+    CHECK(both.commands[0].words[1].text == "status");
+
+    auto const direct = commands_of(shell({"git", "status; rm x"})); // no shell has it: the words are the program's own
+    CHECK(direct.understood());
+    CHECK(first_words(direct) == words{"git"});
+    CHECK(direct.commands[0].words[1].text == "status; rm x");
+
+    CHECK(first_words(commands_of(shell({"bash"}, "ls\ncat x | wc\n"))) == words{"ls", "cat", "wc"});
+
+    auto const computed = commands_of(shell({"/bin/sh", "-c", "$(cat program) x"}));
+    CHECK_FALSE(computed.understood());
+
+    CHECK(commands_of(tool_call()).commands.empty());
+}
+
 TEST_CASE("approval_request: says what it is about") {
     approval_request const request(tool_call());
     CHECK(request.id() == 7);
@@ -72,7 +106,7 @@ TEST_CASE("approval_request: says what it is about") {
 TEST_CASE("approval_request: the first answer counts") {
     approval_request const request(tool_call());
     auto const copy = request;
-    auto const answer = request.pending_answer();
+    auto const answer = state_of(request);
     CHECK_FALSE(answer->decided());
     CHECK_FALSE(request.decided());
     CHECK(copy.accept(json{{"q", "z"}}));
@@ -87,7 +121,7 @@ TEST_CASE("approval_request: the first answer counts") {
 TEST_CASE("approval_request: dropped unanswered is rejected, with the last copy") {
     auto request = std::make_optional<approval_request>(tool_call());
     auto copy = request;
-    auto const answer = request->pending_answer();
+    auto const answer = state_of(*request);
     auto const subject = request->subject();
     int calls = 0;
     answer->on_decided([&](decision made) {
@@ -106,7 +140,7 @@ TEST_CASE("approval_request: who waits is called once, at once where there is an
     approval_request const request(tool_call());
     request.accept();
     int calls = 0;
-    request.pending_answer()->on_decided([&](decision made) { calls += made.accepted() ? 1 : 100; });
+    state_of(request)->on_decided([&](decision made) { calls += made.accepted() ? 1 : 100; });
     CHECK(calls == 1);
     request.reject();
     CHECK(calls == 1);
@@ -116,22 +150,63 @@ TEST_CASE("approval_request: any number may wait") {
     approval_request const request(tool_call());
     std::string told;
     for (auto const* name : {"a", "b"})
-        request.pending_answer()->on_decided([&told, name](decision made) { told += name + made.reason(); });
+        state_of(request)->on_decided([&told, name](decision made) { told += name + made.reason(); });
     request.reject("!");
     CHECK(told == "a!b!");
 }
 
-TEST_CASE("approval_request: a moved-from handle answers nothing") {
+// NOLINTBEGIN(bugprone-use-after-move): that is what these test
+TEST_CASE("approval_request: a moved-from handle answers nothing, and says what it was about") {
     approval_request request(tool_call());
-    auto const taken = std::move(request);
+    auto taken = std::move(request);
+    int told = 0;
+    request.on_decided([&told](decision const&) { ++told; });
     CHECK_FALSE(request.accept());
+    CHECK(request.id() == 7);
+    CHECK(request.tool() == "search");
+    CHECK(request.arguments() == nlohmann::ordered_json{{"q", "x"}});
     CHECK(taken.accept());
+    CHECK_FALSE(request.decided());
+    CHECK(told == 0);
+
+    approval_request other(tool_call());
+    other = std::move(taken);
+    CHECK(other.decided());
+    CHECK(taken.server() == "github");
+    CHECK_FALSE(taken.reject());
+}
+
+TEST_CASE("approval_request: a moved-from handle is not a copy that keeps the request") {
+    approval_request request(tool_call());
+    std::optional<decision> made;
+    request.on_decided([&made](decision const& d) { made = d; });
+    auto taken = std::make_optional(std::move(request));
+    taken.reset();
+    REQUIRE(made);
+    CHECK(made->reason() == "the approval request was dropped without an answer");
+}
+// NOLINTEND(bugprone-use-after-move)
+
+TEST_CASE("approval_request: on_decided tells of an answer by another copy, and does not keep the request") {
+    std::string told;
+    {
+        approval_request const request(tool_call());
+        request.on_decided([&told](decision const& made) { told += "<" + made.reason() + ">"; });
+        auto const copy = request;
+        CHECK(told.empty());
+        copy.reject("no");
+        CHECK(told == "<no>");
+        request.on_decided([&told](decision const& made) { told += made.reason(); });
+    }
+    CHECK(told == "<no>no");
+    approval_request(tool_call()).on_decided([&told](decision const&) { told += "!"; });
+    CHECK(told == "<no>no!");
 }
 
 TEST_CASE("approval_request: edited arguments reject what has none") {
     approval_request const shell({.kind = approval_kind::shell, .argv = {"ls"}});
     CHECK(shell.accept(json::object()));
-    auto const made = shell.pending_answer()->decided();
+    auto const made = state_of(shell)->decided();
     CHECK_FALSE(made->accepted());
     CHECK(made->reason() == "accepted with edited arguments, but a shell command has none");
 }
@@ -139,7 +214,7 @@ TEST_CASE("approval_request: edited arguments reject what has none") {
 TEST_CASE("approval_request: threads that answer at once agree on one answer", "[tsan]") {
     for (int round = 0; round < 200; ++round) {
         auto request = std::make_optional<approval_request>(tool_call());
-        auto const answer = request->pending_answer();
+        auto const answer = state_of(*request);
         std::atomic<int> first{0};
         std::atomic<int> told{0};
         std::vector<std::thread> threads;
@@ -160,7 +235,7 @@ TEST_CASE("approval_request: dropping in several threads rejects once", "[tsan]"
     for (int round = 0; round < 200; ++round) {
         auto request = std::make_optional<approval_request>(tool_call());
         std::atomic<int> told{0};
-        request->pending_answer()->on_decided([&told](decision made) { told += made.accepted() ? 100 : 1; });
+        state_of(*request)->on_decided([&told](decision made) { told += made.accepted() ? 100 : 1; });
         std::vector<std::thread> threads;
         for (int i = 0; i < 4; ++i) threads.emplace_back([copy = *request] { (void)copy.id(); });
         request.reset();

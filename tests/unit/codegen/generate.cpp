@@ -1,4 +1,5 @@
 #include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/impl/package_mark.hpp>
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_text.hpp>
@@ -37,8 +38,9 @@ TEST_CASE("generate: the files of a package") {
     CHECK(package->notices.empty());
     std::vector<std::string> files;
     for (auto const& [name, text] : package->files) files.push_back(name);
-    CHECK(files == std::vector<std::string>{"__init__.py", "_client.py", "_mcp.py", "_pattern.py", "_schema.py",
-                                            "_schemas.json", "get_user.py", "list.py", "py.typed"});
+    CHECK(files == std::vector<std::string>{"__init__.py", "_client.py", "_mcp.py", "_model.py", "_pattern.py",
+                                            "_schema.py", "_schemas.json", "_values.py", "get_user.py", "list.py",
+                                            "py.typed"});
     auto const& index = package->files.at("__init__.py");
     CHECK(contains(index, "get_user(id, ...) - Gets a user.\nlist()\n"));
     CHECK(contains(index,
@@ -52,12 +54,13 @@ TEST_CASE("generate: the list is kept as it came") {
     tool.annotations = {{"readOnlyHint", true}};
     auto const package = generate_package("server", {tool});
     auto const list = ordered_json::parse(package->files.at("_schemas.json"));
-    CHECK(list["generator"] == std::string(generator_mark));
+    CHECK(list["generator"] == std::string(ipybox::codegen::detail::generator_mark));
     CHECK(list["server"] == "server");
     CHECK(list["modules"] == ordered_json{{"a", "a"}});
     CHECK(list["tools"][0]["inputSchema"].dump() == tool.input_schema.dump());
     CHECK(list["tools"][0]["title"] == "A");
-    CHECK(package->files.at("_schemas.json").starts_with("{\"generator\":\"" + std::string(generator_mark) + "\""));
+    CHECK(package->files.at("_schemas.json")
+              .starts_with("{\"generator\":\"" + std::string(ipybox::codegen::detail::generator_mark) + "\""));
 }
 
 TEST_CASE("generate: only the name of the server is in a package (W16)") {
@@ -160,7 +163,7 @@ TEST_CASE("generate: a list of 1,000,000 values, and one more") {
     auto tool = named("wide");
     auto& values = tool.input_schema["x"] = ordered_json::array();
     auto const count = [](std::string const& list) {
-        return count_json(list, {list.size(), list.size(), list.size()}).values;
+        return ipybox::detail::count_json(list, {list.size(), list.size(), list.size()}).values;
     };
     auto const listed = [&tool] { return generate_package("server", {tool}); };
     auto const most = std::size_t(1'000'000);

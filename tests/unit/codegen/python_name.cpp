@@ -1,3 +1,4 @@
+#include <ipybox/codegen/module_names.hpp>
 #include <ipybox/codegen/python_name.hpp>
 
 #include <string>

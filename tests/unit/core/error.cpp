@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using namespace ipybox;
 
 constexpr int first_code = static_cast<int>(errc::python_error);
-constexpr int last_code = static_cast<int>(errc::package_not_installed);
+constexpr int last_code = static_cast<int>(errc::package_layer_full);
 
 std::string written(error const& e) {
     std::ostringstream out;
@@ -50,6 +51,30 @@ TEST_CASE("condition: each has a sentence of its own") {
     CHECK(sentences.count("unknown ipybox condition") == 0);
     CHECK(condition_category().message(0) == "unknown ipybox condition");
     CHECK(std::string(condition_category().name()) == "ipybox.condition");
+}
+
+TEST_CASE("errc: each has a name of its own, which is its enumerator's") {
+    std::set<std::string_view> names;
+    for (int value = first_code; value <= last_code; ++value) {
+        auto const name = name_of(static_cast<errc>(value));
+        CAPTURE(value, name);
+        CHECK(name != "unknown");
+        CHECK(names.insert(name).second);
+    }
+    CHECK(name_of(errc::kernel_died) == "kernel_died");
+    CHECK(name_of(errc::mcp_version_unsupported) == "mcp_version_unsupported");
+    CHECK(name_of(static_cast<errc>(0)) == "unknown");
+    CHECK(name_of(condition::kernel_lost) == "kernel_lost");
+    CHECK(name_of(static_cast<condition>(0)) == "unknown");
+}
+
+TEST_CASE("error: says who rejected an action") {
+    auto rejected = error(errc::approval_rejected, "not now");
+    CHECK_FALSE(rejected.decided_by());
+    rejected.with_decided_by(decided_by::rule);
+    auto const copy = rejected;
+    CHECK(copy.decided_by() == decided_by::rule);
+    CHECK(name_of(*copy.decided_by()) == "rule");
 }
 
 TEST_CASE("condition: which codes fall under it") {
@@ -122,7 +147,7 @@ TEST_CASE("error: carries the status and the output, copies share them") {
 }
 
 TEST_CASE("error: of the operating system") {
-    auto const e = system_failure("opening /x", ENOENT);
+    auto const e = ipybox::detail::system_failure("opening /x", ENOENT);
     CHECK(e == errc::io_error);
     CHECK(e.text() == "opening /x: No such file or directory");
 }

@@ -11,11 +11,11 @@ using namespace ipybox;
 
 namespace {
 
-constexpr json_bounds wide{std::size_t(1) << 30, std::size_t(1) << 30, 1'000'000};
+constexpr ipybox::detail::json_bounds wide{std::size_t(1) << 30, std::size_t(1) << 30, 1'000'000};
 
 std::size_t values_in(std::string_view text) {
-    auto const census = count_json(text, wide);
-    CHECK(census.excess == json_excess::none);
+    auto const census = ipybox::detail::count_json(text, wide);
+    CHECK(census.excess == ipybox::detail::json_excess::none);
     return census.values;
 }
 
@@ -53,7 +53,7 @@ nlohmann::json random_value(std::mt19937& random, int depth) {
 
 } // namespace
 
-TEST_CASE("json_census: values and names are counted, strings are not looked into") {
+TEST_CASE("ipybox::detail::json_census: values and names are counted, strings are not looked into") {
     CHECK(values_in("1") == 1);
     CHECK(values_in(R"("[,:{")") == 1);
     CHECK(values_in(R"("\"[,")") == 1);
@@ -65,7 +65,7 @@ TEST_CASE("json_census: values and names are counted, strings are not looked int
     }
 }
 
-TEST_CASE("json_census: never less than there is") {
+TEST_CASE("ipybox::detail::json_census: never less than there is") {
     std::mt19937 random(7);
     for (int round = 0; round < 2000; ++round) {
         auto const value = random_value(random, 5);
@@ -76,22 +76,22 @@ TEST_CASE("json_census: never less than there is") {
     }
 }
 
-TEST_CASE("json_census: each bound, and one more") {
-    json_bounds const bounds{100, 10, 4};
-    auto const excess = [&](std::string const& text) { return count_json(text, bounds).excess; };
-    CHECK(excess('"' + std::string(98, 'x') + '"') == json_excess::none);
-    CHECK(excess('"' + std::string(99, 'x') + '"') == json_excess::bytes);
-    CHECK(excess("[1,2,3,4,5,6,7,8]") == json_excess::none);
-    CHECK(excess("[1,2,3,4,5,6,7,8,9,10]") == json_excess::values);
-    CHECK(excess("[[[[]]]]") == json_excess::none);
-    CHECK(excess("[[[[[]]]]]") == json_excess::depth);
-    CHECK(excess(R"([[],[],{"a":[]}])") == json_excess::none);
+TEST_CASE("ipybox::detail::json_census: each bound, and one more") {
+    ipybox::detail::json_bounds const bounds{100, 10, 4};
+    auto const excess = [&](std::string const& text) { return ipybox::detail::count_json(text, bounds).excess; };
+    CHECK(excess('"' + std::string(98, 'x') + '"') == ipybox::detail::json_excess::none);
+    CHECK(excess('"' + std::string(99, 'x') + '"') == ipybox::detail::json_excess::bytes);
+    CHECK(excess("[1,2,3,4,5,6,7,8]") == ipybox::detail::json_excess::none);
+    CHECK(excess("[1,2,3,4,5,6,7,8,9,10]") == ipybox::detail::json_excess::values);
+    CHECK(excess("[[[[]]]]") == ipybox::detail::json_excess::none);
+    CHECK(excess("[[[[[]]]]]") == ipybox::detail::json_excess::depth);
+    CHECK(excess(R"([[],[],{"a":[]}])") == ipybox::detail::json_excess::none);
 }
 
-TEST_CASE("json_census: what is cut short or no JSON is counted to its end") {
+TEST_CASE("ipybox::detail::json_census: what is cut short or no JSON is counted to its end") {
     std::string const text = R"({"a\"b":["c\\",{"d":1}],"long":"0123456789012345678901234567890123456789\\\""})";
     for (std::size_t size = 0; size <= text.size(); ++size)
-        CHECK(count_json(std::string_view(text).substr(0, size), wide).values <= values_in(text));
+        CHECK(ipybox::detail::count_json(std::string_view(text).substr(0, size), wide).values <= values_in(text));
     CHECK(values_in("]]]}}}[") == 2);
     CHECK(values_in(std::string("\0,\0", 3)) == 2);
 }

@@ -1,3 +1,4 @@
+#include <ipybox/jupyter/json_frames.hpp>
 #include <ipybox/jupyter/message.hpp>
 
 #include <support/catch.hpp>
@@ -181,7 +182,7 @@ TEST_CASE("message: what each frame may hold, and one more") {
     };
     struct bounded {
         std::string json_frames::* frame;
-        json_bounds const& most;
+        ipybox::detail::json_bounds const& most;
     };
     for (auto const& [frame, most] : {bounded{&json_frames::header, bounds.header},
                                       {&json_frames::parent_header, bounds.header},

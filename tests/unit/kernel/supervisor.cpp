@@ -124,7 +124,8 @@ void on_a_thread(Function run) {
 }
 
 /// Why a supervisor that is started so does not become ready.
-error not_ready(std::filesystem::path const& python, std::vector<std::string> const& in_front) {
+error not_ready(std::filesystem::path const& python, std::vector<std::string> const& in_front,
+                std::chrono::milliseconds bound = 20s) {
     asio::io_context context;
     supervisor_options options;
     options.python = python;
@@ -134,7 +135,7 @@ error not_ready(std::filesystem::path const& python, std::vector<std::string> co
         return spec;
     };
     supervisor asked(context.get_executor(), std::move(options));
-    auto const ready = test::run(context, asked.ready(20s));
+    auto const ready = test::run(context, asked.ready(bound));
     REQUIRE_FALSE(ready);
     return ready.error();
 }
@@ -150,6 +151,29 @@ TEST_CASE("supervisor: a sandbox whose command fails is named, and not only the 
     CHECK(not_ready("/bin/true", {}) == errc::kernel_start_failed);
 }
 
+TEST_CASE("supervisor: a program that is not Python is named, and its quotes of our text are cut") {
+    auto const text = not_ready("/bin/ls", {}).text();
+    INFO(text);
+    CHECK(text.find("its command was /bin/ls …; it said:\n/bin/ls: cannot access") != std::string::npos);
+    CHECK(text.ends_with("Does this command start a Python interpreter?"));
+    CHECK(text.size() < 2000);
+}
+
+TEST_CASE("supervisor: a sandbox whose command does not go on is named") {
+    auto const text = not_ready(test::python(), {"/bin/sh", "-c", "exec sleep 60", "sh"}, 200ms).text();
+    INFO(text);
+    CHECK(text.find("did not answer within 200 ms; does its command, /bin/sh … ") != std::string::npos);
+    CHECK(text.find("raise kernel_init_timeout") != std::string::npos);
+}
+
+TEST_CASE("supervisor: a sandbox that closes the control descriptor hears of it") {
+    auto const close = "import os, time; os.closerange(3, 1000); time.sleep(60)";
+    auto const text = not_ready(test::python(), {test::python().string(), "-c", close}).text();
+    INFO(text);
+    CHECK(text.find("the supervisor's control descriptor was closed before it was ready: does its command, ") == 0);
+    CHECK(text.ends_with(", leave that open?"));
+}
+
 TEST_CASE("supervisor: a current directory that does not exist any more is named") {
     asio::io_context context;
     auto options = scripted_by(refusing, {"fork", "11"});
@@ -162,14 +186,18 @@ TEST_CASE("supervisor: a current directory that does not exist any more is named
 }
 
 TEST_CASE("supervisor: of what it says at its end the last 16 KiB are kept") {
-    auto const said = [](int bytes) {
-        auto const command = "printf '%0" + std::to_string(bytes) + "d' 7 >&2; exit 3";
+    std::string const line = std::string(63, '0') + "\n";
+    auto const said = [](int lines) {
+        auto const command = "yes $(printf '%063d' 0) | head -n " + std::to_string(lines) + " >&2; exit 3";
         auto const text = not_ready(test::python(), {"/bin/sh", "-c", command}).text();
         return text.substr(text.find("it said:\n") + 9);
     };
-    CHECK((said(16 * 1024) == std::string(16 * 1024 - 1, '0') + "7"));
-    CHECK((said(16 * 1024 + 1) == std::string(16 * 1024 - 1, '0') + "7"));
-    CHECK((said(1'000'000) == std::string(16 * 1024 - 1, '0') + "7"));
+    std::string kept;
+    while (kept.size() < 16 * 1024) kept += line;
+    kept += "Does this command start a Python interpreter?";
+    CHECK((said(256) == kept));
+    CHECK((said(257) == kept));
+    CHECK((said(20'000) == kept));
 }
 
 TEST_CASE("supervisor: why it refuses a kernel") {

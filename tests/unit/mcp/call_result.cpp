@@ -12,7 +12,7 @@ using namespace ipybox::mcp;
 using nlohmann::json;
 
 call_result read(std::string const& text) {
-    auto r = read_call_result(text);
+    auto r = ipybox::mcp::detail::read_call_result(text);
     REQUIRE(r);
     return std::move(*r);
 }
@@ -102,7 +102,7 @@ TEST_CASE("call_result: what is no result") {
           R"({"content":[{"type":"text","text":"a]})", R"({"content":[{"type":"x","v":nonsense}]})",
           R"({"structuredContent":nope})", R"({"content":[]} more)"}) {
         CAPTURE(text);
-        auto const r = read_call_result(text);
+        auto const r = ipybox::mcp::detail::read_call_result(text);
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::protocol_error);
     }
@@ -113,9 +113,12 @@ TEST_CASE("call_result: a block that is none of them costs no other, and what ca
     CHECK(r.content.size() == 3);
     CHECK(std::get<unknown_content>(r.content[1]).value == 7);
     CHECK(joined_text(r) == "a\nb");
-    CHECK(read_call_result(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"\x"}]})").error().text() ==
-          "answered `tools/call` with a result whose block 2 of `content` is not JSON, or nests too deeply");
+    CHECK(
+        ipybox::mcp::detail::read_call_result(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"\x"}]})")
+            .error()
+            .text() ==
+        "answered `tools/call` with a result whose block 2 of `content` is not JSON, or nests too deeply");
     auto const deep = std::string(600, '[') + std::string(600, ']');
-    CHECK(read_call_result(R"({"content":[],"structuredContent":)" + deep + "}").error().text() ==
+    CHECK(ipybox::mcp::detail::read_call_result(R"({"content":[],"structuredContent":)" + deep + "}").error().text() ==
           "answered `tools/call` with `structuredContent` that is nested too deeply");
 }

@@ -80,3 +80,38 @@ TEST_CASE("line_reader: a line that is too long is an error, ended or not") {
         CHECK(*r.failed == errc::message_too_large);
     }
 }
+
+TEST_CASE("line_reader: the next line behind one that is too long") {
+    auto const long_line = std::string(3 * line_reader::read_size, 'x');
+    auto const bytes = "first\n" + long_line + "\nnext\n" + long_line + "\n" + std::string(99, 'y') + "\nlast\n";
+    for (std::size_t piece : {std::size_t(13), std::size_t(1000), bytes.size()}) {
+
+        CAPTURE(piece);
+        line_reader reader(100);
+        std::vector<std::string> lines;
+        int refused = 0;
+        std::size_t largest = 0;
+        for (std::size_t at = 0; at < bytes.size();) {
+            auto const room = reader.prepare();
+            largest = std::max(largest, room.size());
+            auto const count = std::min({piece, room.size(), bytes.size() - at});
+            std::copy_n(bytes.data() + at, count, room.data());
+            reader.commit(count);
+            at += count;
+            for (;;) {
+                auto line = reader.next();
+                if (!line) {
+                    ++refused;
+                    reader.skip_line();
+                } else if (*line) {
+                    lines.emplace_back(**line);
+                } else {
+                    break;
+                }
+            }
+        }
+        CHECK(lines == std::vector<std::string>{"first", "next", std::string(99, 'y'), "last"});
+        CHECK(refused == 2);
+        CHECK(largest <= line_reader::largest_read);
+    }
+}

@@ -10,8 +10,8 @@
 
 namespace {
 
-using ipybox::mcp::files_of;
 using ipybox::mcp::stdio_server;
+using ipybox::mcp::detail::files_of;
 using ipybox::test::scratch_dir;
 namespace fs = std::filesystem;
 
@@ -35,7 +35,7 @@ TEST_CASE("server files: scripts bring the directory with what they import, data
     server.env_file = "secrets.env";
     server.working_dir = dir.path();
     std::ofstream(dir.path() / "secrets.env") << "KEY=value\n";
-    auto const files = files_of(server);
+    auto const files = ipybox::mcp::detail::files_of(server);
     CHECK(has(files.read_only, dir.path() / "servers/pay.py"));
     CHECK(has(files.read_only, dir.path() / "servers"));
     CHECK(has(files.read_only, dir.path() / "data/table.csv"));
@@ -55,7 +55,7 @@ TEST_CASE("server files: programs bring their environment, through links too") {
     stdio_server server{.command = "venv/bin/python3"};
     server.args = {"venv/thing"};
     server.working_dir = dir.path();
-    auto const files = files_of(server).read_only;
+    auto const files = ipybox::mcp::detail::files_of(server).read_only;
     CHECK(has(files, dir.path() / "venv"));
     CHECK(has(files, dir.path() / "node_modules"));
 }
@@ -67,12 +67,12 @@ TEST_CASE("server files: the directory it starts in, where code may come from th
     stdio_server server{.command = "python3"};
     server.working_dir = dir.path();
     server.args = {"servers/pay.py"};
-    CHECK_FALSE(has(files_of(server).read_only, dir.path()));
-    CHECK(has(files_of(server).read_only, dir.path() / ".env"));
+    CHECK_FALSE(has(ipybox::mcp::detail::files_of(server).read_only, dir.path()));
+    CHECK(has(ipybox::mcp::detail::files_of(server).read_only, dir.path() / ".env"));
     server.args = {"-m", "some_server"};
-    CHECK(has(files_of(server).read_only, dir.path()));
+    CHECK(has(ipybox::mcp::detail::files_of(server).read_only, dir.path()));
     server.command = "not-there";
-    CHECK(files_of(server).read_only.empty());
+    CHECK(ipybox::mcp::detail::files_of(server).read_only.empty());
 }
 
 TEST_CASE("server files: paths in lines for a shell, in lists, and in variables that name code") {
@@ -85,12 +85,12 @@ TEST_CASE("server files: paths in lines for a shell, in lists, and in variables 
     server.working_dir = dir.path() / "start";
     server.args = {"-c", "cd '" + (dir.path() / "project").string() + "'&&exec python3 run.py"};
     server.env["PYTHONPATH"] = "/not/there:../modules";
-    auto const line = files_of(server).read_only;
+    auto const line = ipybox::mcp::detail::files_of(server).read_only;
     CHECK(has(line, dir.path() / "project"));
     CHECK(has(line, dir.path() / "modules"));
     server.command = "python3";
     server.args = {"-v", (dir.path() / "host").string() + ":/data", "type=bind,src=../host/table.csv,dst=/t"};
-    auto const lists = files_of(server).read_only;
+    auto const lists = ipybox::mcp::detail::files_of(server).read_only;
     CHECK(has(lists, dir.path() / "host"));
     CHECK(has(lists, dir.path() / "host/table.csv"));
 }
@@ -103,7 +103,7 @@ TEST_CASE("server files: packages of node lie above its script, and nothing can 
     stdio_server server{.command = "python3"}; // node need not be installed here
     server.working_dir = dir.path();
     server.args = {"a/packages/b/dist/index.js"};
-    auto const files = files_of(server).read_only;
+    auto const files = ipybox::mcp::detail::files_of(server).read_only;
     for (auto const* part : {"a/node_modules", "a/package.json", "a/packages", "a/packages/b", "a/packages/b/dist"})
         CHECK(has(files, dir.path() / part));
     CHECK_FALSE(has(files, dir.path() / "a"));
@@ -116,7 +116,7 @@ TEST_CASE("server files: installed packages in the home directory") {
     fs::create_directories(dir.path() / ".npm");
     stdio_server server{.command = "python3"};
     server.env["HOME"] = dir.path();
-    auto const files = files_of(server).read_only;
+    auto const files = ipybox::mcp::detail::files_of(server).read_only;
     CHECK(has(files, dir.path() / ".local/lib"));
     CHECK_FALSE(has(files, dir.path() / ".npm"));
 }

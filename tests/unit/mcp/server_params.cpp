@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -51,7 +53,7 @@ std::optional<std::string> some_variables(std::string const& name) {
 std::string put(std::string text) {
     server_params params;
     params.server = stdio_server{"c", {std::move(text)}};
-    auto const done = put_variables(std::move(params), some_variables);
+    auto const done = ipybox::mcp::detail::put_variables(std::move(params), some_variables);
     return done ? std::get<stdio_server>(done->server).args[0] : "<" + done.error().code().message() + ">";
 }
 
@@ -105,14 +107,14 @@ TEST_CASE("server_params: what is wrong is said without quoting values") {
 
 TEST_CASE("server_file: the files of Claude, Cursor and VS Code") {
     scratch_dir const dir;
-    auto const claude = read_server_file(dir.write("claude.json", R"({"mcpServers":{
+    auto const claude = ipybox::mcp::detail::read_server_file(dir.write("claude.json", R"({"mcpServers":{
         "b":{"command":"npx"},"a":{"url":"https://h"},"off":{"command":"x","disabled":true},"on":{"command":"y","disabled":false}},"other":1})"));
     REQUIRE(claude);
     REQUIRE(claude->size() == 3);
     CHECK((*claude)[0].name == "a");
     CHECK((*claude)[1].name == "b");
     CHECK((*claude)[2].name == "on");
-    auto const code = read_server_file(dir.write(
+    auto const code = ipybox::mcp::detail::read_server_file(dir.write(
         "code.json", "{\n// a comment\n\"inputs\":[], \"servers\":{\"a\":{\"type\":\"stdio\",\"command\":\"c\"}}}"));
     REQUIRE(code);
     CHECK(code->size() == 1);
@@ -122,8 +124,8 @@ TEST_CASE("server_file: the longest that is read, and one byte more") {
     test::scratch_dir const dir;
     std::string text = R"({"mcpServers":{"a":{"command":"b"}}})";
     text.resize(std::size_t(16) << 20, ' ');
-    CHECK(read_server_file(dir.write("f.json", text)));
-    auto const refused = read_server_file(dir.write("f.json", text + ' '));
+    CHECK(ipybox::mcp::detail::read_server_file(dir.write("f.json", text)));
+    auto const refused = ipybox::mcp::detail::read_server_file(dir.write("f.json", text + ' '));
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::invalid_argument);
 }
@@ -131,7 +133,7 @@ TEST_CASE("server_file: the longest that is read, and one byte more") {
 TEST_CASE("server_file: what is wrong, and where") {
     scratch_dir const dir;
     auto const said = [&dir](std::string const& text) {
-        auto const read = read_server_file(dir.write("f.json", text));
+        auto const read = ipybox::mcp::detail::read_server_file(dir.write("f.json", text));
         REQUIRE_FALSE(read);
         CHECK(read.error() == errc::invalid_argument);
         CHECK(contains(read.error().text(), (dir.path() / "f.json").string()));
@@ -148,14 +150,14 @@ TEST_CASE("server_file: what is wrong, and where") {
     CHECK(contains(said(R"({"mcpServers":{"a-b":{"command":"c"},"a_b":{"command":"c"}}})"),
                    "both \"a-b\" and \"a_b\" would be registered as a_b"));
     CHECK(contains(said(R"({"mcpServers":{"a":{"command":["secret"]}}})"), "server \"a\": `command`"));
-    auto const absent = read_server_file(dir.path() / "absent.json");
+    auto const absent = ipybox::mcp::detail::read_server_file(dir.path() / "absent.json");
     REQUIRE_FALSE(absent);
     CHECK(absent.error() == errc::io_error);
 }
 
 TEST_CASE("server_file: names that Python cannot import") {
     scratch_dir const dir;
-    auto const read = read_server_file(dir.write(
+    auto const read = ipybox::mcp::detail::read_server_file(dir.write(
         "f.json",
         R"({"mcpServers":{"z":{"command":"c"},"sequential-thinking":{"command":"c"},"2fa":{"command":"c"}}})"));
     REQUIRE(read);
@@ -164,10 +166,10 @@ TEST_CASE("server_file: names that Python cannot import") {
     CHECK((*read)[0].written == "sequential-thinking");
     CHECK((*read)[1].name == "server_2fa");
     CHECK((*read)[2].name == "z");
-    CHECK(nearest_server_name("größe.a b") == "gr__e_a_b");
-    CHECK(nearest_server_name("../x") == "server____x");
-    CHECK(nearest_server_name("x__") == "x__");
-    CHECK(contains(check_server_name("brave-search").error().text(), "try \"brave_search\""));
+    CHECK(ipybox::mcp::detail::nearest_server_name("größe.a b") == "gr__e_a_b");
+    CHECK(ipybox::mcp::detail::nearest_server_name("../x") == "server____x");
+    CHECK(ipybox::mcp::detail::nearest_server_name("x__") == "x__");
+    CHECK(contains(ipybox::mcp::detail::check_server_name("brave-search").error().text(), "try \"brave_search\""));
 }
 
 TEST_CASE("server_file: the project of a file") {
@@ -176,13 +178,13 @@ TEST_CASE("server_file: the project of a file") {
         "${workspaceFolderBasename}", "${userHome}${/}y${pathSeparator}z"]}}})";
     for (auto const* const folder : {".vscode", ".cursor", "other"}) {
         std::filesystem::create_directories(dir.path() / folder);
-        auto const read = read_server_file(dir.write(std::string(folder) + "/mcp.json", text));
+        auto const read = ipybox::mcp::detail::read_server_file(dir.write(std::string(folder) + "/mcp.json", text));
         REQUIRE(read);
         auto const project = *folder == '.' ? dir.path() : dir.path() / folder;
         auto const home = [](std::string const& name) {
             return name == "HOME" ? std::optional<std::string>("/home/me") : std::nullopt;
         };
-        auto const server = process_of(put_variables(read->front().params, home));
+        auto const server = process_of(ipybox::mcp::detail::put_variables(read->front().params, home));
         CHECK(server.args[0] == (project / "x").string());
         CHECK(server.args[1] == project.filename().string());
         CHECK(server.args[2] == "/home/me/y/z");
@@ -190,17 +192,19 @@ TEST_CASE("server_file: the project of a file") {
     CHECK(put("${/}") == "/");
     server_params alone;
     alone.server = stdio_server{"c", {"${workspaceFolder}", "${userHome}"}};
-    auto const unknown = put_variables(alone, [](std::string const&) { return std::optional<std::string>(); });
+    auto const unknown =
+        ipybox::mcp::detail::put_variables(alone, [](std::string const&) { return std::optional<std::string>(); });
     REQUIRE_FALSE(unknown);
     CHECK(unknown.error() == errc::variable_not_set);
     CHECK(contains(unknown.error().text(), "workspaceFolder, HOME"));
 }
 
 TEST_CASE("server_file: names") {
-    for (auto const* const name : {"a", "A", "github", "my_server2", "x__"}) CHECK(is_server_name(name));
+    for (auto const* const name : {"a", "A", "github", "my_server2", "x__"})
+        CHECK(ipybox::mcp::detail::is_server_name(name));
     for (auto const* const name : {"", "_a", "2a", "a-b", "a.b", "a b", "größe", "../x", "a/b", "a\n"})
-        CHECK_FALSE(is_server_name(name));
-    CHECK_FALSE(is_server_name(std::string_view("a\0b", 3)));
+        CHECK_FALSE(ipybox::mcp::detail::is_server_name(name));
+    CHECK_FALSE(ipybox::mcp::detail::is_server_name(std::string_view("a\0b", 3)));
 }
 
 TEST_CASE("variables: what they are put in for") {
@@ -221,7 +225,7 @@ TEST_CASE("variables: what they are put in for") {
 TEST_CASE("variables: in every text of the parameters, and never in names") {
     server_params local;
     local.server = stdio_server{"${TOKEN}", {"${TOKEN}"}, {{"${TOKEN}", "${TOKEN}"}}, "${TOKEN}", "${TOKEN}"};
-    auto const s = process_of(put_variables(local, some_variables));
+    auto const s = process_of(ipybox::mcp::detail::put_variables(local, some_variables));
     CHECK(s.command == "t0ken");
     CHECK(s.args[0] == "t0ken");
     CHECK(s.env == environment{{"${TOKEN}", "t0ken"}});
@@ -229,7 +233,7 @@ TEST_CASE("variables: in every text of the parameters, and never in names") {
     CHECK(s.working_dir == "t0ken");
     server_params remote;
     remote.server = remote_server{"https://${TOKEN}", {{"A", "Bearer ${TOKEN}"}}};
-    auto const r = remote_of(put_variables(remote, some_variables));
+    auto const r = remote_of(ipybox::mcp::detail::put_variables(remote, some_variables));
     CHECK(r.url == "https://t0ken");
     CHECK(r.headers.at("A") == "Bearer t0ken");
 }
@@ -237,20 +241,20 @@ TEST_CASE("variables: in every text of the parameters, and never in names") {
 TEST_CASE("variables: one that is not set is named, and nothing else") {
     server_params params;
     params.server = stdio_server{"${TOKEN}", {"${FIRST}", "x${TOKEN}${SECOND}"}, {{"A", "${FIRST}"}}};
-    auto const done = put_variables(params, some_variables);
+    auto const done = ipybox::mcp::detail::put_variables(params, some_variables);
     REQUIRE_FALSE(done);
     CHECK(done.error() == errc::variable_not_set);
     CHECK(contains(done.error().text(), "FIRST, SECOND"));
     CHECK_FALSE(contains(done.error().text(), "t0ken"));
     for (auto const* const text : {"${input:key}", "${config:x.y}", "${TOKEN:secret}"}) {
         params.server = stdio_server{"c", {text}};
-        auto const strange = put_variables(params, some_variables);
+        auto const strange = ipybox::mcp::detail::put_variables(params, some_variables);
         REQUIRE_FALSE(strange);
         CHECK(strange.error() == errc::invalid_argument);
         CHECK_FALSE(contains(strange.error().text(), "secret"));
     }
-    CHECK(host_variable("PATH") == std::string(std::getenv("PATH")));
-    CHECK_FALSE(host_variable("IPYBOX_TEST_NO_SUCH_VARIABLE"));
+    CHECK(ipybox::mcp::detail::host_variable("PATH") == std::string(std::getenv("PATH")));
+    CHECK_FALSE(ipybox::mcp::detail::host_variable("IPYBOX_TEST_NO_SUCH_VARIABLE"));
 }
 
 TEST_CASE("server_launch: program, directory and environment") {
@@ -298,6 +302,9 @@ TEST_CASE("server_launch: what cannot be started") {
     stdio_server server{"/bin/sh"};
     server.env_file = (dir.path() / "absent").string();
     CHECK(launch_of(server).error() == errc::io_error);
+    REQUIRE(::mkfifo((dir.path() / "pipe").c_str(), 0600) == 0); // code may put one there
+    server.env_file = (dir.path() / "pipe").string();
+    CHECK(launch_of(server).error() == errc::invalid_argument);
     server.env_file = dir.write("bad.env", "A=1\nsecret\n").string();
     auto const bad = launch_of(server);
     REQUIRE_FALSE(bad);

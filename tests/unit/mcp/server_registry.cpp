@@ -104,6 +104,10 @@ namespace {
 class mirror final : public tool_provider {
   public:
     [[nodiscard]] std::vector<tool> tools() const override { return {tool{.name = "t"}}; }
+    [[nodiscard]] std::optional<ipybox::tool_annotations> annotations(std::string const& name) const override {
+        if (name != "t") return std::nullopt;
+        return ipybox::tool_annotations{.read_only = true, .destructive = false};
+    }
     asio::awaitable<result<call_result>> call(std::string tool, raw_json arguments, call_options) override {
         call_result returned;
         returned.content.emplace_back(text_content{tool + arguments.text()});
@@ -131,6 +135,10 @@ TEST_CASE_METHOD(two_servers, "server_registry: tools of the application have na
     auto const list = run(context, registry->list_tools("own"));
     REQUIRE(list);
     CHECK(list->at(0).name == "t");
+    CHECK(registry->annotations("own", "t").value().read_only);
+    CHECK_FALSE(registry->annotations("own", "u"));
+    CHECK_FALSE(registry->annotations("github", "t")); // which has not listed its tools
+    CHECK_FALSE(registry->annotations("nobody", "t"));
 
     auto const code_of = [](result<void> const& r) { return r ? std::error_code() : r.error().code(); };
     CHECK(code_of(registry->add("github", own)) == errc::mcp_server_exists);
@@ -223,7 +231,7 @@ TEST_CASE("server_registry: the look-up of variables may ask the registry, and t
         std::cerr << "the registry waits for itself" << std::endl;
         std::abort(); // the future would wait too
     }
-    CHECK(asked.get().read_only == mcp::files_of(stdio_server{"/one"}).read_only);
+    CHECK(asked.get().read_only == mcp::detail::files_of(stdio_server{"/one"}).read_only);
 }
 
 TEST_CASE_METHOD(two_servers, "server_registry: variables are put in when the server starts, and shown to nobody") {

@@ -119,6 +119,8 @@ TEST_CASE("tool_list_machine: all of a tool, schemas in their order") {
     CHECK(t.title == "T");
     CHECK(t.description == "D");
     CHECK(t.annotations == json{{"readOnlyHint", true}});
+    CHECK(ipybox::mcp::detail::annotations_of(t).read_only);
+    CHECK_FALSE(ipybox::mcp::detail::annotations_of(t).destructive);
     CHECK(t.input_schema.dump() == R"({"type":"object","properties":{"z":{},"a":{}}})");
     REQUIRE(t.output_schema);
     CHECK(t.output_schema->dump() == R"({"z":1,"a":2})");

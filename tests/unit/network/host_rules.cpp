@@ -18,8 +18,8 @@ network_config configured(std::string_view network) {
     return sandbox_config::parse("{\"network\": " + std::string(network) + "}").value().network;
 }
 
-host_verdict verdict(network_config const& config, std::string_view host, std::uint16_t port = 443) {
-    return decide_host(config, host, port).verdict;
+rule_effect effect(network_config const& config, std::string_view host, std::uint16_t port = 443) {
+    return decide_host(config, host, port).effect;
 }
 
 addresses all_of(std::vector<std::string> const& texts) {
@@ -46,30 +46,30 @@ TEST_CASE("decide_host: denied before allowed, ports, and what is below a name")
     auto const config = configured(R"({"allowedDomains": ["allowed.test", "*.wide.test:443"],
                                        "deniedDomains": ["bad.wide.test", "*:25"], "strictAllowlist": true,
                                        "deniedDomainReasons": {"bad.wide.test": "it is bad"}})");
-    CHECK(verdict(config, "allowed.test") == host_verdict::allowed);
-    CHECK(verdict(config, "allowed.test", 80) == host_verdict::allowed);
-    CHECK(verdict(config, "allowed.test", 25) == host_verdict::denied);
-    CHECK(verdict(config, "sub.allowed.test") == host_verdict::denied);
-    CHECK(verdict(config, "notallowed.test") == host_verdict::denied);
-    CHECK(verdict(config, "a.wide.test") == host_verdict::allowed);
-    CHECK(verdict(config, "a.wide.test", 80) == host_verdict::denied);
-    CHECK(verdict(config, "wide.test") == host_verdict::denied);
-    CHECK(verdict(config, "notwide.test") == host_verdict::denied);
-    CHECK(verdict(config, "bad.wide.test") == host_verdict::denied);
-    CHECK(decide_host(config, "bad.wide.test", 443).why == "it is bad");
-    CHECK(decide_host(config, "bad.wide.test", 443).by == "bad.wide.test");
-    CHECK(decide_host(config, "a.wide.test", 443).by == "*.wide.test:443");
+    CHECK(effect(config, "allowed.test") == rule_effect::allow);
+    CHECK(effect(config, "allowed.test", 80) == rule_effect::allow);
+    CHECK(effect(config, "allowed.test", 25) == rule_effect::deny);
+    CHECK(effect(config, "sub.allowed.test") == rule_effect::deny);
+    CHECK(effect(config, "notallowed.test") == rule_effect::deny);
+    CHECK(effect(config, "a.wide.test") == rule_effect::allow);
+    CHECK(effect(config, "a.wide.test", 80) == rule_effect::deny);
+    CHECK(effect(config, "wide.test") == rule_effect::deny);
+    CHECK(effect(config, "notwide.test") == rule_effect::deny);
+    CHECK(effect(config, "bad.wide.test") == rule_effect::deny);
+    CHECK(decide_host(config, "bad.wide.test", 443).reason == "it is bad");
+    CHECK(decide_host(config, "bad.wide.test", 443).rule == "bad.wide.test");
+    CHECK(decide_host(config, "a.wide.test", 443).rule == "*.wide.test:443");
 }
 
 TEST_CASE("decide_host: an empty list means nothing, and others are asked for where that is said") {
-    CHECK(verdict(network_config(), "allowed.test") == host_verdict::denied);
+    CHECK(effect(network_config(), "allowed.test") == rule_effect::deny);
     CHECK_FALSE(network_config().opens_hosts());
     CHECK_FALSE(configured(R"({"allowedDomains": []})").opens_hosts());
-    CHECK(verdict(configured(R"({"allowedDomains": []})"), "other.test") == host_verdict::denied);
-    CHECK(verdict(configured(R"({"allowedDomains": ["allowed.test"]})"), "other.test") == host_verdict::unsaid);
-    CHECK(verdict(configured(R"({"allowedDomains": [], "strictAllowlist": false})"), "a.test") == host_verdict::unsaid);
-    CHECK(verdict(configured(R"({"allowedDomains": ["a.test"], "strictAllowlist": true})"), "b.test") ==
-          host_verdict::denied);
+    CHECK(effect(configured(R"({"allowedDomains": []})"), "other.test") == rule_effect::deny);
+    CHECK(effect(configured(R"({"allowedDomains": ["allowed.test"]})"), "other.test") == rule_effect::ask);
+    CHECK(effect(configured(R"({"allowedDomains": [], "strictAllowlist": false})"), "a.test") == rule_effect::ask);
+    CHECK(effect(configured(R"({"allowedDomains": ["a.test"], "strictAllowlist": true})"), "b.test") ==
+          rule_effect::deny);
 }
 
 TEST_CASE("reachable_addresses: only public ones, of all that a name leads to") {

@@ -44,18 +44,18 @@ class scripted_gate final : public network_gate {
 
     explicit scripted_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-    asio::awaitable<ruling> approve_connection(approval_subject& subject) override {
+    asio::awaitable<verdict> approve_connection(approval_subject& subject) override {
         note([&] { asked.push_back(subject.host + ":" + std::to_string(subject.port) + " " + subject.protocol); });
         if (says == answer::never) {
             asio::steady_timer never(executor_, asio::steady_timer::time_point::max());
             asio::error_code cancelled;
             co_await never.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
             note([&] { taken_back = true; });
-            co_return ruling{decision::reject("taken back"), decided_by::cancellation};
+            co_return verdict{decision::reject("taken back"), decided_by::cancellation};
         }
-        co_return ruling{says == answer::accept ? decision::accept() : decision::reject("not this one")};
+        co_return verdict{says == answer::accept ? decision::accept() : decision::reject("not this one")};
     }
-    ruling settle_connection(approval_subject& subject, ruling said) override {
+    verdict settle_connection(approval_subject& subject, verdict said) override {
         note([&] { settled.push_back(subject.host + (said.accepted() ? " accepted" : " rejected")); });
         return said;
     }

@@ -44,7 +44,8 @@ struct open_pipe {
         to.reset(ends[1]);
     }
 
-    /// Everything up to the end of file: until the last process that has the other end is gone. None when that takes too long.
+    /// Everything up to the end of file: until the last process that has the other end is gone. None when that takes
+    /// too long.
     std::optional<std::string> all() {
         to.reset();
         std::string text;
@@ -546,6 +547,12 @@ TEST_CASE("find_program: as a shell would") {
     CHECK(find_program("tool", (dir.path() / "second").string()) == hidden);
     CHECK(find_program("tool", "/no/such::" + (dir.path() / "first").string()) == tool);
     CHECK(find_program("tool", "").empty());
+    {
+        auto const here = std::filesystem::current_path();
+        std::filesystem::current_path(dir.path());
+        CHECK(find_program("tool", "first:.").empty()); // code may write to the current directory
+        std::filesystem::current_path(here);
+    }
     CHECK(find_program("").empty());
     CHECK(find_program(tool.string()) == tool);
     CHECK(find_program(plain.string()).empty());

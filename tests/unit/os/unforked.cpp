@@ -100,8 +100,8 @@ TEST_CASE("unforked: forks while other threads keep and let go") {
     std::thread other([&] {
         while (!stop) {
             { unforked const kept(1'000'000); } // a number that is no descriptor
-            std::this_thread::
-                yield(); // or it would take the lock again before a woken thread does, for as long as it likes
+            std::this_thread::yield(); // or it would take the lock again before a woken thread does, for as long as it
+                                       // likes
         }
     });
     for (int i = 0; i < 50; ++i)

@@ -1,6 +1,7 @@
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <support/catch.hpp>
+#include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 #include <support/skip.hpp>
 
@@ -166,26 +167,55 @@ TEST_CASE("configured: what decides about other programs cannot be changed or ma
         if (below.empty()) continue;
         configured const box("{}", below);
         for (auto const* file :
-             {".git/hooks/pre-commit", ".git/config", ".git/HEAD", "sub/.bashrc", "sub/repo/.git/config"})
+             {".git/hooks/pre-commit", ".git/config", ".git/HEAD", "sub/.bashrc", "sub/repo/.git/config",
+              ".git/modules/m/HEAD", ".husky/pre-commit", ".github/workflows/ci.yml"})
             box.write(file);
         INFO(below);
         for (auto const* path :
              {".envrc", ".bashrc", ".mcp.json", ".vscode/tasks.json", ".claude/commands/x", ".git/hooks/pre-commit",
               ".git/hooks/new", ".git/config", ".git/config.worktree", ".git/info/attributes", "sub/.bashrc",
-              "sub/repo/.git/config", "sub/repo/.git/hooks/x"}) {
+              "sub/repo/.git/config", "sub/repo/.git/hooks/x", ".git/modules/m/hooks/x", ".git/modules/m/config",
+              ".husky/pre-commit", ".github/workflows/new.yml", ".claude/settings.local.json", ".cursor/mcp.json"}) {
             INFO(path);
             CHECK(box.run("mkdir -p $(dirname " + std::string(path) + "); echo evil > " + path).code != 0);
         }
-        for (auto const* trick : {"mv .git g", "rm -rf .git/hooks", "mv sub/repo r", "mv sub s",
-                                  "rm -f .envrc && touch .envrc", "mv .envrc e", "rmdir .vscode", "mv .vscode v"}) {
+        for (auto const* trick :
+             {"mv .git g", "rm -rf .git/hooks", "mv sub/repo r", "mv sub s", "rm -f .envrc && touch .envrc",
+              "mv .envrc e", "rmdir .vscode", "mv .vscode v", "mv .github g", "mv .git/modules m"}) {
             INFO(trick);
             CHECK(box.run(trick).code != 0);
         }
-        CHECK(box.run("echo x > .git/index && mv .git/index .git/i && touch a && ln a sub/b && mv a sub/a").code == 0);
+        CHECK(box.run("echo x > .git/index && mv .git/index .git/i && touch a && ln a sub/b && mv a sub/a && "
+                      "touch .git/modules/m/index")
+                  .code == 0);
         CHECK(box.run("python3 -c 'import os; open(\"r\", \"w\"); os.rename(\"r\", \"sub/repo/r\")'").code ==
               0); // one file system
-        for (auto const* none : {".envrc", ".bashrc", ".vscode", ".claude"}) CHECK_FALSE(fs::exists(box.work() / none));
+        for (auto const* none : {".envrc", ".bashrc", ".vscode", ".claude", ".git/modules/m/hooks"})
+            CHECK_FALSE(fs::exists(box.work() / none));
     }
+}
+
+TEST_CASE("configured: what is closed is closed by the name of a private link to the working directory, too") {
+    NEEDS_BUBBLEWRAP();
+    auto const below = open_directory();
+    if (below.empty()) return;
+    configured const box("{}", below);
+    for (auto const* file : {".git/hooks/pre-commit", ".git/HEAD", ".env", "sub/.env"}) box.write(file);
+    scratch_dir const links; // below /tmp: the path as it was given gets a mount of its own
+    auto const link = links.path() / "link";
+    fs::create_directory_symlink(box.work(), link);
+    auto const script = "cd " + link.string() +
+                        " && touch made && for f in .env sub/.env .git/hooks/pre-commit; do echo evil >> $f; done; "
+                        "mv .git g; echo x > .envrc; cat .env sub/.env";
+    auto const wrapped = bubblewrap_sandbox{}.wrap(shell(script, link));
+    REQUIRE(wrapped);
+    CHECK(sandbox_test::run(*wrapped).output.find("text") == std::string::npos);
+    CHECK(fs::exists(box.work() / "made"));
+    for (auto const* file : {".git/hooks/pre-commit", ".env", "sub/.env"}) {
+        INFO(file);
+        CHECK(ipybox::test::read_file(box.work() / file) == "text");
+    }
+    CHECK_FALSE(fs::exists(box.work() / "g"));
 }
 
 TEST_CASE("configured: a repository cannot be made where there is none") {

@@ -1,7 +1,9 @@
+#include <ipybox/os/cgroup_delegation.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 
 #include <support/catch.hpp>
 #include <support/scratch_dir.hpp>
+#include <support/skip.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -150,12 +152,12 @@ TEST_CASE("file_rules: a link that code may have made opens nothing to be read")
 TEST_CASE("file_rules: files that decide about other programs are guarded where they can be written") {
     fixture const here;
     for (auto const* file : {"sub/.bashrc", "a/b/c/.bashrc", "node_modules/x/.bashrc", "sub/repo/.git/config",
-                             "sub/.vscode/tasks.json", ".git/HEAD", "../.bashrc"})
+                             "sub/.vscode/tasks.json", "sub/.claude/settings.json", ".git/HEAD", "../.bashrc"})
         here.make(file);
     auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
-    for (auto const* name :
-         {".envrc", ".bashrc", ".mcp.json", ".vscode", ".claude", ".git/hooks", ".git/config", ".git/info",
-          "sub/.bashrc", "sub/repo/.git/config", "sub/repo/.git/hooks", "sub/.vscode"}) {
+    for (auto const* name : {".envrc", ".bashrc", ".mcp.json", ".vscode", ".claude", ".git/hooks", ".git/config",
+                             ".git/info", ".zed", ".cursor", ".gemini", ".codex", "sub/.bashrc", "sub/repo/.git/config",
+                             "sub/repo/.git/hooks", "sub/.vscode", "sub/.claude"}) {
         INFO(name);
         CHECK(guards(rules, here.work / name));
     }
@@ -166,6 +168,42 @@ TEST_CASE("file_rules: files that decide about other programs are guarded where 
     CHECK_FALSE(guards(here.rules({.deny_read = {}, .allow_write = {{"."}}, .allow_git_config = true}),
                        here.work / ".git/config"));
     CHECK(here.rules({.deny_read = {}, .allow_write = {}}).guarded.empty());
+}
+
+TEST_CASE("file_rules: files of programs that a project uses are guarded where they exist") {
+    fixture const here;
+    for (auto const* file :
+         {".husky/pre-commit", ".pre-commit-config.yaml", "sub/.github/workflows/ci.yml", ".npmrc", "sub/.yarnrc.yml"})
+        here.make(file);
+    auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
+    for (auto const* name :
+         {".husky", ".pre-commit-config.yaml", "sub/.github/workflows", ".npmrc", "sub/.yarnrc.yml"}) {
+        INFO(name);
+        CHECK(guards(rules, here.work / name));
+    }
+    for (auto const* name : {"sub/.github", ".github", ".githooks", "lefthook.yml", ".devcontainer"}) {
+        INFO(name);
+        CHECK_FALSE(guards(rules, here.work / name));
+    }
+}
+
+TEST_CASE("file_rules: of a repository, hooks and settings of submodules, and the hooks that its settings name") {
+    fixture const here;
+    for (auto const* file : {".git/HEAD", ".git/modules/libs/one/HEAD", ".git/modules/libs/one/modules/two/HEAD",
+                             ".git/worktrees/w/commondir", "tools/hooks/pre-commit", "sub/.git/modules/m/HEAD"})
+        here.make(file);
+    std::ofstream(here.work / ".git/config") << "[core]\n\tbare = false\n\thooksPath = tools/hooks\n";
+    auto const rules = here.rules({.deny_read = {}, .allow_write = {{"."}}});
+    for (auto const* name : {".git/modules/libs/one/hooks", ".git/modules/libs/one/config",
+                             ".git/modules/libs/one/modules/two/hooks", ".git/worktrees/w/commondir",
+                             ".git/worktrees/w/config.worktree", "tools/hooks", "sub/.git/modules/m/config"}) {
+        INFO(name);
+        CHECK(guards(rules, here.work / name));
+    }
+    CHECK_FALSE(guards(rules, here.work / ".git/modules"));
+    auto const open = here.rules({.deny_read = {}, .allow_write = {{"."}}, .allow_git_config = true});
+    CHECK(guards(open, here.work / ".git/modules/libs/one/hooks"));
+    CHECK_FALSE(guards(open, here.work / ".git/modules/libs/one/config"));
 }
 
 TEST_CASE("file_rules: a repository that is missing cannot be made, and one that is a file is guarded") {
@@ -235,6 +273,17 @@ TEST_CASE("file_rules: closing everything, or the working directory itself, is r
     CHECK(refused("/").find("denyRead closes /; name what lies in it") == 0);
     CHECK(refused("..").empty());
     CHECK(refused("x**").find("** stands for directories") != std::string::npos);
+}
+
+TEST_CASE("file_rules: control groups are not opened, by which code would leave its limits") {
+    fixture const here;
+    auto const own = ipybox::os::find_own_cgroup();
+    if (!own) return ipybox::test::skip("there is no hierarchy of control groups");
+    auto const made = here.try_rules({.deny_read = {}, .allow_write = {{"."}, {own->group.string()}}});
+    REQUIRE_FALSE(made);
+    CHECK(made.error() == ipybox::errc::invalid_argument);
+    CHECK(made.error().text() == "the allowWrite path " + own->group.string() +
+                                     " belongs to control groups, by which code would leave its limits; leave it out");
 }
 
 TEST_CASE("file_rules: without a home, paths that begin with it mean nothing") {

@@ -11,8 +11,8 @@ namespace {
 
 using ipybox::address_range;
 using ipybox::domain_pattern;
-using ipybox::is_public;
 using ipybox::normal_host;
+using ipybox::detail::is_public;
 using namespace std::string_literals;
 
 std::string host_of(std::string_view written) { return normal_host(written).value_or("none"); }

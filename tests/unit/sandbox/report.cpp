@@ -1,3 +1,4 @@
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 
 #include <support/catch.hpp>
@@ -28,7 +29,7 @@ TEST_CASE("sandbox_report: a machine that has everything") {
                            "  srt         not installed\n"
                            "  Landlock    ABI 6\n"
                            "  seccomp     filters\n"
-                           "  cgroup v2   not delegated to this user\n"
+                           "  cgroup v2   no controllers, not delegated to this user\n"
                            "bubblewrap:\n"
                            "  yes  files: nothing is written but what is writable\n"
                            "  yes  network: none but a loopback of its own\n"
@@ -95,6 +96,17 @@ TEST_CASE("sandbox_report: code of root has rights in srt that bubblewrap takes 
     CHECK(report.policies.at(0).whole());
     CHECK_FALSE(report.policies.at(1).whole());
     CHECK(report.policies.at(1).protections.at(0).gap.find("run as another user") != std::string::npos);
+}
+
+TEST_CASE("sandbox_report: what to do about control groups") {
+    auto machine = modern();
+    machine.cgroup_controllers = "cpu memory pids";
+    machine.delegated_cgroup = true;
+    machine.cgroup_advice = "name ../kernels";
+    CHECK(sandbox_report_of(machine, "", "")
+              .text()
+              .find("  cgroup v2   cpu memory pids, delegated to this user; name ../kernels\n") != std::string::npos);
+    CHECK_FALSE(report_sandboxes().machine.cgroup_advice.empty());
 }
 
 TEST_CASE("sandbox_report: this machine, as bubblewrap itself sees it") {

@@ -24,7 +24,8 @@
 #include "run.hpp"
 
 /** \file
- * What srt_sandbox hands to srt: command line, settings, environment. The programs that srt needs are real, srt is a stand-in.
+ * What srt_sandbox hands to srt: command line, settings, environment. The programs that srt needs are real, srt is a
+ * stand-in.
  */
 
 namespace {

@@ -35,8 +35,8 @@ struct start_gate {
 /// A script whose start, where the gate is closed, ends only with `stop`.
 class gated_transport {
   public:
-    static constexpr completion_rule completes_with = completion_rule::reply;
-    static constexpr supervisor_options::role duty = supervisor_options::role::spawns_only;
+    static constexpr bool forks_kernels = false;
+    static constexpr bool orders_messages = true;
 
     gated_transport(std::shared_ptr<kernel_script> script, std::shared_ptr<start_gate> gate)
         : inner_(std::move(script)), gate_(std::move(gate)) {}

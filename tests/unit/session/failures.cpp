@@ -22,8 +22,8 @@
 #include <vector>
 
 /** \file
- * For every dialogue and every n: the n-th operation of the transport fails. Whatever it was, every call completes, with an error that says
- * something, and the executor can be used again.
+ * For every dialogue and every n: the n-th operation of the transport fails. Whatever it was, every call completes,
+ * with an error that says something, and the executor can be used again.
  */
 
 namespace {

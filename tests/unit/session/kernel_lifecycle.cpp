@@ -65,7 +65,8 @@ std::map<std::string, std::vector<std::string>> const ways{
     {"closed", {"close"}},
 };
 
-/// What is next, for each event that changes something. With a star: what was said of the kernel before does not count any more.
+/// What is next, for each event that changes something. With a star: what was said of the kernel before does not count
+/// any more.
 using row = std::map<std::string, std::string>;
 std::map<std::string, row> const table{
     {"stopped", {{"start", "starting*"}, {"stop_on_request", "stopped on request*"}, {"close", "closed*"}}},

@@ -18,7 +18,8 @@ using namespace ipybox::detail;
 /// A link to a kernel that sends messages of one size, without end unless it is told.
 class flooding_link final : public kernel_link {
   public:
-    explicit flooding_link(std::size_t size) : size_(size) {}
+    explicit flooding_link(std::size_t size)
+        : kernel_link({.forks_kernels = true, .orders_messages = true}), size_(size) {}
 
     asio::awaitable<result<jupyter::message>> receive() override {
         if (received == most) co_return failure(errc::kernel_died, "the test's kernel has ended");
@@ -36,10 +37,6 @@ class flooding_link final : public kernel_link {
     asio::awaitable<result<void>> ask_to_end() override { co_return result<void>(); }
     asio::awaitable<void> stop() override { co_return; }
     [[nodiscard]] supervised_process kernel() const override { return {}; }
-    [[nodiscard]] completion_rule completes_with() const noexcept override { return completion_rule::reply; }
-    [[nodiscard]] supervisor_options::role duty() const noexcept override {
-        return supervisor_options::role::forks_kernels;
-    }
 
     std::size_t received = 0;
     std::size_t most = std::numeric_limits<std::size_t>::max();

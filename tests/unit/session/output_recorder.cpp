@@ -1,4 +1,6 @@
+#include <ipybox/session/output_places.hpp>
 #include <ipybox/session/output_recorder.hpp>
+#include <ipybox/session/output_text.hpp>
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>

@@ -6,9 +6,13 @@
 #include <support/files.hpp>
 #include <support/scratch_dir.hpp>
 
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <random>
 #include <string>
+#include <thread>
+#include <vector>
 
 namespace {
 
@@ -229,4 +233,88 @@ TEST_CASE("output_text: short text takes little room") {
     auto out = text_of(8 * output_text::slice, dir.path());
     out.append(std::string(100'000, 'x'));
     CHECK(out.memory() < 200'000);
+}
+
+TEST_CASE("output_text: any part of what is kept, wherever it is cut") {
+    scratch_dir const dir;
+    std::mt19937 random(7);
+    for (std::size_t const bound : {10U, 50U, 200U}) {
+        auto out = text_of(bound, dir.path());
+        std::string whole;
+        for (int i = 0; i < 60; ++i) {
+            std::string const piece =
+                std::vector<std::string>{"a", "ä", "€", "😀", "line\n", "0123456789"}[random() % 6];
+            out.append(piece);
+            whole += piece;
+            auto const from = random() % (whole.size() + 3);
+            auto const to = from + random() % (whole.size() + 3);
+            auto const part = out.between(from, to);
+            CAPTURE(bound, whole, from, to, part.text);
+            CHECK(part.end == whole.size());
+            CHECK(part.from <= std::min<std::uint64_t>(from, whole.size()));
+            CHECK(part.from + 3 >= std::min<std::uint64_t>(from, whole.size()));
+            CHECK(part.to <= std::max(part.from, std::min<std::uint64_t>(to, whole.size())));
+            CHECK(is_utf8(part.text));
+            if (part.left_out == 0)
+                CHECK(part.text == whole.substr(part.from, part.to - part.from));
+            else
+                CHECK(contains(part.text, " bytes left out"));
+        }
+    }
+}
+
+TEST_CASE("output_text: is read in pieces, none of which holds up the one that writes") {
+    scratch_dir const dir;
+    auto out = text_of(std::size_t(64) << 20, dir.path());
+    std::string whole;
+    while (whole.size() < (std::size_t(5) << 19))
+        whole += "€ and more\n"; // 2.5 MiB, whose pieces end within a character
+    out.append(whole);
+    auto const all = out.between(0, ~std::uint64_t(0));
+    CHECK(all.text == whole);
+    CHECK(all.to == whole.size());
+}
+
+TEST_CASE("output_text: read by others while it is written", "[tsan]") {
+    scratch_dir const dir;
+    auto out = text_of(4096, dir.path());
+    std::string const line = "0123456789äöü€\n";
+    std::atomic<bool> over = false;
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> readers;
+    for (int t = 0; t < 4; ++t)
+        readers.emplace_back([&] {
+            std::uint64_t at = 0;
+            while (!over) {
+                auto const part = out.between(at, ~std::uint64_t(0));
+                if (part.from < at || part.to > part.end || !is_utf8(part.text)) ++wrong;
+                at = part.to;
+                (void)out.text();
+            }
+        });
+    for (int i = 0; i < 20'000; ++i) {
+        out.append(line);
+        if (i % 5000 == 4999) out.clear();
+    }
+    out.append("end");
+    out.finish();
+    over = true;
+    for (auto& t : readers) t.join();
+    CHECK(wrong == 0);
+    CHECK(out.text() == "end");
+    CHECK(out.between(0, ~std::uint64_t(0)).from == 20'000 * line.size());
+}
+
+TEST_CASE("output_text: closed, it keeps what is in memory") {
+    scratch_dir const dir;
+    auto out = text_of(10, dir.path());
+    out.append(std::string(100, 'x'));
+    out.close();
+    CHECK(out.between(0, 1000).left_out > 0);
+    CHECK(out.text().size() > 10);
+    auto finished = text_of(10, dir.path());
+    finished.append(" 0123456789 ");
+    finished.finish();
+    auto const text = finished.text();
+    CHECK(text == finished.take());
 }

@@ -4,9 +4,11 @@
 
 #include <asio/io_context.hpp>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "support/catch.hpp"
@@ -103,6 +105,9 @@ TEST_CASE("host_tool: what cannot be offered", "[fast]") {
     CHECK(contains(refusal(host_tool("", "", [] {})), "it has no name"));
     CHECK(contains(refusal(host_tool(std::string(129, 'x'), "", [] {})), "more than 128 bytes"));
     CHECK(contains(refusal(host_tool("\xFF", "", [] {})), "not UTF-8"));
+    auto const sum = [](int a, int b) { return a + b; };
+    CHECK(contains(refusal(host_tool("s", "", {"a", "a"}, sum)), "two parameters have the name a"));
+    CHECK(contains(refusal(host_tool("s", "", {"a", "\xFF"}, sum)), "the name of a parameter is not UTF-8"));
     auto const of_json = [](nlohmann::ordered_json schema) {
         return host_tool::of_json("j", "", std::move(schema), [](nlohmann::json const& j) { return j; });
     };
@@ -124,4 +129,11 @@ TEST_CASE("tool_result: as a server would return it", "[fast]") {
     for (int i = 0; i < 600; ++i) deep = nlohmann::json::array({std::move(deep)});
     CHECK(joined_text(tool_result::value(deep).get()) == "the result is nested too deeply");
     CHECK(joined_text(tool_result::text("a\xFFz").get()) == "a\uFFFDz");
+    auto const link = tool_result::text("t").add_link("\xFF", "n\xFF");
+    auto const& sent = std::get<mcp::resource_link>(link.get().content.at(1));
+    CHECK(sent.uri == "\uFFFD");
+    CHECK(sent.name == "n\uFFFD");
+    auto const endless = tool_result::value({{"n", {1.0, std::numeric_limits<double>::infinity()}}});
+    CHECK(endless.has_failed());
+    CHECK(joined_text(endless.get()) == "the result has a number that JSON does not have");
 }

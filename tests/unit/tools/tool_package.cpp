@@ -12,11 +12,13 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <exception>
 #include <functional>
 #include <future>
 #include <latch>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -103,7 +105,7 @@ TEST_CASE("tool_package: calls by name", "[fast][tsan]") {
                  host_tool("say", "", [] { return std::string("hi"); })});
     CHECK(on.text("add", {{"a", 1}, {"b", 2}}) == "3");
     CHECK(on.text("say") == "hi");
-    CHECK(on.text("add", {{"a", 1}}) == "the arguments of add are refused: the value lacks b");
+    CHECK(on.text("add", {{"a", 1}}) == "the arguments of add are refused: b is missing");
     CHECK(contains(on.text("sub"), "the application offers no tool host.sub"));
     CHECK(on.package->tools().size() == 2);
 }
@@ -248,6 +250,77 @@ TEST_CASE("tool_package: a function that throws in its loop, and a loop that ref
     CHECK(on.text("throws") == "in the loop");
     CHECK(on.text("refused") == "the window is closed");
     CHECK(contains(on.text("dropped"), "the application has dropped the call without an answer"));
+}
+
+TEST_CASE("tool_package: an exception without a text", "[fast]") {
+    struct silent : std::exception {
+        [[nodiscard]] char const* what() const noexcept override { return nullptr; }
+    };
+    offering on({host_tool("blocks", "", []() -> int { throw silent(); }),
+                 host_tool("replies", "", [](tool_reply<int> const&) { throw silent(); }),
+                 host_tool("coroutine", "", []() -> asio::awaitable<int> {
+                     throw silent();
+                     co_return 1;
+                 })});
+    for (auto const* tool : {"blocks", "replies", "coroutine"})
+        CHECK(on.text(tool) == "an exception of an unknown type");
+}
+
+TEST_CASE("tool_package: a loop that does its work twice, and keeps it", "[fast]") {
+    std::vector<std::function<void()>> kept;
+    auto const twice = [&kept](std::function<void()> const& work) {
+        kept.push_back(work);
+        work();
+        work();
+    };
+    std::vector<tool_reply<int>> replies;
+    offering on({host_tool("later", "", {"n"}, [&](int, tool_reply<int> reply) { replies.push_back(std::move(reply)); },
+                           {.executor = twice})});
+    auto const call = on.begin("later", {{"n", 1}});
+    REQUIRE(on.until([&] { return !replies.empty(); }));
+    kept.at(0)();
+    REQUIRE(replies.size() == 1);
+    CHECK(replies[0](7));
+    CHECK(on.text(call) == "7");
+}
+
+TEST_CASE("tool_package: arguments that can be read in exponentially many ways do not hold up the session", "[fast]") {
+    auto const schema = nlohmann::ordered_json::parse(
+        R"({"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}},)"
+        R"("$defs": {"n": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}]},)"
+        R"("a": {"type": "array", "items": {"$ref": "#/$defs/n"}}, "b": {"type": "array", "items": {"$ref": "#/$defs/n"}}}})");
+    offering on({host_tool::of_json("read", "", schema, [](nlohmann::json const& all) { return all; })});
+    nlohmann::json value = "x";
+    for (int i = 0; i < 100; ++i) value = nlohmann::json::array({std::move(value)});
+    CHECK(
+        contains(on.text("read", {{"n", value}}), "the arguments of read are refused: the value takes too many steps"));
+    CHECK(on.text("read", {{"n", {1}}}) == R"({"n":[1]})");
+}
+
+TEST_CASE("tool_package: functions that return a reference", "[fast]") {
+    static std::string const name = "R2";
+    struct robot {
+        std::vector<int> legs{1, 2};
+        [[nodiscard]] std::vector<int> const& all_legs() const { return legs; }
+    } robot;
+    offering on({host_tool("name", "", []() -> std::string const& { return name; }),
+                 host_tool("legs", "", method(robot, &robot::all_legs))});
+    CHECK(on.text("name") == "R2");
+    CHECK(on.text("legs") == "[1,2]");
+}
+
+TEST_CASE("tool_package: numbers that no one can have told", "[fast]") {
+    std::vector<mcp::progress> heard;
+    offering on({host_tool("work", "", [](tool_context const& call) {
+        call.progress(std::nan(""));
+        call.progress(1, std::numeric_limits<double>::infinity());
+    })});
+    mcp::call_options options;
+    options.on_progress = [&](mcp::progress const& reached) { heard.push_back(reached); };
+    (void)on.text(on.begin("work", nlohmann::json::object(), std::move(options)));
+    REQUIRE(heard.size() == 1);
+    CHECK(heard[0].done == 1);
+    CHECK_FALSE(heard[0].total);
 }
 
 TEST_CASE("tool_package: long arguments are read aside", "[fast][tsan]") {

@@ -56,6 +56,29 @@ IPYBOX_TOOL_SCHEMA(known, a)
 struct nothing {};
 IPYBOX_TOOL_TYPE(nothing)
 
+enum class grade : char { best = 'A', next = 'B' };
+NLOHMANN_JSON_SERIALIZE_ENUM(grade, {{grade::best, "A"}, {grade::next, "B"}})
+
+enum class gate : bool { shut, open };
+NLOHMANN_JSON_SERIALIZE_ENUM(gate, {{gate::shut, "shut"}, {gate::open, "open"}})
+
+/// Not described itself.
+struct tall_point : point {
+    double z = 0;
+};
+
+template <class T>
+struct boxed {
+    T held{};
+};
+IPYBOX_TOOL_TYPE(boxed<fleet::point>, held)
+
+/// It can be read in two ways at each level.
+struct heap {
+    std::vector<std::variant<std::vector<heap>, std::vector<std::variant<heap, int>>>> parts;
+};
+IPYBOX_TOOL_TYPE(heap, parts)
+
 /// A type of another library.
 struct colour {
     std::string hex;
@@ -128,6 +151,8 @@ TEST_CASE("tool_schema: plain types", "[fast]") {
 TEST_CASE("tool_schema: enumerations have the values that come back", "[fast]") {
     CHECK(schema<fleet::mood>() == R"({"enum":["calm","cross","asleep"]})");
     CHECK(round(std::vector{fleet::mood::cross, fleet::mood::asleep}) == R"(["cross","asleep"])");
+    CHECK(round(std::vector{fleet::grade::next, fleet::grade::best}) == R"(["B","A"])");
+    CHECK(round(std::vector{fleet::gate::open, fleet::gate::shut}) == R"(["open","shut"])");
 }
 
 TEST_CASE("tool_schema: structs", "[fast]") {
@@ -143,6 +168,9 @@ TEST_CASE("tool_schema: structs", "[fast]") {
     auto const two = whole_schema_of<std::tuple<fleet::point, other::point>>();
     CHECK(two.at("prefixItems").dump() == R"([{"$ref":"#/$defs/point"},{"$ref":"#/$defs/point_2"}])");
     CHECK(schema<fleet::colour>() == R"({"type":"string","minLength":7})");
+    CHECK(whole_schema_of<fleet::boxed<fleet::point>>().at("$ref") == "#/$defs/boxed");
+    // Described as its base it would lose what it has itself.
+    CHECK_FALSE(is_described<fleet::tall_point>());
     CHECK(
         schema<fleet::nothing>() ==
         R"({"$ref":"#/$defs/nothing","$defs":{"nothing":{"type":"object","properties":{},"additionalProperties":false}}})");
@@ -180,4 +208,20 @@ TEST_CASE("tool_value: integers are exact or refused", "[fast]") {
 
 TEST_CASE("tool_value: numbers that JSON does not have", "[fast]") {
     CHECK_THROWS_AS(json_from(std::vector<double>{1, std::nan("")}), std::invalid_argument);
+    if constexpr (std::numeric_limits<long double>::max() > std::numeric_limits<double>::max())
+        CHECK_THROWS_AS(json_from(std::numeric_limits<long double>::max()), std::invalid_argument);
+}
+
+TEST_CASE("tool_value: floating-point numbers fit their type or are refused", "[fast]") {
+    CHECK(value_from<float>(json(std::numeric_limits<float>::max())) == std::numeric_limits<float>::max());
+    CHECK(value_from<float>(json(7)) == 7.0F);
+    CHECK_THROWS_WITH(value_from<std::vector<float>>(json{1, -1e308}), "1: is too large for a number of 4 bytes");
+    CHECK(std::get<double>(value_from<std::variant<float, double>>(json(1e308))) == 1e308);
+}
+
+TEST_CASE("tool_value: what can be read in exponentially many ways has an end", "[fast]") {
+    json value = 99'999'999'999; // an integer, but no int
+    for (int i = 0; i < 60; ++i) value = json{{"parts", json::array({json::array({std::move(value)})})}};
+    check_budget budget(value.dump().size(), {});
+    CHECK_THROWS_AS(value_from<fleet::heap>(value, budget), check_stopped);
 }

@@ -17,8 +17,8 @@ namespace {
 /// A kernel that answers every cell with its own code.
 class echo_transport {
   public:
-    static constexpr auto completes_with = ipybox::completion_rule::reply;
-    static constexpr auto duty = ipybox::supervisor_options::role::spawns_only;
+    static constexpr bool forks_kernels = false;
+    static constexpr bool orders_messages = true;
 
     asio::awaitable<ipybox::result<ipybox::kernel_info>> start(std::shared_ptr<ipybox::kernel_host>,
                                                                ipybox::kernel_launch) {
@@ -69,7 +69,7 @@ static_assert(!ipybox::transport<nothing>);
 
 struct no_rule : echo_transport {
   private:
-    using echo_transport::completes_with;
+    using echo_transport::orders_messages;
 };
 static_assert(!ipybox::transport<no_rule>);
 
@@ -102,10 +102,60 @@ struct ipybox::transport_traits<foreign> {
     static asio::awaitable<result<jupyter::message>> receive(foreign&);
     static asio::awaitable<result<void>> interrupt(foreign&);
     static asio::awaitable<void> stop(foreign&);
-    static constexpr completion_rule completes_with() { return completion_rule::reply; }
-    static constexpr supervisor_options::role duty() { return supervisor_options::role::spawns_only; }
+    static constexpr bool forks_kernels = true;
+    static constexpr bool orders_messages = true;
+    static constexpr bool carries_actions = false;
+    static constexpr bool can_be_guarded = false;
 };
 static_assert(ipybox::transport<foreign>);
+
+// --- the constants
+
+using echo_traits = ipybox::transport_traits<echo_transport>;
+static_assert(!echo_traits::forks_kernels && echo_traits::orders_messages);
+static_assert(!echo_traits::carries_actions && !echo_traits::can_be_guarded);
+
+/// A kernel to run programs for means actions, and these mean that it can be guarded, unless the type says otherwise.
+struct forking : echo_transport {
+    static constexpr bool forks_kernels = true;
+    [[nodiscard]] ipybox::supervised_process kernel() const { return {}; }
+};
+static_assert(ipybox::transport<forking>);
+static_assert(ipybox::transport_traits<forking>::carries_actions);
+static_assert(ipybox::transport_traits<forking>::can_be_guarded);
+
+struct unguarded : forking {
+    static constexpr bool can_be_guarded = false;
+};
+static_assert(ipybox::transport<unguarded>);
+static_assert(ipybox::transport_traits<unguarded>::carries_actions);
+static_assert(!ipybox::transport_traits<unguarded>::can_be_guarded);
+
+struct silent : forking {
+    static constexpr bool carries_actions = false;
+};
+static_assert(ipybox::transport<silent>);
+static_assert(!ipybox::transport_traits<silent>::can_be_guarded);
+
+// --- constants that contradict each other
+
+/// Programs are run for a forked kernel.
+struct spawning : echo_transport {
+    [[nodiscard]] ipybox::supervised_process kernel() const { return {}; }
+};
+static_assert(!ipybox::transport<spawning>);
+
+struct without_kernel : echo_transport {
+    static constexpr bool forks_kernels = true;
+    static constexpr bool carries_actions = true;
+};
+static_assert(!ipybox::transport<without_kernel>);
+
+/// A guarded kernel starts programs by asking.
+struct walled_in : silent {
+    static constexpr bool can_be_guarded = true;
+};
+static_assert(!ipybox::transport<walled_in>);
 
 TEST_CASE("transport: the exemplar of the concept's page") {
     ipybox::test::transport_driver<echo_transport> driver(echo_transport(), {});

@@ -1,3 +1,4 @@
+#include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/basic_executor.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
 #include <ipybox/transport/scripted_transport.hpp>

@@ -1,3 +1,4 @@
+#include <ipybox/jupyter/json_frames.hpp>
 #include <ipybox/transport/stream_frame.hpp>
 
 #include <support/catch.hpp>

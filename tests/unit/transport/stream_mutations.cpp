@@ -63,7 +63,8 @@ std::string mutated(std::vector<std::string> const& from, std::mt19937& random) 
         default: text += from[pick(from.size())].substr(0, pick(64)); break;
         }
     }
-    // Lengths of many MiB are seldom: to reserve their room is all that happens, and it takes its time under a sanitizer.
+    // Lengths of many MiB are seldom: to reserve their room is all that happens, and it takes its time under a
+    // sanitizer.
     if (text.size() >= 4 && static_cast<unsigned char>(text[3]) <= 16 && pick(64) != 0) text[2] = text[3] = 0;
     return text;
 }

@@ -27,7 +27,7 @@ inline action_frame error_frame(std::optional<action_id> id, std::string_view ki
     return {json_text(head)};
 }
 
-/// What the kernel is told of an error's code.
+/// The name of an error's code, for the kernel.
 inline std::string_view kind_of(error const& why) {
     if (why == errc::approval_rejected || why == errc::audit_failed) return "rejected";
     if (why == errc::approval_timed_out) return "approval_timeout";
@@ -89,7 +89,8 @@ class result_parts {
     std::string bytes_;
 };
 
-/// All that a tool returned as text: its text blocks, and what else can be read, one below the other. Text that is all there is is taken.
+/// All that a tool returned as text: its text blocks, and what else can be read, one below the other. Text that is all
+/// there is is taken.
 inline std::string readable_text(mcp::call_result& returned) {
     if (returned.content.size() == 1)
         if (auto* const only = std::get_if<mcp::text_content>(&returned.content.front())) return std::move(only->text);
@@ -159,12 +160,13 @@ IPYBOX_DECL action_frame exited_answer(action_id id, exit_status status) {
 }
 
 IPYBOX_DECL action_frame error_answer(action_id id, error const& why) {
-    // The code gets all lines of a server's answer. Of other texts it gets the first: further lines show commands and standard error of the host.
+    // The code gets all lines of a server's answer. Of other texts it gets the first: further lines show commands and
+    // standard error of the host.
     std::string_view const text = why.text();
     return error_frame(id, kind_of(why), why == errc::mcp_refused ? text : first_line(text), why.cause());
 }
 
-IPYBOX_DECL action_frame rejected_answer(action_id id, ruling const& said) {
+IPYBOX_DECL action_frame rejected_answer(action_id id, verdict const& said) {
     auto const why = said.refusal();
     auto head = error_head(id, kind_of(why), first_line(why.text()));
     head["by"] = name_of(said.by);

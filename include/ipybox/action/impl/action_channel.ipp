@@ -59,6 +59,9 @@ IPYBOX_DECL asio::awaitable<result<void>> action_channel::send(action_frame fram
 }
 
 IPYBOX_DECL asio::awaitable<bool> action_channel::is_read() {
+    // After an async_wait for writing each answer that the kernel reads would wake this thread, for as long as it
+    // lives.
+    if (os::takes_bytes(socket_.native_handle())) co_return true;
     asio::error_code broken;
     co_await socket_.async_wait(socket_type::wait_write, asio::redirect_error(asio::use_awaitable, broken));
     co_return !broken;

@@ -3,7 +3,6 @@
 #include <ipybox/action/action_request.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/core/json_cursor.hpp>
-#include <ipybox/core/strict_json.hpp>
 
 #include <string_view>
 #include <utility>
@@ -130,19 +129,14 @@ inline bool holds_nul_in_names(std::string_view body, tool_arguments const& argu
     return escaped && names_hold_nul(*arguments);
 }
 
-/// Whether a value need not be built to know that it may be looked at.
-inline bool may_be_built_later(std::string_view text) {
-    return text.size() >= long_text &&
-           count_json(text, {text.size(), text.size(), deepest_json}).excess == json_excess::none;
-}
-
+/// Long ones are built by those who look into them. `read_arguments` has bounded how deep they are.
 inline tool_arguments arguments_of(mcp::raw_json const& sent) {
-    if (may_be_built_later(sent.text())) return tool_arguments::built_by([sent] { return sent.value(); });
+    if (sent.text().size() >= long_text) return tool_arguments::built_by([sent] { return sent.value(); });
     return std::make_shared<nlohmann::ordered_json const>(sent.value());
 }
 
-/// The arguments of a call. The text of an error says what they have to be. A name that stands twice is refused: the server might take the value that was not
-/// looked at.
+/// The arguments of a call. The text of an error says what they have to be. A name that stands twice is refused: the
+/// server might take the value that was not looked at.
 inline result<mcp::raw_json> read_arguments(std::string body) {
     auto const wanted = [](std::string what) { return failure(errc::invalid_argument, std::move(what)); };
     switch (count_json(body, largest_arguments).excess) {

@@ -6,6 +6,7 @@
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/pipe.hpp>
 
 #include <asio/dispatch.hpp>
 #include <asio/this_coro.hpp>
@@ -33,7 +34,7 @@ inline constexpr std::size_t most_held = std::size_t(128) << 20;
 /// So many programs may be on their way: the host holds their pipes until the kernel is sent them. Others wait.
 inline constexpr std::size_t most_starting = 16;
 
-/// What an interrupted program may take to end.
+/// The time in which an interrupted program has to end.
 inline constexpr std::chrono::milliseconds program_grace{250};
 
 /// The streams of a program, and what the kernel reads of them.
@@ -44,10 +45,10 @@ struct program_pipes {
 
 /// Makes the write end of a pipe and keeps its read end.
 inline result<os::unique_fd> add_pipe(std::vector<os::unique_fd>& read_ends) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
-    read_ends.emplace_back(ends[0]);
-    return os::unique_fd(ends[1]);
+    auto ends = os::make_pipe();
+    if (!ends) return failure(ends);
+    read_ends.push_back(std::move(ends->reader));
+    return std::move(ends->writer);
 }
 
 inline result<os::unique_fd> program_input(std::string const& text) {
@@ -70,7 +71,7 @@ inline result<program_pipes> make_pipes(program_run const& wanted) {
     return pipes;
 }
 
-/// What is asked about.
+/// The action that is asked about.
 inline approval_subject subject_of(tool_call const& wanted) {
     approval_subject subject;
     subject.kind = approval_kind::tool;
@@ -97,7 +98,8 @@ IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::uni
       channel_(executor, std::move(socket)), host_(std::move(host)),
       start_ended_(executor, asio::steady_timer::time_point::max()) {}
 
-/// Serves until the kernel hangs up, or a request cannot be taken, for want of memory, say: then it is told by the end of the channel.
+/// Serves until the kernel hangs up, or a request cannot be taken, for want of memory, say: then it is told by the end
+/// of the channel.
 IPYBOX_DECL void action_router::start() {
     spawn(executor_, serve(shared_from_this()), [self = shared_from_this()](std::exception_ptr) { self->close(); });
 }
@@ -314,8 +316,8 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> action_rou
     co_return std::move(*program);
 }
 
-/// Waits until another program may be started; false where its request is cancelled. Descriptors that the kernel has not received count as the host's:
-/// one that does not read starts no more programs.
+/// Waits until another program may be started; false where its request is cancelled. Descriptors that the kernel has
+/// not received count as the host's: one that does not read starts no more programs.
 IPYBOX_DECL asio::awaitable<bool> action_router::begin_start() {
     auto const state = co_await asio::this_coro::cancellation_state;
     while (starting_ == most_starting) {
@@ -338,7 +340,8 @@ IPYBOX_DECL void action_router::end_start() {
     start_ended_.cancel_one();
 }
 
-/// Ends it beside everything else. One that cannot be killed either ends with the channel, to which all of the kernel's programs belong.
+/// Ends it beside everything else. One that cannot be killed either ends with the channel, to which all of the kernel's
+/// programs belong.
 IPYBOX_DECL void action_router::end_program(std::shared_ptr<running_program> const& program) {
     auto const ended = [self = shared_from_this()](std::exception_ptr bug) {
         if (bug) self->close();

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <ipybox/approval/approval_request.hpp>
-#include <ipybox/approval/grant.hpp>
+#include <ipybox/approval/decision_state.hpp>
 #include <ipybox/approval/safe_text.hpp>
+#include <ipybox/rules/grant.hpp>
+#include <ipybox/rules/subject_commands.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -15,15 +17,15 @@ namespace detail {
 /// Shared by all copies of a request.
 class approval_handle {
   public:
-    approval_handle() : answer_(std::make_shared<approval_answer>()) {}
+    approval_handle() : state_(std::make_shared<decision_state>()) {}
     approval_handle(approval_handle const&) = delete;
     approval_handle& operator=(approval_handle const&) = delete;
-    ~approval_handle() { answer_->decide(decision::reject("the approval request was dropped without an answer")); }
+    ~approval_handle() { state_->decide(decision::reject("the approval request was dropped without an answer")); }
 
-    std::shared_ptr<approval_answer> const& answer() const noexcept { return answer_; }
+    std::shared_ptr<decision_state> const& state() const noexcept { return state_; }
 
   private:
-    std::shared_ptr<approval_answer> answer_;
+    std::shared_ptr<decision_state> state_;
 };
 
 } // namespace detail
@@ -38,6 +40,8 @@ IPYBOX_DECL nlohmann::ordered_json const& approval_request::arguments() const {
     static nlohmann::ordered_json const none;
     return subject_->arguments ? *subject_->arguments : none;
 }
+
+IPYBOX_DECL shell_line approval_request::commands() const { return detail::commands_of(*subject_); }
 
 IPYBOX_DECL bool approval_request::accept() const { return answer(decision::accept()); }
 
@@ -59,15 +63,19 @@ IPYBOX_DECL bool approval_request::answer(decision decision) const {
         decision =
             decision::reject("accepted with edited arguments, but a " + std::string(to_string(kind())) + " has none");
     }
-    return handle_->answer()->decide(std::move(decision));
+    return handle_->state()->decide(std::move(decision));
 }
 
 IPYBOX_DECL std::optional<decision> approval_request::decided() const {
-    return handle_ ? handle_->answer()->decided() : std::nullopt; // none: moved from
+    return handle_ ? handle_->state()->decided() : std::nullopt; // none: moved from
 }
 
-IPYBOX_DECL std::shared_ptr<detail::approval_answer> approval_request::pending_answer() const {
-    return handle_->answer();
+IPYBOX_DECL void approval_request::on_decided(std::function<void(decision)> told) const {
+    if (handle_) handle_->state()->on_decided(std::move(told));
+}
+
+IPYBOX_DECL std::shared_ptr<detail::decision_state> detail::state_of(approval_request const& request) {
+    return request.handle_ ? request.handle_->state() : nullptr;
 }
 
 IPYBOX_DECL std::ostream& operator<<(std::ostream& out, approval_request const& request) {

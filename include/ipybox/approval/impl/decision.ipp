@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/approval/decision.hpp>
-#include <ipybox/approval/grant.hpp>
+#include <ipybox/rules/grant.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -9,16 +9,20 @@
 
 namespace ipybox {
 
-IPYBOX_DECL decision decision::accept() { return decision(verdict::accept); }
+IPYBOX_DECL decision decision::accept() {
+    decision made;
+    made.accepted_ = true;
+    return made;
+}
 
 IPYBOX_DECL decision decision::accept(nlohmann::ordered_json edited_arguments) {
-    decision made(verdict::accept);
+    auto made = accept();
     made.edited_ = std::make_shared<nlohmann::ordered_json const>(std::move(edited_arguments));
     return made;
 }
 
 IPYBOX_DECL decision decision::reject(std::string reason, when_repeated again) {
-    decision made(verdict::reject);
+    decision made;
     made.reason_ = reason.empty() ? "rejected" : std::move(reason);
     made.again_ = again;
     return made;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <ipybox/approval/decision_line.hpp>
-#include <ipybox/approval/grant.hpp>
 #include <ipybox/core/strict_json.hpp>
+#include <ipybox/rules/grant.hpp>
 
 #include <nlohmann/json.hpp>
 

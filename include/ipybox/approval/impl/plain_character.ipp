@@ -14,8 +14,9 @@ struct character_range {
 };
 
 IPYBOX_DECL bool is_plain_character(char32_t code) {
-    // Of Latin, Greek, Cyrillic, Armenian, Chinese, Japanese and Korean writing, punctuation, symbols and pictures: the general categories L, N, P and S
-    // of Unicode, except combining, right-to-left and blank ones, modifiers of pictures, and lines and blocks for drawing.
+    // Of Latin, Greek, Cyrillic, Armenian, Chinese, Japanese and Korean writing, punctuation, symbols and pictures: the
+    // general categories L, N, P and S of Unicode, except combining, right-to-left and blank ones, modifiers of
+    // pictures, and lines and blocks for drawing.
     static constexpr auto ranges = std::to_array<character_range>(
         {{0x20, 0x7E},       {0xA1, 0xAC},       {0xAE, 0x2AF},      {0x370, 0x377},     {0x37A, 0x37F},
          {0x384, 0x38A},     {0x38C, 0x38C},     {0x38E, 0x3A1},     {0x3A3, 0x482},     {0x48A, 0x52F},

@@ -21,7 +21,7 @@ namespace detail {
 inline constexpr std::size_t most_blanks = 8;
 
 /// 12,345
-IPYBOX_DECL std::string grouped(std::size_t number) {
+inline std::string grouped(std::size_t number) {
     auto digits = std::to_string(number);
     for (auto at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, 1, ',');
     return digits;
@@ -76,7 +76,7 @@ class safe_rows {
         std::size_t characters;
     };
 
-    /// At most. What is not ASCII is twice as wide, or is so on some terminals.
+    /// At most. Other characters than ASCII are twice as wide, at least on some terminals.
     static std::size_t columns_of(std::string_view text) {
         auto const wide =
             std::count_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC0; });
@@ -111,20 +111,20 @@ class safe_rows {
     std::deque<row> tail_;
 };
 
-/// Where text stands, which says what a backslash in it means.
+/// The place of a text, which says what a backslash in it means.
 enum class text_place {
     as_it_is,    ///< within quotes, or in JSON, which has spelled its own
     in_c_quotes, ///< `$'…'`
 };
 
 /// `\x1b` and its like.
-IPYBOX_DECL std::string spelled_number(char kind, char32_t value, int digits) {
+inline std::string spelled_number(char kind, char32_t value, int digits) {
     std::string text{'\\', kind};
     while (digits-- > 0) text += hex_digits[value >> (4 * digits) & 0xF];
     return text;
 }
 
-IPYBOX_DECL std::string spelled(utf8_character const& c) {
+inline std::string spelled(utf8_character const& c) {
     if (!c.valid) {
         std::string text;
         for (char const byte : c.bytes) text += spelled_number('x', static_cast<unsigned char>(byte), 2);
@@ -136,14 +136,14 @@ IPYBOX_DECL std::string spelled(utf8_character const& c) {
 }
 
 /// Blanks at the beginning that are too many to be shown.
-IPYBOX_DECL std::size_t blanks_to_count(std::string_view text) {
+inline std::size_t blanks_to_count(std::string_view text) {
     if (text.front() != ' ') return 0;
     auto const end = std::min(text.find_first_not_of(' '), text.size());
     return end > most_blanks ? end : 0;
 }
 
 /// Whether all of it can be shown as it is.
-IPYBOX_DECL bool is_plain_text(std::string_view text) {
+inline bool is_plain_text(std::string_view text) {
     while (!text.empty()) {
         auto const c = first_character(text);
         if (!c.valid || !is_plain_character(c.code) || blanks_to_count(text) > 0) return false;
@@ -172,7 +172,7 @@ IPYBOX_DECL void put_text(safe_rows& out, std::string_view text, text_place plac
 }
 
 /// A word as one would type it in a shell.
-IPYBOX_DECL void put_word(safe_rows& out, std::string_view word) {
+inline void put_word(safe_rows& out, std::string_view word) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
         return put_text(out, word, text_place::as_it_is);
@@ -191,8 +191,8 @@ IPYBOX_DECL void put_word(safe_rows& out, std::string_view word) {
     out.put("'");
 }
 
-/// Where, with which variables, and with which input.
-IPYBOX_DECL void put_surroundings(safe_rows& out, approval_subject const& subject) {
+/// The directory, the variables and the input.
+inline void put_surroundings(safe_rows& out, approval_subject const& subject) {
     auto const* opening = " (";
     if (!subject.cwd.empty()) {
         out.put(std::exchange(opening, ", "));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/codegen/impl/choice.hpp>
+#include <ipybox/core/same_json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,7 +49,7 @@ inline bool have_no_common_value(python_type const& a, python_type const& b) {
     if (a.is != form::literal || b.is != form::literal) return false;
     return std::none_of(a.values.begin(), a.values.end(), [&](ordered_json const& value) {
         return std::any_of(b.values.begin(), b.values.end(),
-                           [&](ordered_json const& other) { return same_value(value, other); });
+                           [&](ordered_json const& other) { return ipybox::detail::same_json(value, other); });
     });
 }
 

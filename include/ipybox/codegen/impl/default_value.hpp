@@ -5,7 +5,8 @@
 
 namespace ipybox::codegen::detail {
 
-/// Whether a default is what its own schema asks for, as far as types, values, sizes and bounds go. Servers publish others.
+/// Whether a default is what its own schema asks for, as far as types, values, sizes and bounds go. Servers publish
+/// others.
 [[nodiscard]] bool fits(ordered_json const& value, schema_document const& document, schema_node const& node);
 
 /// Whether it can stand behind a field: a value without objects in it.

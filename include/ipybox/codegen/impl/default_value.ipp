@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/codegen/impl/default_value.hpp>
+#include <ipybox/core/same_json.hpp>
 #include <ipybox/core/utf8.hpp>
 
 #include <algorithm>
@@ -25,9 +26,11 @@ inline bool fits_at(ordered_json const& value, schema_document const& document, 
         if (target && !below(*target)) return false;
     }
     if (own.types() != kinds::none && !includes(own.types(), kind_of(value))) return false;
-    if (auto const* constant = own.find("const"); constant && !same_value(value, *constant)) return false;
+    if (auto const* constant = own.find("const"); constant && !ipybox::detail::same_json(value, *constant))
+        return false;
     if (auto const* choices = own.find("enum"))
-        if (std::none_of(choices->begin(), choices->end(), [&](auto const& one) { return same_value(value, one); }))
+        if (std::none_of(choices->begin(), choices->end(),
+                         [&](auto const& one) { return ipybox::detail::same_json(value, one); }))
             return false;
     for (auto const* keyword : {"anyOf", "oneOf", "allOf"})
         if (auto const* parts = own.find(keyword)) {

@@ -13,11 +13,12 @@
 
 namespace ipybox::codegen::detail {
 
-/// What is at a name.
+/// The kind of file that has a name.
 enum class entry_kind { nothing, directory, file, other };
 
 /**
- * \brief A directory that is open. Entries are named within it: no link is followed, and it stays the same when its path comes to mean another one.
+ * \brief A directory that is open. Entries are named within it: no link is followed, and it stays the same when its
+ * path comes to mean another one.
  * \par Errors of all functions: errc::io_error
  */
 class directory {

@@ -31,7 +31,7 @@ inline constexpr int deepest_removed = 64;
 
 IPYBOX_DECL tl::unexpected<error> directory::refused(std::string_view what, std::string const& name) const {
     auto const number = errno;
-    return failure(system_failure(std::string(what) + " " + (path_ / name).string(), number));
+    return failure(ipybox::detail::system_failure(std::string(what) + " " + (path_ / name).string(), number));
 }
 
 IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path,
@@ -39,7 +39,8 @@ IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path,
     std::error_code cannot;
     auto const here = std::filesystem::current_path(cannot);
     auto whole = std::filesystem::absolute(path, cannot);
-    if (cannot) return failure(system_failure("finding the directory " + path.string(), cannot.value()));
+    if (cannot)
+        return failure(ipybox::detail::system_failure("finding the directory " + path.string(), cannot.value()));
     if (!whole.has_filename()) whole = whole.parent_path();
     auto const of_code = std::filesystem::absolute(code_dir.empty() ? here : code_dir, cannot).lexically_normal();
     bool const within = os::lies_in(whole.lexically_normal(), of_code);
@@ -104,7 +105,7 @@ IPYBOX_DECL result<void> directory::write(std::string const& name, std::string_v
         ::openat(fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd) return refused("making", name);
     if (int const broken = os::write_all(fd.get(), text); broken != 0)
-        return failure(system_failure("writing " + (path_ / name).string(), broken));
+        return failure(ipybox::detail::system_failure("writing " + (path_ / name).string(), broken));
     return {};
 }
 
@@ -176,7 +177,7 @@ IPYBOX_DECL result<os::unique_fd> directory::lock(std::string const& name, std::
     if (!file) return refused("opening the lock", name);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
 
-    // whoever holds it lets go by closing it, which is seen here
+    // its holder lets go by closing it, which is seen here
     os::unique_fd const closings(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
     auto const itself = "/proc/self/fd/" + std::to_string(file.get());
     if (!closings || ::inotify_add_watch(closings.get(), itself.c_str(), IN_CLOSE) < 0)
@@ -185,7 +186,7 @@ IPYBOX_DECL result<os::unique_fd> directory::lock(std::string const& name, std::
         if (errno != EWOULDBLOCK && errno != EINTR) return refused("locking", name);
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
         if (left.count() <= 0)
-            return failure(errc::io_error, "somebody else holds " + (path_ / name).string() +
+            return failure(errc::io_error, "another process holds " + (path_ / name).string() +
                                                ": wait for the other generator, or end the process that holds it");
         pollfd waiting{closings.get(), POLLIN, 0};
         ::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));

@@ -8,11 +8,12 @@
 
 namespace ipybox::codegen::detail {
 
-/// What the schema says about a field for those who read, on one line. What its classes say themselves is left out.
+/// The description of a field in the schema, for readers, on one line. The descriptions that its classes have
+/// themselves are left out.
 [[nodiscard]] std::string field_doc(schema_document const& document, schema_node const& node,
                                     python_field const& field);
 
-/// What it says about a class: its description.
+/// The description of a class: its description.
 [[nodiscard]] std::string class_doc(schema_node const& node);
 
 } // namespace ipybox::codegen::detail

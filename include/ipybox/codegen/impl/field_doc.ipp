@@ -51,7 +51,7 @@ inline std::string own_text(schema_node const& node, std::string_view name) {
     return description.empty() ? telling_title(node, name) : description;
 }
 
-/// What a member of a union says about itself: `"hot": Hot list. The newest first.`
+/// The description of a member of a union: `"hot": Hot list. The newest first.`
 inline std::string about_member(schema_document const& document, schema_node const& member) {
     auto const own = document.keywords(member);
     std::string text;

@@ -2,10 +2,13 @@
 
 #include <ipybox/codegen/generate.hpp>
 #include <ipybox/codegen/impl/package_index.hpp>
+#include <ipybox/codegen/impl/package_mark.hpp>
+#include <ipybox/codegen/module_names.hpp>
 #include <ipybox/codegen/python_literal.hpp>
 #include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
+#include <ipybox/codegen/tool_module.hpp>
 #include <ipybox/core/checksum.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/json_text.hpp>
@@ -22,8 +25,8 @@ namespace detail {
 
 inline constexpr std::size_t most_tools = 5000;
 inline constexpr std::size_t longest_name = 1000;
-inline constexpr std::size_t largest_schema = 1 << 20; ///< bytes
-inline constexpr std::size_t deepest_json = 400;       ///< levels; printing takes a stack frame for each
+inline constexpr std::size_t largest_schema = 1 << 20;                            ///< bytes
+inline constexpr std::size_t deepest_listed = ipybox::detail::deepest_json - 100; ///< `_schemas.json` adds levels
 
 /// All texts in it as UTF-8. Names that become the same by that are one.
 inline ordered_json with_valid_texts(ordered_json const& value) {
@@ -48,7 +51,7 @@ inline mcp::tool with_valid_texts(mcp::tool tool) {
     return tool;
 }
 
-/// What a tool's schemas have lost on the way here, or say to nobody.
+/// The parts of a tool's schemas that were lost on the way here, or have no effect.
 struct lost_values {
     bool text = false; ///< a name or compared value had something that is no UTF-8, or half of a surrogate pair
     bool number =
@@ -104,9 +107,9 @@ inline ordered_json listed_tool(mcp::tool const& tool) {
 }
 
 inline bool too_deep(mcp::tool const& tool) {
-    return nests_deeper_than(deepest_json, tool.input_schema) ||
-           (tool.output_schema && nests_deeper_than(deepest_json, *tool.output_schema)) ||
-           (tool.annotations && nests_deeper_than(deepest_json, *tool.annotations));
+    return nests_deeper_than(deepest_listed, tool.input_schema) ||
+           (tool.output_schema && nests_deeper_than(deepest_listed, *tool.output_schema)) ||
+           (tool.annotations && nests_deeper_than(deepest_listed, *tool.annotations));
 }
 
 /// Tools that can have a module, in their order.
@@ -162,11 +165,11 @@ inline module_text module_of(mcp::tool const& tool, call_style style) {
 
 } // namespace detail
 
-IPYBOX_DECL std::string listed_tools(std::string_view server_name, std::vector<mcp::tool> const& tools,
-                                     std::vector<std::string> const& modules,
-                                     std::map<std::string, std::string> const& files) {
+IPYBOX_DECL std::string detail::listed_tools(std::string_view server_name, std::vector<mcp::tool> const& tools,
+                                             std::vector<std::string> const& modules,
+                                             std::map<std::string, std::string> const& files) {
     ordered_json document = {
-        {"generator", generator_mark}, {"version", IPYBOX_VERSION_STRING}, {"server", server_name}};
+        {"generator", detail::generator_mark}, {"version", IPYBOX_VERSION_STRING}, {"server", server_name}};
     auto& by_module = document["modules"] = ordered_json::object();
     for (std::size_t i = 0; i < tools.size(); ++i) by_module[modules[i]] = tools[i].name;
     auto& checksums = document["checksums"] = ordered_json::object();
@@ -198,8 +201,8 @@ generate_package(std::string_view server_name, std::vector<mcp::tool> const& too
     package.files["__init__.py"] = detail::package_index(server_name, usable, package.modules, options.about);
     package.files["py.typed"] = "";
     for (auto const& file : detail::package_support) package.files[std::string(file.name)] = file.text;
-    auto list = listed_tools(server_name, usable, package.modules, package.files);
-    if (count_json(list, largest_list).excess != json_excess::none)
+    auto list = detail::listed_tools(server_name, usable, package.modules, package.files);
+    if (ipybox::detail::count_json(list, detail::largest_list).excess != ipybox::detail::json_excess::none)
         return failure(errc::invalid_argument, "the tools of " + package.server_name +
                                                    " are listed with more than 16 MiB or 1,000,000 values: "
                                                    "choose fewer of them with a filter");

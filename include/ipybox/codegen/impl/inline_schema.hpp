@@ -11,7 +11,8 @@ namespace ipybox::codegen::detail {
 /**
  * \brief The arguments of `Schema(…)` for a schema, if it may be written where it is used.
  * \param schema `false`, or an object of keywords of JSON Schema
- * \return empty where it is long, has references or identifiers, or keywords that mean something in the other dialect alone
+ * \return empty where it is long, has references or identifiers, or keywords that mean something in the other dialect
+ * alone
  */
 [[nodiscard]] std::optional<std::string> inline_arguments(ordered_json const& schema, dialect version);
 

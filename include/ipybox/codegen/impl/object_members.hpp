@@ -22,12 +22,13 @@ struct object_members {
 /// The node itself or, where it is nothing but a reference within the document, what that names.
 [[nodiscard]] schema_node followed(schema_document const& document, schema_node node);
 
-/// What `properties` and `required` of a node say.
+/// The content of `properties` and `required` of a node.
 [[nodiscard]] object_members members_of(schema_document const& document, schema_node const& node);
 
 /**
  * \brief The members of an object that is put together with `allOf`.
- * \return empty where one set of members would not say the same: members that are closed, that say something else, or that differ about a property
+ * \return empty where one set of members would not say the same: members that are closed, that say something else, or
+ * that differ about a property
  */
 [[nodiscard]] std::optional<object_members> merged_members(schema_document const& document, schema_node const& node);
 

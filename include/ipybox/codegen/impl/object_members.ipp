@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/codegen/impl/object_members.hpp>
+#include <ipybox/core/same_json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -26,7 +27,7 @@ inline bool add_members(object_members& all, object_members const& part) {
                                         [&, &name = property](auto const& other) { return other.first == name; });
         if (there == all.properties.end())
             all.properties.emplace_back(property, node);
-        else if (!same_value(*there->second.schema, *node.schema))
+        else if (!ipybox::detail::same_json(*there->second.schema, *node.schema))
             return false;
     }
     for (auto const& name : part.required)

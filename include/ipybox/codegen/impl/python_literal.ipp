@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/codegen/python_literal.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
 
 #include <algorithm>
@@ -31,7 +32,8 @@ struct code_range {
     char32_t first, last;
 };
 
-/// What has no look of its own, or changes that of its neighbours: controls, blanks without width, direction marks, fillers, tags.
+/// Characters that are invisible, or change the look of their neighbours: controls, blanks without width, direction
+/// marks, fillers, tags.
 inline constexpr code_range unseen[] = {
     {0x00, 0x1F},     {0x7F, 0x9F},     {0xAD, 0xAD},     {0x34F, 0x34F},     {0x61C, 0x61C},    {0x115F, 0x1160},
     {0x17B4, 0x17B5}, {0x180B, 0x180F}, {0x200B, 0x200F}, {0x2028, 0x202E},   {0x2060, 0x206F},  {0x3164, 0x3164},
@@ -59,7 +61,7 @@ inline void append_number(std::string& out, nlohmann::ordered_json const& value)
     if (value.is_number_float() && is_whole(value.get<double>()))
         out += std::to_string(value.get<std::int64_t>());
     else
-        out += value.is_number_float() && !std::isfinite(value.get<double>()) ? "None" : value.dump();
+        out += value.is_number_float() && !std::isfinite(value.get<double>()) ? "None" : json_text(value);
 }
 
 inline void append_value(std::string& out, nlohmann::ordered_json const& value) {
@@ -120,7 +122,7 @@ inline std::vector<std::string> lines_of(std::string_view text) {
     return lines;
 }
 
-/// What may stand between triple quotes: no backslash that is not ours, no quote before another one or at the end.
+/// Text that may stand between triple quotes: no backslash that is not ours, no quote before another one or at the end.
 inline std::string escaped_for_docstring(std::string_view line, bool ends) {
     std::string out;
     for (std::size_t i = 0; i < line.size();) {

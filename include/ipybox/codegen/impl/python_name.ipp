@@ -20,7 +20,7 @@ inline constexpr std::string_view keywords[] = {
     "del",    "elif",     "else", "except", "for",  "from",   "finally", "global", "if",    "import", "in",       "is",
     "lambda", "nonlocal", "not",  "or",     "pass", "raise",  "return",  "try",    "while", "with",   "yield"};
 
-/// What a class body or its annotations use, and what Pydantic's BaseModel and its metaclass already have.
+/// Names that a class body or its annotations use, and what Pydantic's BaseModel and its metaclass already have.
 inline constexpr std::string_view field_words[] = {
     "Annotated",
     "Any",
@@ -222,14 +222,6 @@ IPYBOX_DECL result<void> check_package_name(std::string_view name) {
         "'" + shown +
             "' cannot be the name of a server's package: take letters, digits and '_', a letter first, at most 100 "
             "characters, and no keyword of Python");
-}
-
-IPYBOX_DECL std::vector<std::string> module_names(std::vector<std::string> const& tools) {
-    auto order = detail::indices(tools.size());
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return std::tie(tools[a], a) < std::tie(tools[b], b); });
-    return detail::distinct_names(
-        tools, order, [](std::string const& tool) { return detail::module_name(tool) == tool; }, detail::module_name);
 }
 
 IPYBOX_DECL std::vector<std::string> field_names(std::vector<std::string> const& properties,

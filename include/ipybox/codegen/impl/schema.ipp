@@ -51,7 +51,8 @@ inline constexpr std::string_view constraining[] = {"$dynamicRef",
                                                     "unevaluatedProperties",
                                                     "uniqueItems"};
 
-/// Whether a subschema may constrain something. Looks at its own keywords alone, so that nothing is walked again and again.
+/// Whether a subschema may constrain something. Looks at its own keywords alone, so that nothing is walked again and
+/// again.
 inline bool constrains(ordered_json const& value) {
     if (!value.is_object()) return value == false;
     for (auto it = value.begin(); it != value.end(); ++it)
@@ -119,7 +120,7 @@ inline kinds kind_named(std::string_view name) {
     return kinds::none;
 }
 
-/// What `type` names; `unknown` becomes the first name of none.
+/// The kinds that `type` names; `unknown` becomes the first name of none.
 inline kinds kinds_named(ordered_json const& type, std::string_view& unknown) {
     auto all = kinds::none;
     auto const add = [&](ordered_json const& value) {
@@ -222,19 +223,6 @@ IPYBOX_DECL kinds kind_of(ordered_json const& value) {
     if (value.is_number_integer()) return kinds::integer;
     auto const number = value.get<double>();
     return std::trunc(number) == number ? kinds::integer : kinds::fraction;
-}
-
-IPYBOX_DECL bool same_value(ordered_json const& a, ordered_json const& b) {
-    if (a.is_object() && b.is_object()) { // ordered_json compares the order of members too
-        if (a.size() != b.size()) return false;
-        for (auto const& [name, member] : a.items()) {
-            auto const other = b.find(name);
-            if (other == b.end() || !same_value(member, *other)) return false;
-        }
-        return true;
-    }
-    if (a.is_array() && b.is_array()) return std::equal(a.begin(), a.end(), b.begin(), b.end(), same_value);
-    return a == b;
 }
 
 IPYBOX_DECL schema_keywords::schema_keywords(ordered_json const& schema, dialect version) {

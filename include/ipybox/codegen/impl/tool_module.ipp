@@ -47,7 +47,7 @@ inline std::string about(mcp::tool const& tool) {
     return text;
 }
 
-/// What differs between the functions that call a tool.
+/// The differences between the functions that call a tool.
 struct function_form {
     std::string_view define, name, call;
 };

@@ -27,7 +27,7 @@ class translator {
   private:
     using names = std::vector<std::string_view>;
 
-    // What a place becomes; `name` is what a class there would be called.
+    // The type of a place; `name` is the name that a class there would have.
     python_type type_of(schema_node const& node, std::string const& name);
     void warn_of_types(schema_node const& node, schema_keywords const& own);
     python_type translate(schema_node const& node, schema_keywords const& own, std::string const& name);

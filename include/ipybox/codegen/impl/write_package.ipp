@@ -1,13 +1,16 @@
 #pragma once
 
 #include <ipybox/codegen/impl/directory.hpp>
+#include <ipybox/codegen/impl/package_mark.hpp>
 #include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
 #include <ipybox/codegen/write_package.hpp>
 #include <ipybox/core/checksum.hpp>
 #include <ipybox/core/json_census.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/core/random_hex.hpp>
+#include <ipybox/core/same_json.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,7 +54,7 @@ inline result<bool> is_there(directory const& root, std::string const& server) {
     return ours;
 }
 
-/// What a generator that was killed left behind. It is in nobody's way: what cannot be removed stays.
+/// Files that a killed generator left behind. Those that cannot be removed stay, and do no harm.
 inline void remove_leftovers(directory const& root, std::string const& server) {
     if (auto const names = root.names())
         for (auto const& name : *names)
@@ -80,7 +83,7 @@ inline result<void> put_in_place(directory const& root, std::string const& name,
     return not_ours(root.path() / server);
 }
 
-/// What is written in the place of a package that is there.
+/// The files that replace a package that is there.
 struct merged_package {
     std::map<std::string, std::string> files;
     std::vector<generate_notice> notices = {};
@@ -90,7 +93,7 @@ struct merged_package {
 /// The list of a package. \par Errors errc::invalid_argument — it is larger than any that is built from
 inline result<std::optional<std::string>> list_of(directory const& package) {
     auto list = package.read(list_file, largest_list.bytes + 1);
-    if (list && *list && count_json(**list, largest_list).excess != json_excess::none)
+    if (list && *list && ipybox::detail::count_json(**list, largest_list).excess != ipybox::detail::json_excess::none)
         return failure(
             errc::invalid_argument,
             (package.path() / list_file).string() +
@@ -106,7 +109,7 @@ inline tl::unexpected<error> kept_too_much(std::filesystem::path const& what, st
 /// The checksums of the files of a package as they were generated; none in packages of before there were any.
 inline std::map<std::string, std::string> generated_checksums(std::string_view list) {
     std::map<std::string, std::string> checksums;
-    auto const document = nlohmann::json::parse(list, nullptr, false);
+    auto const document = ipybox::detail::parse_json(list);
     auto const listed = document.is_object() ? document.find("checksums") : document.end();
     if (listed == document.end() || !listed->is_object()) return checksums;
     for (auto const& [name, value] : listed->items())
@@ -231,8 +234,8 @@ IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const&
 namespace detail {
 
 /// The list that a package was generated from; nothing where there is no package. Makes no directory.
-IPYBOX_DECL result<std::optional<std::string>> written_list(std::filesystem::path const& root_dir,
-                                                            std::string const& server) {
+inline result<std::optional<std::string>> written_list(std::filesystem::path const& root_dir,
+                                                       std::string const& server) {
     std::error_code unknown;
     if (!std::filesystem::exists(root_dir, unknown) && !unknown) return std::nullopt;
     auto root = directory::make(root_dir, {});
@@ -258,7 +261,7 @@ IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& ro
 
     auto const entries = [](std::string_view list) {
         std::map<std::string, ordered_json> by_name;
-        auto const document = ordered_json::parse(list, nullptr, false);
+        auto const document = ipybox::detail::parse_ordered_json(list);
         if (document.is_object() && document.contains("tools") && document.at("tools").is_array())
             for (auto const& tool : document.at("tools"))
                 if (tool.is_object() && tool.contains("name") && tool.at("name").is_string())
@@ -272,7 +275,7 @@ IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& ro
         auto const old = before.find(name);
         if (old == before.end())
             changes.added.push_back(name);
-        else if (!same_value(old->second, tool))
+        else if (!ipybox::detail::same_json(old->second, tool))
             changes.changed.push_back(name);
     }
     for (auto const& [name, tool] : before)

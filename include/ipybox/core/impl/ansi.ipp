@@ -5,10 +5,11 @@
 namespace ipybox {
 namespace detail {
 
-/// Where the byte after those from `low` up to `high` is, beginning at `at`, and behind it if it ends a sequence.
+/// The position of the byte after those from `low` up to `high`, beginning at `at`, and behind it if it ends a
+/// sequence.
 inline std::size_t sequence_end(std::string_view text, std::size_t at, char low, char high) noexcept {
     while (at < text.size() && text[at] >= low && text[at] < high) ++at;
-    // What cannot end a sequence is no part of it: another ESC, or a character that is not ASCII.
+    // A byte that cannot end a sequence is not part of it: another ESC, or a character that is not ASCII.
     return at < text.size() && text[at] >= high && text[at] < 0x7f ? at + 1 : at;
 }
 

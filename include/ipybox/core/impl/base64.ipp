@@ -10,7 +10,8 @@
 namespace ipybox {
 
 IPYBOX_DECL std::string base64_encode(std::string_view bytes) {
-    // EVP_EncodeBlock takes an int: large values go in parts whose size is a multiple of three, so that no padding comes between.
+    // EVP_EncodeBlock takes an int: large values go in parts whose size is a multiple of three, so that no padding
+    // comes between.
     static constexpr std::size_t part = 3 << 20;
     std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');
     std::size_t written = 0;

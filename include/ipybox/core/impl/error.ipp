@@ -56,6 +56,8 @@ class error_category_type final : public std::error_category {
         case errc::package_index_unreachable: return "the index of packages cannot be reached";
         case errc::package_conflict: return "a package would need another version of what is installed";
         case errc::package_not_installed: return "pip could not install a package";
+        case errc::still_running: return "the job has not ended";
+        case errc::package_layer_full: return "packages would take more of the disk than their layer may";
         }
         return "unknown ipybox error";
     }
@@ -98,6 +100,60 @@ class condition_category_type final : public std::error_category {
 
 } // namespace detail
 
+IPYBOX_DECL std::string_view name_of(errc code) noexcept {
+    switch (code) {
+    case errc::python_error: return "python_error";
+    case errc::timed_out: return "timed_out";
+    case errc::cancelled: return "cancelled";
+    case errc::kernel_died: return "kernel_died";
+    case errc::kernel_start_failed: return "kernel_start_failed";
+    case errc::kernel_unresponsive: return "kernel_unresponsive";
+    case errc::python_not_found: return "python_not_found";
+    case errc::ipykernel_missing: return "ipykernel_missing";
+    case errc::ipykernel_unsupported: return "ipykernel_unsupported";
+    case errc::kernelspec_not_found: return "kernelspec_not_found";
+    case errc::sandbox_unavailable: return "sandbox_unavailable";
+    case errc::supervisor_died: return "supervisor_died";
+    case errc::invalid_argument: return "invalid_argument";
+    case errc::not_running: return "not_running";
+    case errc::would_deadlock: return "would_deadlock";
+    case errc::protocol_error: return "protocol_error";
+    case errc::message_too_large: return "message_too_large";
+    case errc::io_error: return "io_error";
+    case errc::approval_rejected: return "approval_rejected";
+    case errc::approval_timed_out: return "approval_timed_out";
+    case errc::audit_failed: return "audit_failed";
+    case errc::program_not_started: return "program_not_started";
+    case errc::guard_unavailable: return "guard_unavailable";
+    case errc::mcp_server_unknown: return "mcp_server_unknown";
+    case errc::mcp_server_exists: return "mcp_server_exists";
+    case errc::mcp_start_failed: return "mcp_start_failed";
+    case errc::mcp_version_unsupported: return "mcp_version_unsupported";
+    case errc::mcp_unresponsive: return "mcp_unresponsive";
+    case errc::mcp_server_died: return "mcp_server_died";
+    case errc::mcp_refused: return "mcp_refused";
+    case errc::mcp_input_required: return "mcp_input_required";
+    case errc::variable_not_set: return "variable_not_set";
+    case errc::pip_missing: return "pip_missing";
+    case errc::package_index_unreachable: return "package_index_unreachable";
+    case errc::package_conflict: return "package_conflict";
+    case errc::package_not_installed: return "package_not_installed";
+    case errc::still_running: return "still_running";
+    case errc::package_layer_full: return "package_layer_full";
+    }
+    return "unknown";
+}
+
+IPYBOX_DECL std::string_view name_of(condition group) noexcept {
+    switch (group) {
+    case condition::timeout: return "timeout";
+    case condition::cancelled: return "cancelled";
+    case condition::kernel_lost: return "kernel_lost";
+    case condition::cannot_start: return "cannot_start";
+    }
+    return "unknown";
+}
+
 IPYBOX_DECL std::error_category const& error_category() noexcept {
     static detail::error_category_type const category;
     return category;
@@ -136,6 +192,11 @@ IPYBOX_DECL error& error::with_output(std::shared_ptr<execution_result const> ou
     return *this;
 }
 
+IPYBOX_DECL error& error::with_decided_by(ipybox::decided_by who) noexcept {
+    decided_by_ = who;
+    return *this;
+}
+
 IPYBOX_DECL std::ostream& operator<<(std::ostream& out, error const& e) {
     if (e != errc::python_error || e.exception_->traceback.empty()) return out << e.text_;
     auto separator = "";
@@ -154,7 +215,7 @@ inline std::string advice_for(int number) {
            " bytes to a file (RLIMIT_FSIZE, `ulimit -f`); raise that limit";
 }
 
-IPYBOX_DECL error system_failure(std::string_view what, int number) {
+IPYBOX_DECL error detail::system_failure(std::string_view what, int number) {
     auto text = std::string(what).append(": ").append(std::generic_category().message(number));
     text += advice_for(number);
     return error(errc::io_error, std::move(text)).with_cause({number, std::generic_category()});

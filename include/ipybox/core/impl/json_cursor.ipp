@@ -258,7 +258,8 @@ IPYBOX_DECL std::optional<json_cursor::number_value> json_cursor::number() {
 #ifdef __cpp_lib_to_chars // not every standard library reads floating point
     if (read(double())) return value;
 #endif
-    // Knows what from_chars does not say: whether a number that does not fit is too small (then it is zero) or too large.
+    // Knows what from_chars does not say: whether a number that does not fit is too small (then it is zero) or too
+    // large.
     auto const other = nlohmann::json::parse(text, nullptr, false);
     if (other.is_number())
         value = other.get<double>();

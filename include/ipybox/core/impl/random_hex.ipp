@@ -12,7 +12,8 @@ namespace ipybox {
 
 IPYBOX_DECL std::string random_hex(std::size_t bytes) {
     std::vector<unsigned char> random(bytes);
-    // Without randomness ids could collide or be guessed: nothing sensible can go on then. (OpenSSL's would cost every thread a state of its own.)
+    // Without randomness ids could collide or be guessed: nothing sensible can go on then. (OpenSSL's would cost every
+    // thread a state of its own.)
     if (::getentropy(random.data(), random.size()) != 0) std::abort();
     return to_hex(random);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/strict_json.hpp>
 
 #include <nlohmann/json.hpp>
@@ -158,6 +159,10 @@ IPYBOX_DECL void strict_object::fail(std::string_view name, std::string_view wha
     if (!problem_) problem_ = json_problem{place(name), std::string(what)};
 }
 
+IPYBOX_DECL void strict_object::fail_missing(std::string_view name, std::string_view what) {
+    if (!missing_) missing_ = json_problem{place(name), std::string(what)};
+}
+
 IPYBOX_DECL std::string strict_object::place(std::string_view name) const {
     return name.empty() ? where_ : where_ + "/" + std::string(name);
 }
@@ -168,7 +173,7 @@ IPYBOX_DECL std::optional<json_problem> strict_object::problem() {
             if (!known_.contains(name)) fail(name, "no such member is known here");
         }
     }
-    return problem_;
+    return problem_ ? problem_ : missing_;
 }
 
 IPYBOX_DECL result<void> strict_object::finish() {

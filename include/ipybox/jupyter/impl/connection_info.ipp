@@ -2,6 +2,7 @@
 
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/connection_info.hpp>
+#include <ipybox/os/read_file.hpp>
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/os/write_all.hpp>
 
@@ -10,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -29,7 +29,7 @@ inline result<std::string> text_member(json const& object, char const* name, cha
     return found->get<std::string>();
 }
 
-/// What may stand in the host part of a ZeroMQ address: names, IPv4, IPv6 with a zone.
+/// Characters in the host part of a ZeroMQ address: names, IPv4, IPv6 with a zone.
 inline bool is_host(std::string_view ip) {
     auto const fits = [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' || c == ':' ||
@@ -61,7 +61,7 @@ IPYBOX_DECL std::string connection_info::address(channel c) const {
 }
 
 IPYBOX_DECL result<connection_info> parse_connection_info(std::string_view text) {
-    auto const object = json::parse(text, nullptr, false);
+    auto const object = ipybox::detail::parse_json(text);
     if (!object.is_object()) return detail::bad_connection("it is no JSON object");
 
     connection_info info;
@@ -138,28 +138,22 @@ IPYBOX_DECL std::string to_text(connection_info const& info) {
 
 IPYBOX_DECL result<connection_info> read_connection_file(std::filesystem::path const& file) {
     static constexpr std::size_t limit = 64 << 10;
+    auto const name = "the connection file " + file.string();
     os::unique_fd const fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) return failure(system_failure("the connection file " + file.string(), errno));
-    std::string text;
-    std::array<char, 4096> part{};
-    for (;;) {
-        auto const count = ::read(fd.get(), part.data(), part.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) return failure(system_failure("the connection file " + file.string(), errno));
-        if (count == 0) break;
-        text.append(part.data(), static_cast<std::size_t>(count));
-        if (text.size() > limit) return detail::bad_connection("it has more than 64 KiB");
-    }
-    return parse_connection_info(text);
+    if (!fd) return failure(ipybox::detail::system_failure(name, errno));
+    auto const text = os::read_all(fd.get(), name, limit);
+    if (!text && text.error() == errc::invalid_argument) return detail::bad_connection("it has more than 64 KiB");
+    if (!text) return failure(text.error());
+    return parse_connection_info(*text);
 }
 
 IPYBOX_DECL result<void> write_connection_file(std::filesystem::path const& file, connection_info const& info) {
     os::unique_fd const fd(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!fd) return failure(system_failure("the connection file " + file.string(), errno));
+    if (!fd) return failure(ipybox::detail::system_failure("the connection file " + file.string(), errno));
     auto const text = to_text(info);
     std::string_view rest = text;
     if (int const broken = os::write_all(fd.get(), rest); broken != 0)
-        return failure(system_failure("the connection file " + file.string(), broken));
+        return failure(ipybox::detail::system_failure("the connection file " + file.string(), broken));
     return {};
 }
 

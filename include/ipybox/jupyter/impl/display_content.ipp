@@ -4,6 +4,7 @@
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/display_content.hpp>
 #include <ipybox/jupyter/impl/mime_type.hpp>
+#include <ipybox/jupyter/json_frames.hpp>
 
 #include <map>
 #include <optional>
@@ -52,7 +53,8 @@ inline mime_bundle::entry to_entry(std::string const& type, json& value) {
     return {type, mime_bundle::encoding::text, std::move(*text)};
 }
 
-/// Whether a text that travelled as a buffer stands for something else: base64 for bytes, a string for JSON, which has the bound of all JSON.
+/// Whether a text that travelled as a buffer stands for something else: base64 for bytes, a string for JSON, which has
+/// the bound of all JSON.
 inline bool is_converted(std::string_view type, std::string const& text) {
     return is_binary(type) || (is_json(type) && text.size() <= message_bounds().displayed.bytes);
 }

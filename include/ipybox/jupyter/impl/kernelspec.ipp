@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/kernelspec.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/os/read_file.hpp>
@@ -36,7 +37,7 @@ inline std::string variable(environment const& env, char const* name) {
     return found == env.end() ? std::string() : found->second;
 }
 
-/// What `python -m ipykernel install` would write.
+/// The kernelspec that `python -m ipykernel install` would write.
 inline kernelspec native_kernelspec() {
     kernelspec spec;
     spec.name = "python3";
@@ -141,7 +142,7 @@ IPYBOX_DECL result<kernelspec> parse_kernelspec(std::string_view text) {
     auto const bad = [](char const* what) {
         return failure(errc::protocol_error, std::string("kernel.json: ") + what);
     };
-    auto const object = json::parse(text, nullptr, false);
+    auto const object = ipybox::detail::parse_json(text);
     if (!object.is_object()) return bad("it is no JSON object");
 
     kernelspec spec;
@@ -201,7 +202,7 @@ IPYBOX_DECL result<kernelspec> find_kernelspec(std::string_view name, std::vecto
     }
     if (wanted == "python3") return detail::native_kernelspec();
 
-    // The interpreter's own kernel is there even where nobody has registered it.
+    // The interpreter's own kernel is there even where it was not registered.
     names.insert("python3");
     auto text = "there is no kernelspec '" + wanted + "'; there are:";
     for (auto const& other : names) text += " " + other;

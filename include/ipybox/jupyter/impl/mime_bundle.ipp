@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/base64.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/mime_bundle.hpp>
 
 #include <nlohmann/json.hpp>
@@ -41,7 +42,7 @@ IPYBOX_DECL nlohmann::json mime_bundle::to_json() const {
         case encoding::text: object[e.type] = e.value; break;
         case encoding::bytes: object[e.type] = base64_encode(e.value); break;
         case encoding::json:
-            auto value = nlohmann::json::parse(std::string_view(e.value), nullptr, false);
+            auto value = ipybox::detail::parse_json(e.value);
             object[e.type] = value.is_discarded() ? nlohmann::json(e.value) : std::move(value);
             break;
         }

@@ -11,7 +11,8 @@
 
 namespace ipybox::detail {
 
-/// Where an interpreter keeps its packages: the folder above its `bin`, as named and as linked. None before it is found.
+/// The directories of an interpreter's packages: the folder above its `bin`, as named and as linked. None before it is
+/// found.
 inline std::vector<std::filesystem::path> prefixes_of(std::filesystem::path const& python) {
     if (!python.is_absolute()) return {};
     std::vector<std::filesystem::path> prefixes{python.parent_path().parent_path()};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/kernel/interpreter.hpp>
+#include <ipybox/os/pipe.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -31,14 +32,15 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
         return failure(errc::python_not_found,
                        script.string() + " does not run a Python interpreter: " + std::move(why));
     };
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
-    os::unique_fd const answer(ends[0]);
-    os::unique_fd theirs(ends[1]);
-    // What the script left behind may hold the other end without ever writing.
+    auto ends = os::make_pipe();
+    if (!ends) return failure(ends);
+    auto const answer = std::move(ends->reader);
+    auto theirs = std::move(ends->writer);
+    // Processes that the script left behind may hold the other end without ever writing.
     if (::fcntl(answer.get(), F_SETFL, O_NONBLOCK) != 0) return failure(system_failure("fcntl", errno));
     launch_spec spec;
-    // Not in a sandbox: it takes nothing from the packages of the user, which code may have put there where it works in the home directory.
+    // Not in a sandbox: it takes nothing from the packages of the user, which code may have put there where it works in
+    // the home directory.
     spec.argv = {script.string(), "-I", "-c", "import sys; print(sys.executable)"};
     for (char** variable = environ; *variable; ++variable) {
         std::string_view const text(*variable);
@@ -67,7 +69,7 @@ inline result<std::filesystem::path> usable(std::filesystem::path const& python,
     return is_script(python) ? interpreter_behind(python, stop) : result<std::filesystem::path>(python);
 }
 
-/// The interpreter that somebody named.
+/// The interpreter that was named.
 inline result<std::filesystem::path> named_python(std::filesystem::path const& wanted, std::string const& who,
                                                   std::stop_token const& stop) {
     auto const found = os::find_program(wanted.string());
@@ -75,7 +77,8 @@ inline result<std::filesystem::path> named_python(std::filesystem::path const& w
     return failure(errc::python_not_found, who + " names " + wanted.string() + ", which is no program that can be run");
 }
 
-/// The interpreter of an environment that lies there. A script would have to be run on the host, and code that worked in this directory may have written it.
+/// The interpreter of an environment that lies there. A script would have to be run on the host, and code that worked
+/// in this directory may have written it.
 inline result<std::filesystem::path> discovered_python(std::filesystem::path const& python) {
     if (!is_script(python)) return python;
     return failure(errc::python_not_found, python.string() +

@@ -59,8 +59,18 @@ IPYBOX_DECL launch_spec kernel_host::confinement() {
     return detail::confinement_of(made ? *made : wanted());
 }
 
+/// The kernels of a supervisor import from one layer.
+IPYBOX_DECL result<void> kernel_host::check_packages() const {
+    auto const own = landlord_ && options_ ? options_().packages : nullptr;
+    if (!own || own == landlord_->options_().packages) return {};
+    return failure(errc::invalid_argument,
+                   "executor_options::packages is not the layer of the executor's runtime: all kernels of a runtime "
+                   "import from runtime_options::packages; set it there, or give the executor a sandbox of its own");
+}
+
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::obtain() {
     if (!process_.is_this()) co_return failure(detail::forked_away());
+    if (auto usable = check_packages(); !usable) co_return failure(usable);
     auto options = wanted();
     auto const made_before = made_with();
     // The mounts of a sandbox stay as they were made.

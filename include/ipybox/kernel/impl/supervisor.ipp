@@ -36,7 +36,7 @@ IPYBOX_DECL std::shared_ptr<network_config const> supervised_process::network() 
 }
 
 IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
-    // Who waits for the end holds no handle: a process that only watchers are left of is killed.
+    // An operation that waits for the end holds no handle: a process that only watchers are left of is killed.
     auto const wait = [core = state_->core, ending = state_->ending](detail::completion<exit_status> done) {
         core->wait_for(ending, std::move(done));
     };
@@ -50,7 +50,7 @@ IPYBOX_DECL void supervised_process::on_exit(asio::any_io_executor const& execut
 
 IPYBOX_DECL asio::awaitable<std::optional<exit_status>>
 supervised_process::exited(std::chrono::milliseconds bound) const {
-    // What still waits when the bound has passed is a function, no coroutine that would keep the context at work.
+    // A function still waits when the bound has passed, not a coroutine that would keep the context at work.
     struct ending {
         explicit ending(asio::any_io_executor const& executor, std::chrono::milliseconds limit)
             : timer(executor, limit) {}
@@ -170,7 +170,7 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_
     descriptors.push_back(std::move(stream));
     if (launch.action_socket) {
         descriptors.emplace_back(::fcntl(launch.action_socket->get(), F_DUPFD_CLOEXEC, 0));
-        if (!descriptors.back()) co_return failure(system_failure("a descriptor for the kernel", errno));
+        if (!descriptors.back()) co_return failure(detail::system_failure("a descriptor for the kernel", errno));
     }
     auto const start = [&](detail::completion<result<supervised_process>> done) {
         core->start_process(std::move(request), std::move(descriptors), launch.start_bound, launch.stop,

@@ -4,9 +4,10 @@
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/io_thread.hpp>
 #include <ipybox/kernel/impl/supervisor_launch.hpp>
+#include <ipybox/kernel/impl/supervisor_message.hpp>
+#include <ipybox/kernel/impl/supervisor_process.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/datagram.hpp>
-#include <ipybox/os/process.hpp>
 #include <ipybox/os/unforked.hpp>
 
 #include <asio/posix/stream_descriptor.hpp>
@@ -17,7 +18,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -43,13 +43,15 @@ class supervised_state {
     struct watch {
         std::optional<exit_status> status;
         std::vector<completion<exit_status>> waiters;
+        std::shared_ptr<os::cgroup const> group; ///< of a kernel, until its end; none where there are no groups
     };
     // Outlives the handles, so that a process whose handles are gone is still known until its end.
     std::shared_ptr<watch> const ending = std::make_shared<watch>();
 };
 
 /**
- * \brief The supervisor's client: the process, its control socket and what waits for answers (docs/kernel-protocol.md section 2).
+ * \brief The supervisor's client: the process, its control socket and what waits for answers (docs/kernel-protocol.md
+ * section 2).
  * \details Public members may be called from any thread; they go to the executor, which runs one handler at a time.
  */
 class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
@@ -66,19 +68,22 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     void signal(int pid, int number, completion<result<void>> done);
     void wait_for(std::shared_ptr<supervised_state::watch> ending, completion<exit_status> done);
 
-    /// Has the supervisor look at what a process takes while it runs code, and until what that left behind has come to rest.
+    /// Has the supervisor look at what a process takes while it runs code, and until what that left behind has come to
+    /// rest.
     void watch(int pid, bool runs);
 
-    /// Kills a process that nobody holds any more.
+    /// Kills a process that has no holder any more.
     void discard(int pid);
 
-    /// Within `patience` by itself; then it is killed.
-    void end(std::chrono::milliseconds patience = std::chrono::seconds(1));
+    /// Within a second by itself; then it is killed.
+    void end() { process_.end(); }
+
+    /// As `end`, but holds up no thread.
     asio::awaitable<void> ended();
 
     [[nodiscard]] std::filesystem::path const& private_dir() const noexcept { return private_dir_; }
     [[nodiscard]] supervisor_options const& options() const noexcept { return options_; }
-    [[nodiscard]] std::string diagnostics() const;
+    [[nodiscard]] std::string diagnostics() const { return process_.diagnostics(); }
 
   private:
     /// Takes the answer to a request, or the error why there will be none.
@@ -98,23 +103,25 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
 
     void ensure_started();
     [[nodiscard]] result<void> add_network(json& message) const;
-    [[nodiscard]] result<supervised_process> started(json const& answer);
+    [[nodiscard]] result<std::shared_ptr<os::cgroup const>> add_group(json& message,
+                                                                      std::vector<os::unique_fd>& descriptors);
+    [[nodiscard]] result<supervised_process> started(json const& answer, std::shared_ptr<os::cgroup const> group);
     void adopt(launched_supervisor started);
     void request(json message, std::vector<os::unique_fd> descriptors, answer_function answer);
     void flush();
-    void kill();
     void await_control();
     void await_standard_error();
     bool read_control();
     bool read_standard_error();
     void dispatch(std::string_view datagram);
-    void on_event(json const& event);
-    void on_exit(int pid, exit_status status);
+    void on(supervisor_message::answer& a);
+    void on(supervisor_message::ready& r);
+    void on(supervisor_message::failed& f) { fail(std::move(f.why)); }
+    void on(supervisor_message::exited const& e);
+    void on(supervisor_message::unknown const&) {}
     void fail(error why);
     void on_end_of_control();
     [[nodiscard]] error end_of_control();
-    asio::awaitable<void> process_ends(std::chrono::milliseconds bound);
-    [[nodiscard]] error failed_event(json const& event) const;
 
     std::unique_ptr<io_thread> const
         thread_; ///< of its own; the first member, because the others work there until they go
@@ -137,22 +144,12 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     std::vector<std::shared_ptr<bounded_completion<supervisor_info>>> ready_waiters_;
     std::map<int, std::shared_ptr<supervised_state::watch>> processes_;
 
-    // What `end` and `diagnostics` need from any thread.
-    mutable std::mutex mutex_;
-    std::shared_ptr<void const> kept_; ///< what the sandbox needs as long as the process runs
-    os::process process_;
-    os::unique_fd control_switch_; ///< a duplicate: shutting it down ends the supervisor, whoever owns the executor
-    os::unique_fd lifeline_;       ///< as long as it is open, the system does not kill a supervisor that has a keeper
-    bool ended_ = false;
-    std::string standard_error_tail_;
-    std::string program_; ///< what was started: the interpreter, or the sandbox around it
+    supervisor_process process_; ///< for `end` and `diagnostics`, from any thread
 
     // A fork of the host ends nothing, and keeps nothing alive.
     owning_process const owner_;
     os::unforked control_unforked_;
-    os::unforked switch_unforked_;
     os::unforked standard_error_unforked_;
-    os::unforked lifeline_unforked_;
 };
 
 } // namespace ipybox::detail

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/kernel/impl/supervisor_cgroups.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/process.hpp>
 
@@ -19,14 +20,16 @@ struct launched_supervisor {
     std::string program; ///< the interpreter, or what the sandbox has put in front of it
     std::shared_ptr<void const> kept;
     std::shared_ptr<network_config const> network;
-    bool keeps_apart; ///< its kernels live within walls
+    bool keeps_apart;                           ///< its kernels live within walls
+    std::shared_ptr<supervisor_cgroups> groups; ///< in which it and its kernels are; none where there are to be none
 };
 
 /**
  * \brief Starts a supervisor in its sandbox and greets it (docs/kernel-protocol.md section 1).
  * \details A sandbox policy is the application's, and may throw whatever its concept says: that is an error here.
  * \param private_dir a directory that the host and the sandbox share; empty: none
- * \par Errors those of the sandbox policy; errc::invalid_argument — a directory cannot be used; errc::sandbox_unavailable — no walls; errc::kernel_start_failed
+ * \par Errors those of the sandbox policy; errc::invalid_argument — a directory cannot be used;
+ * errc::sandbox_unavailable — no walls; errc::kernel_start_failed
  */
 [[nodiscard]] result<launched_supervisor> launch_supervisor(supervisor_options const& options,
                                                             std::filesystem::path const& private_dir);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/exception_error.hpp>
+#include <ipybox/core/json_of_bytes.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/confinement.hpp>
@@ -9,6 +10,7 @@
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/kernel/version_check_source.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/pipe.hpp>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -55,16 +57,26 @@ inline std::string greeting(supervisor_options const& options, launch_spec const
     return json_text(hello);
 }
 
-/// The modules one after the other, each behind a line with its name and size. They are not copied: the heap would keep the room for as long as the host runs.
-inline result<os::unique_fd> runtime_sources() {
+inline std::string described(std::vector<os::file_identity> const& places) {
+    json list = json::array();
+    for (auto const& place : places) list.push_back({place.path.string(), place.device, place.inode});
+    return json_of_bytes(list);
+}
+
+/// The modules one after the other, and the places at the end, each behind a line with its name and size. They are not
+/// copied: the heap would keep the room for as long as the host runs.
+inline result<os::unique_fd> runtime_sources(std::string_view places) {
     std::vector<std::string> heads;
     for (auto const& module : runtime_modules)
         heads.push_back(std::string(module.name) + ' ' + std::to_string(module.text.size()) + '\n');
+    heads.push_back("places.json " + std::to_string(places.size()) + '\n');
     std::vector<std::string_view> pieces;
-    for (std::size_t i = 0; i < heads.size(); ++i) {
+    for (std::size_t i = 0; i < std::size(runtime_modules); ++i) {
         pieces.emplace_back(heads[i]);
         pieces.push_back(runtime_modules[i].text);
     }
+    pieces.emplace_back(heads.back());
+    pieces.push_back(places);
     return os::make_memory_file("ipybox_kernel", pieces);
 }
 
@@ -72,7 +84,8 @@ inline constexpr char const* system_shell = "/bin/sh";
 
 inline bool can_run(char const* program) { return ::access(program, X_OK) == 0; }
 
-/// Whether a supervisor that is started so gets a keeper. What cannot be run is left to `start_process`, which says why.
+/// Whether a supervisor that is started so gets a keeper. A file that cannot be run is left to `start_process`, which
+/// says why.
 inline bool gets_keeper(launch_spec const& spec) {
     return !spec.first_in_namespace && can_run(system_shell) && !spec.argv.empty() &&
            can_run(spec.argv.front().c_str());
@@ -97,13 +110,24 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
     if (auto usable = check_directories(options); !usable) return failure(usable);
     auto control = os::make_seqpacket_pair();
     if (!control) return failure(control);
-    int pipe_ends[2];
-    if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
-    os::unique_fd standard_error(pipe_ends[0]);
-    os::unique_fd const their_standard_error(pipe_ends[1]);
+    auto standard_error = os::make_pipe();
+    if (!standard_error) return failure(standard_error);
 
+    std::shared_ptr<supervisor_cgroups> groups;
+    os::unique_fd entrance;
     auto spec = confinement_of(options);
-    spec.argv = {options.python.string(), "-E", "-s", "-c", std::string(version_check), std::string(runtime_boot), ""};
+    if (!options.limits.cgroup.empty()) {
+        auto made = supervisor_cgroups::make(options.limits);
+        if (!made) return failure(made);
+        groups = std::move(*made);
+        auto opened = groups->of_supervisor().entrance();
+        if (!opened) return failure(opened);
+        entrance = std::move(*opened);
+        spec.read_only.push_back(groups->hierarchy());
+    }
+    // Isolated: it imports nothing from its working directory, where code may have written, not even before its first
+    // line.
+    spec.argv = {options.python.string(), "-I", "-c", std::string(version_check), std::string(runtime_boot), ""};
     spec.env = options.env;
     if (!private_dir.empty()) {
         spec.writable.push_back(private_dir);
@@ -117,7 +141,8 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
 
     auto const program = wrapped->argv.empty() ? std::string() : wrapped->argv.front();
 
-    auto sources = runtime_sources();
+    auto const places = described(wrapped->places);
+    auto sources = runtime_sources(places);
     if (!sources) return failure(sources);
     // The greeting waits in the socket until the supervisor is there to read it.
     std::vector<os::unique_fd> attached;
@@ -135,13 +160,19 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
         return failure(system_failure("greeting the supervisor", errno));
 
     auto process =
-        os::start_process(*wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, their_standard_error.get()}},
-                          kept ? os::orphans::adopted : os::orphans::left);
+        os::start_process(*wrapped, {{wrapped->control_fd, control->theirs.get()}, {2, standard_error->writer.get()}},
+                          kept ? os::orphans::adopted : os::orphans::left, entrance.get());
     if (!process)
         return failure(errc::kernel_start_failed, "the supervisor cannot be started: " + process.error().text());
-    return launched_supervisor{
-        std::move(*process),       std::move(control->ours),    std::move(standard_error), std::move(lifeline), program,
-        std::move(wrapped->keeps), std::move(wrapped->network), wrapped->walls.has_value()};
+    return launched_supervisor{std::move(*process),
+                               std::move(control->ours),
+                               std::move(standard_error->reader),
+                               std::move(lifeline),
+                               program,
+                               std::move(wrapped->keeps),
+                               std::move(wrapped->network),
+                               wrapped->walls.has_value(),
+                               std::move(groups)};
 }
 
 IPYBOX_DECL result<launched_supervisor> launch_supervisor(supervisor_options const& options,

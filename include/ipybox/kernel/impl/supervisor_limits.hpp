@@ -20,16 +20,19 @@ namespace ipybox::detail {
 
 using json = nlohmann::json;
 
-/// The limits as the greeting has them. `processes` goes along for a namespace of its own only: elsewhere the system would count all processes of the user.
+/// The limits as the greeting has them. `processes` goes along for a namespace of its own only: elsewhere the system
+/// would count all processes of the user.
 inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
     json named = json::object();
     auto const add = [&named](char const* name, std::optional<std::uint64_t> const& value) {
         if (value) named[name] = std::min<std::uint64_t>(*value, INT64_MAX); // rlim_t of Python
     };
     add("memory", limits.memory);
-    add("kernel_memory", limits.kernel_memory);
-    add("kernel_processes", limits.processes);
-    if (launch.first_in_namespace) add("processes", limits.processes);
+    if (limits.cgroup.empty()) { // else the system counts for each kernel by itself
+        add("kernel_memory", limits.kernel_memory);
+        add("kernel_processes", limits.processes);
+        if (launch.first_in_namespace) add("processes", limits.processes);
+    }
     if (limits.cpu_time)
         add("cpu_time", static_cast<std::uint64_t>(std::max(limits.cpu_time->count(), std::chrono::seconds::rep{1})));
     add("file_size", limits.file_size);

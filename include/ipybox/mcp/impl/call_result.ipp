@@ -8,7 +8,8 @@
 namespace ipybox::mcp {
 namespace detail {
 
-/// The members of a block that blocks of the known types have. Strings, which may be large, are read once and moved from here.
+/// The members of a block that blocks of the known types have. Strings, which may be large, are read once and moved
+/// from here.
 struct block_members {
     std::string type;
     std::optional<std::string> text, data, blob, mime_type, uri, name, title, description;
@@ -69,7 +70,7 @@ inline std::optional<content> read_block(std::string_view text) {
                              std::move(m.annotations)};
     block_members inner;
     if (m.type == "resource" && inner.read(m.resource)) {
-        // Where the annotations stand depends on the version.
+        // The place of the annotations depends on the version.
         auto& said = m.annotations ? m.annotations : inner.annotations;
         return embedded_resource{take(inner.uri), std::move(inner.mime_type), std::move(inner.text),
                                  std::move(inner.blob), std::move(said)};
@@ -92,7 +93,7 @@ IPYBOX_DECL std::string joined_text(call_result const& r) {
     return text;
 }
 
-IPYBOX_DECL result<call_result> read_call_result(std::string_view json) {
+IPYBOX_DECL result<call_result> detail::read_call_result(std::string_view json) {
     call_result r;
     json_cursor cursor(json);
     std::string wrong = "something that is no result of a tool";

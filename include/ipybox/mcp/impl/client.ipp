@@ -13,8 +13,8 @@ namespace detail {
 
 using core_ptr = std::shared_ptr<client_core>;
 
-// While they wait, these coroutines belong to the core, by way of their completions: so they let go of it first. A context that is destroyed then
-// destroys all of it.
+// While they wait, these coroutines belong to the core, by way of their completions: so they let go of it first. A
+// context that is destroyed then destroys all of it.
 
 template <class Machine>
 asio::awaitable<result<typename Machine::value_type>> run(core_ptr core, result<Machine> machine,
@@ -84,6 +84,10 @@ IPYBOX_DECL client::~client() {
 
 IPYBOX_DECL std::string const& client::name() const noexcept { return core_->name(); }
 IPYBOX_DECL server_params const& client::params() const noexcept { return core_->params(); }
+
+IPYBOX_DECL std::optional<tool_annotations> client::annotations(std::string const& tool) const {
+    return core_->listed()->annotations(tool);
+}
 
 IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> client::list_tools(call_options options) {
     return detail::list(core_, std::move(options));

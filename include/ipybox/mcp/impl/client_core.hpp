@@ -4,6 +4,7 @@
 #include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/client.hpp>
+#include <ipybox/mcp/handshake_machine.hpp>
 #include <ipybox/mcp/impl/connection.hpp>
 #include <ipybox/mcp/listed_tools.hpp>
 
@@ -117,8 +118,10 @@ void exchange_of<Machine>::fail(error why) {
 }
 
 /**
- * \brief A client's body, which outlives it while something is under way. It may outlive its I/O context too: then it only refuses.
- * \details Public members may be called from any thread. What it knows belongs to its executor, where one coroutine, `serve`, goes through the lives of the server.
+ * \brief A client's body, which outlives it while something is under way. It may outlive its I/O context too: then it
+ * only refuses.
+ * \details Public members may be called from any thread. Its state belongs to its executor, where one coroutine,
+ * `serve`, goes through the lives of the server.
  */
 class client_core : public std::enable_shared_from_this<client_core> {
   public:
@@ -135,14 +138,15 @@ class client_core : public std::enable_shared_from_this<client_core> {
              ipybox::detail::completion<result<typename Machine::value_type>> done) {
         if (!options.timeout) options.timeout = params_.call_timeout;
         auto e = std::make_shared<exchange_of<Machine>>(name_, std::move(options), std::move(machine), std::move(done));
-        // Never cleared: a signal that comes too late finds nothing. Clearing it from here would race with the signal's own thread.
+        // Never cleared: a signal that comes too late finds nothing. Clearing it from here would race with the signal's
+        // own thread.
         if (auto slot = e->slot(); slot.is_connected())
             slot.assign([weak = weak_from_this(), which = std::weak_ptr<exchange>(e)](asio::cancellation_type) {
                 auto const self = weak.lock();
                 auto const unwanted = which.lock();
                 if (self && unwanted) self->executor_.post([self, unwanted] { self->cancel(unwanted); });
             });
-        // Where the context has gone, the exchange is dropped here and fails.
+        // If the context has gone, the exchange is dropped here and fails.
         auto const begin = [self = shared_from_this(), e = std::move(e)] { self->submit(e); };
         executor_.dispatch(current, begin);
     }
@@ -160,7 +164,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     [[nodiscard]] std::shared_ptr<listed_tools> const& listed() const noexcept { return listed_; }
 
   private:
-    /// What a question of the handshake came to.
+    /// The outcome of a question of the handshake.
     using answer = std::variant<std::string, rpc_error, error>;
 
     void submit(std::shared_ptr<exchange> e);

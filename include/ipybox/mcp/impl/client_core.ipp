@@ -56,7 +56,8 @@ IPYBOX_DECL void client_core::accept(std::shared_ptr<exchange> const& e) {
             [self = shared_from_this(), which = std::weak_ptr<exchange>(e)](asio::error_code ended) {
                 auto const late = which.lock();
                 if (ended || !late || std::erase(self->waiting_, late) == 0) return;
-                late->fail(error(errc::timed_out, "was not ready in time"));
+                late->fail(error(errc::timed_out,
+                                 "was not ready within " + std::to_string(late->options.timeout->count()) + " ms"));
             });
     }
     waiting_.push_back(e);

@@ -27,21 +27,23 @@ struct read_result {
     std::shared_ptr<void> value;
 };
 
-/// The outcome of a request: its result as JSON (valid during the call) or read already, the refusal of the server, or why there is neither.
+/// The outcome of a request: its result as JSON (valid during the call) or read already, the refusal of the server, or
+/// why there is neither.
 using rpc_outcome = std::variant<std::string_view, read_result, rpc_error, error>;
 
-/// What a request asks for besides its answer.
+/// The extras of a request besides its answer.
 struct request_terms {
     rpc_machine::clock::time_point deadline = rpc_machine::clock::time_point::max();
-    bool may_cancel = true; ///< whether the server is told when nobody wants the answer any more
+    bool may_cancel = true; ///< whether the server is told when the answer is not wanted any more
     std::function<void(progress const&)> on_progress = {};
     result_reader read_aside = {}; ///< for a long result; none: it is given as JSON
 };
 
 /**
  * \brief Requests and answers over a channel, for one life of a server.
- * \details Used on the executor alone. Every request has exactly one outcome, unless it is abandoned; it comes inline. Long lines are read on a thread of their own,
- * long requests are written piece by piece: neither holds up other handlers.
+ * \details Used on the executor alone. Every request has exactly one outcome, unless it is abandoned; it comes inline.
+ * Long lines are read on a thread of their own, long requests are written piece by piece: neither holds up other
+ * handlers.
  */
 class connection : public std::enable_shared_from_this<connection> {
   public:
@@ -62,7 +64,7 @@ class connection : public std::enable_shared_from_this<connection> {
               std::shared_ptr<void const> owner = {});
     void notify(std::string_view method);
 
-    /// Nobody wants the answer any more: there will be no outcome.
+    /// The answer is not wanted any more: there will be no outcome.
     void abandon(request_id id, std::string_view reason);
 
     /// Gives every open request this outcome; no further one can be opened. The first reason counts.

@@ -88,7 +88,7 @@ IPYBOX_DECL connection::request_id connection::begin(request_terms terms, outcom
     auto const id = book_.open(terms.deadline, terms.on_progress ? reports::wanted : reports::unwanted);
     requests_.emplace(id, open_request{std::move(on_outcome), std::move(terms)});
     if (end_)
-        // Not inline, for nobody knows the id yet.
+        // Not inline, for the caller does not know the id yet.
         asio::post(executor_, [self = shared_from_this(), id] { self->conclude(id, *self->end_); });
     else
         watch_deadlines();
@@ -168,7 +168,8 @@ IPYBOX_DECL void connection::conclude(request_id id, rpc_outcome outcome) {
     request.on_outcome(std::move(outcome));
 }
 
-/// One timer for all: it goes off at the earliest deadline, and at times for a request that has been answered meanwhile.
+/// One timer for all: it goes off at the earliest deadline, and at times for a request that has been answered
+/// meanwhile.
 IPYBOX_DECL void connection::watch_deadlines() {
     auto const next = book_.deadline();
     if (next >= watched_) return;

@@ -7,7 +7,7 @@
 
 namespace ipybox::mcp::detail {
 
-/// What the exception that is being handled says. Callbacks and channels of the application throw what they like.
+/// The text of the exception that is being handled. Callbacks and channels of the application throw what they like.
 [[nodiscard]] inline std::string thrown_text() {
     try {
         throw;
@@ -16,7 +16,7 @@ namespace ipybox::mcp::detail {
     }
 }
 
-/// Calls what only tells the application something. What that throws must not end the thread that reads from the server.
+/// Calls what only tells the application something. Its exceptions must not end the thread that reads from the server.
 template <class Callback, class... Values>
 void tell(Callback const& callback, Values const&... values) noexcept {
     try {

@@ -3,6 +3,7 @@
 #include <ipybox/core/hex.hpp>
 #include <ipybox/core/json_characters.hpp>
 #include <ipybox/core/json_cursor.hpp>
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 
@@ -33,7 +34,7 @@ inline void append_escape(std::string& to, char c) {
 IPYBOX_DECL bool append_json_string(std::string& to, std::string_view string) {
     auto const* run = string.data();
     auto const* const end = run + string.size();
-    // Where one string is most of the text, it is not to be copied again for what stands behind it.
+    // If one string is most of the text, it must not be copied again for the text behind it.
     if (string.size() > to.capacity()) to.reserve(to.size() + string.size() + 256);
     to.push_back('"');
     for (auto const* at = run;;) {
@@ -66,7 +67,7 @@ class json_writer {
         case json::value_t::object: return write_object(value.template get_ref<object_type const&>());
         case json::value_t::array: return write_array(value.template get_ref<array_type const&>());
         case json::value_t::string: return append_json_string(text_, value.template get_ref<std::string const&>());
-        default: text_.append(value.dump()); return true;
+        default: text_.append(json_text(value)); return true;
         }
     }
 

@@ -14,7 +14,8 @@ namespace detail {
 /// The meaning of the first argument that is not an option.
 enum class first_word { file, name_of_code };
 
-/// An interpreter that leaves the directory alone where it is told which file to run. Options are separated by blanks; those of no column use the directory.
+/// An interpreter that leaves the directory alone where it is told which file to run. Options are separated by blanks;
+/// those of no column use the directory.
 struct known_interpreter {
     std::string_view name; ///< a version may follow: python3.12
     first_word runs;

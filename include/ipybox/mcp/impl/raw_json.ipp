@@ -44,7 +44,7 @@ class late_copy {
     std::string copy_;
 };
 
-/// Where a string's text ends that needs no other spelling: plain characters, valid UTF-8 and the short escapes.
+/// The end of a string's text that needs no other spelling: plain characters, valid UTF-8 and the short escapes.
 inline char const* end_of_plain_string(char const* at, char const* end) {
     for (;;) {
         at = ipybox::detail::end_of_run(at, end);

@@ -54,7 +54,7 @@ IPYBOX_DECL rpc_machine::step rpc_machine::take(rpc_message const& message) {
         return nothing{};
     case rpc_message::kind::error: {
         auto request = close(message.id);
-        // A server that could not read the request does not know its id. Where one request is open, it is the one.
+        // A server that could not read the request does not know its id. If one request is open, it is the one.
         if (!request && (message.id.empty() || message.id == "null")) request = close_only_one();
         if (request) return refused{*request, message.why};
         return nothing{};

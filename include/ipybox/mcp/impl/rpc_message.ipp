@@ -131,13 +131,18 @@ IPYBOX_DECL std::string write_rpc_result(std::string_view id, std::string_view r
 }
 
 IPYBOX_DECL std::string write_rpc_error(std::string_view id, std::int64_t code, std::string_view message) {
-    return std::string(R"({"jsonrpc":"2.0","id":)")
-        .append(id)
-        .append(R"(,"error":{"code":)")
-        .append(std::to_string(code))
-        .append(R"(,"message":)")
-        .append(json_string(message))
-        .append("}}");
+    return write_rpc_error(id, {code, std::string(message), {}});
+}
+
+IPYBOX_DECL std::string write_rpc_error(std::string_view id, rpc_error const& why) {
+    auto text = std::string(R"({"jsonrpc":"2.0","id":)")
+                    .append(id)
+                    .append(R"(,"error":{"code":)")
+                    .append(std::to_string(why.code))
+                    .append(R"(,"message":)")
+                    .append(json_string(why.message));
+    if (!why.data.empty()) text.append(R"(,"data":)").append(why.data);
+    return text.append("}}");
 }
 
 } // namespace ipybox::mcp

@@ -12,8 +12,7 @@
 #include <tuple>
 #include <utility>
 
-namespace ipybox::mcp {
-namespace detail {
+namespace ipybox::mcp::detail {
 
 /// The project that a file belongs to, as its editor sees it.
 inline std::filesystem::path project_of(std::filesystem::path const& file) {
@@ -24,17 +23,15 @@ inline std::filesystem::path project_of(std::filesystem::path const& file) {
     return name == ".vscode" || name == ".cursor" ? directory.parent_path() : directory;
 }
 
-} // namespace detail
-
 IPYBOX_DECL bool is_server_name(std::string_view name) noexcept {
-    return !name.empty() && detail::is_letter(name.front()) && std::all_of(name.begin(), name.end(), detail::is_word);
+    return !name.empty() && is_letter(name.front()) && std::all_of(name.begin(), name.end(), is_word);
 }
 
 IPYBOX_DECL std::string nearest_server_name(std::string_view name) {
     std::string nearest;
     for (char const c : name) {
         bool const continues = (static_cast<unsigned char>(c) & 0xc0) == 0x80; // a character of several bytes
-        if (!continues) nearest.push_back(detail::is_word(c) ? c : '_');
+        if (!continues) nearest.push_back(is_word(c) ? c : '_');
     }
     return is_server_name(nearest) ? nearest : "server_" + nearest;
 }
@@ -70,7 +67,7 @@ IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::
         if (entry.is_object() && entry.value("disabled", nlohmann::json()) == nlohmann::json(true)) continue;
         auto params = read_server_params(entry);
         if (!params) return wrong("server " + json_string(name) + ": " + params.error().text());
-        params->project = detail::project_of(file);
+        params->project = project_of(file);
         list.push_back({nearest_server_name(name), std::move(*params), name});
     }
     std::ranges::sort(
@@ -82,4 +79,4 @@ IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::
                  " would be registered as " + twice->name + ": rename one of them");
 }
 
-} // namespace ipybox::mcp
+} // namespace ipybox::mcp::detail

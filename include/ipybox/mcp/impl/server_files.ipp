@@ -22,7 +22,8 @@ inline bool is_script(std::filesystem::path const& file) {
     return std::ranges::find(endings, ending) != std::end(endings) || ::access(file.c_str(), X_OK) == 0;
 }
 
-/// The whole that a file belongs to: the outermost `node_modules` above it, or the virtual environment whose program it is. Empty: none.
+/// The whole that a file belongs to: the outermost `node_modules` above it, or the virtual environment whose program it
+/// is. Empty: none.
 inline std::filesystem::path environment_of(std::filesystem::path const& file) {
     std::filesystem::path above;
     for (auto const& part : file) {
@@ -39,7 +40,8 @@ inline bool is_javascript(std::filesystem::path const& file) {
     return std::ranges::find(endings, file.extension().string()) != std::end(endings);
 }
 
-/// Where a script of node finds packages: the next `node_modules` above it. In directories on the way there another could be made, which would come first.
+/// The directories in which a script of node finds packages: the next `node_modules` above it. In directories on the
+/// way there another could be made, which would come first.
 inline void add_packages_above(std::filesystem::path const& script, std::vector<std::filesystem::path>& found) {
     std::vector<std::filesystem::path> on_the_way;
     for (auto folder = script.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
@@ -71,7 +73,8 @@ inline bool is_shell(std::filesystem::path const& program) {
     return std::ranges::find(shells, program.filename().string()) != std::end(shells);
 }
 
-/// Calls `use` with what may be a path in a word: all of it, and its parts, as in `--file=PATH`, `src=PATH,dst=PATH`, `PATH:PATH`, and in a line for a shell.
+/// Calls `use` with what may be a path in a word: all of it, and its parts, as in `--file=PATH`, `src=PATH,dst=PATH`,
+/// `PATH:PATH`, and in a line for a shell.
 template <class Use>
 void for_each_path_in(std::string_view word, std::string_view separators, Use use) {
     use(word);
@@ -83,7 +86,8 @@ void for_each_path_in(std::string_view word, std::string_view separators, Use us
     }
 }
 
-/// Variables with lists of files and directories that programs take code from. An empty part is the directory they start in.
+/// Variables with lists of files and directories that programs take code from. An empty part is the directory they
+/// start in.
 inline constexpr char const* code_variables[] = {"PATH",      "PYTHONPATH", "NODE_PATH",       "RUBYLIB",   "PERL5LIB",
                                                  "CLASSPATH", "BASH_ENV",   "LD_LIBRARY_PATH", "LD_PRELOAD"};
 
@@ -138,7 +142,7 @@ class file_collector {
 
 } // namespace detail
 
-IPYBOX_DECL server_files files_of(stdio_server const& server) {
+IPYBOX_DECL server_files detail::files_of(stdio_server const& server) {
     server_files files;
     auto const launch = launch_of(server);
     if (!launch) return files;

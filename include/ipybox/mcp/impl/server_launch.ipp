@@ -52,9 +52,13 @@ inline std::string why_no_program(std::string const& command, std::filesystem::p
 
 IPYBOX_DECL result<environment> read_env_file(std::filesystem::path const& file) {
     constexpr std::size_t longest = std::size_t(1) << 20;
-    auto const text = os::read_file(file, "reading " + file.string(), longest);
+    auto const text = os::read_regular_file(file, "reading " + file.string(), longest); // may lie where code can write
     if (!text) return failure(text.error());
-    std::istringstream in(*text);
+    return parse_env_text(*text, file.string());
+}
+
+IPYBOX_DECL result<environment> parse_env_text(std::string const& text, std::string const& name) {
+    std::istringstream in(text);
     environment env;
     int number = 0;
     for (std::string line; std::getline(in, line);) {
@@ -65,8 +69,7 @@ IPYBOX_DECL result<environment> read_env_file(std::filesystem::path const& file)
         auto const equals = entry.find('=');
         // The line itself is not quoted: it may be a secret.
         if (equals == std::string_view::npos || equals == 0)
-            return failure(errc::invalid_argument,
-                           file.string() + ": line " + std::to_string(number) + " is not NAME=VALUE");
+            return failure(errc::invalid_argument, name + ": line " + std::to_string(number) + " is not NAME=VALUE");
         auto value = detail::trimmed(entry.substr(equals + 1));
         bool const quoted =
             value.size() > 1 && value.front() == value.back() && (value.front() == '"' || value.front() == '\'');

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/json_text.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
@@ -43,11 +44,12 @@ class entry_reader {
         for (auto const& [key, value] : entry_[name].items()) {
             if (value.is_null()) continue; // VS Code: not set
             if (value.is_structured()) return complain(name, "an object of texts");
-            to[key] = value.is_string() ? value.get<std::string>() : value.dump();
+            to[key] = value.is_string() ? value.get<std::string>() : json_text(value);
         }
     }
 
-    /// Seconds as Cline has them, or milliseconds as Gemini has them: nobody waits for more than an hour, or less than 3.6 s.
+    /// Seconds as Cline has them, or milliseconds as Gemini has them: a wait is of an hour at most, and of 3.6 s at
+    /// least.
     void read(char const* name, std::optional<std::chrono::milliseconds>& to) {
         constexpr double most_seconds = 3600;
         constexpr double longest = 1e11;
@@ -71,7 +73,7 @@ class entry_reader {
         if (!has(name) || entry_[name] == false) return;
         if (entry_[name] == true) return void(to = bubblewrap_sandbox());
         if (!entry_[name].is_object()) return complain(name, "a sandbox's configuration, true or false");
-        auto config = sandbox_config::parse(entry_[name].dump(), name);
+        auto config = sandbox_config::parse(json_text(entry_[name]), name);
         if (config)
             to = bubblewrap_sandbox(*std::move(config));
         else if (complaint_.empty())

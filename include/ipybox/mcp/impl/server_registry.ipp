@@ -2,7 +2,9 @@
 
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/suspend.hpp>
+#include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <nlohmann/json.hpp>
@@ -83,7 +85,7 @@ IPYBOX_DECL result<void> server_registry::check_free(std::string const& name) co
 }
 
 IPYBOX_DECL result<void> server_registry::add(std::string name, server_params params) {
-    if (auto named = check_server_name(name); !named) return named;
+    if (auto named = detail::check_server_name(name); !named) return named;
     std::scoped_lock const lock(mutex_);
     if (auto is_free = check_free(name); !is_free) return is_free;
     auto made = make_client(name, std::move(params));
@@ -93,7 +95,7 @@ IPYBOX_DECL result<void> server_registry::add(std::string name, server_params pa
 }
 
 IPYBOX_DECL result<void> server_registry::replace(std::string name, server_params params) {
-    if (auto named = check_server_name(name); !named) return named;
+    if (auto named = detail::check_server_name(name); !named) return named;
     std::scoped_lock const lock(mutex_);
     if (!clients_.contains(name))
         if (auto is_free = check_free(name); !is_free) return is_free;
@@ -106,24 +108,24 @@ IPYBOX_DECL result<void> server_registry::replace(std::string name, server_param
 
 IPYBOX_DECL result<registered_servers>
 server_registry::add_file(std::filesystem::path const& file, std::optional<std::chrono::milliseconds> tool_timeout) {
-    auto servers = read_server_file(file);
+    auto servers = detail::read_server_file(file);
     return servers ? add_from(file, std::move(*servers), tool_timeout) : failure(servers);
 }
 
 IPYBOX_DECL result<registered_servers>
-server_registry::add_from(std::filesystem::path const& file, std::vector<named_server> servers,
+server_registry::add_from(std::filesystem::path const& file, std::vector<detail::named_server> servers,
                           std::optional<std::chrono::milliseconds> tool_timeout) {
     registered_servers registered;
-    auto const notice = [&](named_server const& server, std::string_view what) {
+    auto const notice = [&](detail::named_server const& server, std::string_view what) {
         registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
     };
-    auto const out_of_reach = [&](named_server const& server) {
+    auto const out_of_reach = [&](detail::named_server const& server) {
         if (options_.make_channel || std::holds_alternative<stdio_server>(server.params.server)) return false;
-        notice(server, " is left out: it is reached over HTTP, which only a channel of the application can");
+        notice(server, " is left out: it is reached over HTTP, for which this program has no channel");
         return true;
     };
     if (std::erase_if(servers, out_of_reach) > 0 && servers.empty())
-        return failure(errc::invalid_argument, registered.notices.front() + "; there is no other");
+        return failure(errc::invalid_argument, registered.notices.front() + "; the file has no other server");
     std::scoped_lock const lock(mutex_);
     for (auto const& server : servers)
         if (clients_.contains(server.name) || providers_.contains(server.name))
@@ -154,9 +156,9 @@ IPYBOX_DECL std::vector<std::shared_ptr<client>> server_registry::clients() cons
 IPYBOX_DECL std::map<std::string, server_files> server_registry::files_by_server() const {
     std::map<std::string, server_files> files;
     for (auto const& client : clients()) {
-        auto const params = put_variables(client->params(), options_.variables);
+        auto const params = detail::put_variables(client->params(), options_.variables);
         auto const* const local = params ? std::get_if<stdio_server>(&params->server) : nullptr;
-        if (local) files.emplace(client->name(), files_of(*local));
+        if (local) files.emplace(client->name(), detail::files_of(*local));
     }
     return files;
 }
@@ -173,7 +175,7 @@ IPYBOX_DECL server_files server_registry::files() const {
 }
 
 IPYBOX_DECL result<void> server_registry::add(std::string name, std::shared_ptr<tool_provider> provider) {
-    if (auto named = check_server_name(name); !named) return named;
+    if (auto named = detail::check_server_name(name); !named) return named;
     std::scoped_lock const lock(mutex_);
     if (auto is_free = check_free(name); !is_free) return is_free;
     providers_.emplace(std::move(name), std::move(provider));
@@ -222,6 +224,13 @@ IPYBOX_DECL result<std::shared_ptr<client>> server_registry::find(std::string co
     auto const found = clients_.find(name);
     if (found == clients_.end()) return failure(errc::mcp_server_unknown, "no MCP server '" + name + "' is registered");
     return found->second;
+}
+
+IPYBOX_DECL std::optional<tool_annotations> server_registry::annotations(std::string const& server,
+                                                                         std::string const& tool) const {
+    if (auto const own = provider(server)) return own->annotations(tool);
+    auto const client = find(server);
+    return client ? (*client)->annotations(tool) : std::nullopt;
 }
 
 IPYBOX_DECL asio::awaitable<result<std::vector<tool>>> server_registry::list_tools(std::string const& server,

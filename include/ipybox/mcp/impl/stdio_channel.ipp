@@ -1,10 +1,12 @@
 #pragma once
 
+#include <ipybox/core/text_tail.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/mcp/line_reader.hpp>
 #include <ipybox/mcp/server_launch.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/pipe.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/unforked.hpp>
 
@@ -34,7 +36,7 @@
 namespace ipybox::mcp {
 namespace detail {
 
-/// What is kept of standard error.
+/// The bytes of standard error that are kept.
 inline constexpr std::size_t diagnostics_size = 16 * 1024;
 
 /// How much a server can write before it has to wait for us.
@@ -43,7 +45,8 @@ inline constexpr int stream_buffer = 1 << 20;
 /// A server that reads as fast as we write does not hold up other handlers.
 inline constexpr std::size_t written_in_turn = 1 << 20;
 
-/// Sockets rather than pipes for standard input and output: writing to one whose reader is gone is an error, and no SIGPIPE for the host.
+/// Sockets rather than pipes for standard input and output: writing to one whose reader is gone is an error, and no
+/// SIGPIPE for the host.
 class stdio_channel final : public channel, public std::enable_shared_from_this<stdio_channel> {
   public:
     stdio_channel(asio::any_io_executor const& executor, stdio_server server, std::chrono::milliseconds grace)
@@ -106,7 +109,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
 
 inline asio::awaitable<result<void>> stdio_channel::open() {
     auto started = start();
-    // What is in the way may be a path or a command: for the host alone.
+    // The obstacle may be a path or a command: for the host alone.
     if (!started)
         co_return failure(static_cast<errc>(started.error().code().value()),
                           "cannot be started\n" + started.error().text());
@@ -120,13 +123,11 @@ inline result<void> stdio_channel::start() {
     if (!input) return failure(input);
     auto output = os::make_stream_pair(stream_buffer);
     if (!output) return failure(output);
-    int pipe_ends[2];
-    if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
-    os::unique_fd standard_error(pipe_ends[0]);
-    os::unique_fd const their_standard_error(pipe_ends[1]);
+    auto standard_error = os::make_pipe();
+    if (!standard_error) return failure(standard_error);
 
     std::vector<os::handed_descriptor> handed = {
-        {0, input->theirs.get()}, {1, output->theirs.get()}, {2, their_standard_error.get()}};
+        {0, input->theirs.get()}, {1, output->theirs.get()}, {2, standard_error->writer.get()}};
     os::socket_pair lifeline;
     if (server_.sandbox) {
         auto made = os::make_seqpacket_pair();
@@ -137,7 +138,7 @@ inline result<void> stdio_channel::start() {
     auto process = os::start_process(*spec, std::move(handed));
     if (!process) return failure(errc::mcp_start_failed, process.error().text());
     os::unique_fd ended(::fcntl(process->descriptor(), F_DUPFD_CLOEXEC, 0));
-    if (!ended) return failure(system_failure("dup", errno));
+    if (!ended) return failure(ipybox::detail::system_failure("dup", errno));
     {
         std::scoped_lock const lock(process_mutex_);
         process_ = std::move(*process);
@@ -148,16 +149,18 @@ inline result<void> stdio_channel::start() {
     try {
         asio::local::stream_protocol const protocol;
         unforked_input_ = os::unforked(input->ours.get());
-        for (int const watched : {output->ours.get(), standard_error.get(), ended.get()})
+        for (int const watched : {output->ours.get(), standard_error->reader.get(), ended.get()})
             unforked_.emplace_back(watched);
         to_server_.assign(protocol, input->ours.release());
         to_server_.non_blocking(true);
         from_server_.assign(protocol, output->ours.release());
         from_server_.non_blocking(true);
-        standard_error_.assign(standard_error.release());
+        standard_error_.assign(standard_error->reader.release());
         standard_error_.non_blocking(true);
         exit_.assign(ended.release());
-    } catch (asio::system_error const& e) { return failure(system_failure("watching its streams", e.code().value())); }
+    } catch (asio::system_error const& e) {
+        return failure(ipybox::detail::system_failure("watching its streams", e.code().value()));
+    }
     await_exit();
     await_standard_error();
     return {};
@@ -170,7 +173,7 @@ inline void stdio_channel::await_exit() {
         if (!os::has_ended(self->exit_.native_handle())) return self->await_exit();
         {
             std::scoped_lock const lock(self->process_mutex_);
-            // What it left behind would hold its streams open.
+            // Processes that it left behind would hold its streams open.
             self->process_.signal_group(SIGKILL);
             self->status_ = self->process_.wait(std::chrono::milliseconds(0)).value_or(exit_status());
             self->kept_.reset();
@@ -194,8 +197,7 @@ inline void stdio_channel::await_standard_error() {
 }
 
 inline void stdio_channel::keep(std::string_view said) {
-    diagnostics_.append(said);
-    if (diagnostics_.size() > diagnostics_size) diagnostics_.erase(0, diagnostics_.size() - diagnostics_size);
+    ipybox::detail::append_tail(diagnostics_, said, diagnostics_size);
 }
 
 inline void stdio_channel::send(std::string message) {
@@ -328,7 +330,7 @@ IPYBOX_DECL result<std::shared_ptr<channel>> make_channel(asio::any_io_executor 
     if (auto const* const server = std::get_if<stdio_server>(&params.server))
         return make_stdio_channel(executor, *server, params.stop_grace);
     return failure(errc::invalid_argument,
-                   "is reached over HTTP, for which there is no channel; registry_options takes one");
+                   "is reached over HTTP, for which this program has no channel (registry_options::make_channel)");
 }
 
 } // namespace ipybox::mcp

@@ -9,7 +9,7 @@
 namespace ipybox::mcp {
 namespace detail {
 
-/// What the type of a result is, where it says so (since 2026-07-28), else "complete".
+/// The type of a result, if it says so (since 2026-07-28), else "complete".
 inline std::string result_type(std::string_view text) {
     std::string type = "complete";
     json_cursor cursor(text);
@@ -66,7 +66,7 @@ IPYBOX_DECL result<tool_call_machine> tool_call_machine::make(std::string_view t
 
 IPYBOX_DECL tool_call_machine::reading tool_call_machine::read(std::string_view json) {
     auto const type = detail::result_type(json);
-    if (type == "complete") return {read_call_result(json), {}};
+    if (type == "complete") return {detail::read_call_result(json), {}};
     if (type != "input_required")
         return {failure(errc::protocol_error, "answered `tools/call` with a result of an unknown type: " + type), {}};
     auto state = detail::read_wish(json);

@@ -2,6 +2,7 @@
 
 #include <ipybox/mcp/impl/characters.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
+#include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/variables.hpp>
 
 #include <algorithm>
@@ -48,7 +49,7 @@ class variable_writer {
     }
 
   private:
-    /// What `${…}` stands for; itself where it is no variable.
+    /// The value of `${…}`; itself if it is not a variable.
     std::string value_of(std::string_view reference) {
         auto inside = reference.substr(2, reference.size() - 3);
         if (inside == "/" || inside == "pathSeparator") return "/";
@@ -93,13 +94,13 @@ inline void write_all(variable_writer& writer, remote_server& s) {
 
 } // namespace detail
 
-IPYBOX_DECL std::optional<std::string> host_variable(std::string const& name) {
+IPYBOX_DECL std::optional<std::string> detail::host_variable(std::string const& name) {
     char const* const value = std::getenv(name.c_str());
     return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-IPYBOX_DECL result<server_params> put_variables(server_params params, variable_lookup const& lookup) {
-    variable_lookup const from_host = host_variable;
+IPYBOX_DECL result<server_params> detail::put_variables(server_params params, variable_lookup const& lookup) {
+    variable_lookup const from_host = detail::host_variable;
     detail::variable_writer writer(lookup ? lookup : from_host, params.project);
     try {
         std::visit([&writer](auto& server) { detail::write_all(writer, server); }, params.server);

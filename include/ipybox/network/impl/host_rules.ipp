@@ -17,18 +17,18 @@ inline domain_pattern const* matching(std::vector<domain_pattern> const& pattern
     return found == patterns.end() ? nullptr : &*found;
 }
 
-IPYBOX_DECL host_decision decide_host(network_config const& config, std::string_view host, std::uint16_t port) {
+IPYBOX_DECL matched_rule decide_host(network_config const& config, std::string_view host, std::uint16_t port) {
     if (auto const* const denied = matching(config.denied_domains, host, port)) {
         auto const reason = config.denied_domain_reasons.find(denied->text());
         auto why = reason != config.denied_domain_reasons.end()
                        ? reason->second
                        : "the sandbox's configuration denies it (deniedDomains)";
-        return {host_verdict::denied, denied->text(), std::move(why)};
+        return {rule_effect::deny, denied->text(), std::move(why)};
     }
     if (auto const* const allowed = matching(config.allowed_domains, host, port))
-        return {host_verdict::allowed, allowed->text()};
-    if (config.ask_for_others) return {host_verdict::unsaid};
-    return {host_verdict::denied, "", "the sandbox's configuration does not allow it (allowedDomains)"};
+        return {rule_effect::allow, allowed->text()};
+    if (config.ask_for_others) return {rule_effect::ask};
+    return {rule_effect::deny, "", "the sandbox's configuration does not allow it (allowedDomains)"};
 }
 
 inline bool lies_in_any(std::vector<address_range> const& ranges, asio::ip::address const& address) {

@@ -128,12 +128,12 @@ IPYBOX_DECL asio::awaitable<void> network_proxy::connect(connection_ptr connecti
     gate->connection_ended(subject, how);
 }
 
-IPYBOX_DECL asio::awaitable<ruling> network_proxy::decide(network_gate& gate, connection_ptr connection,
-                                                          approval_subject& subject) {
+IPYBOX_DECL asio::awaitable<verdict> network_proxy::decide(network_gate& gate, connection_ptr connection,
+                                                           approval_subject& subject) {
     auto said = decide_host(*config_, subject.host, subject.port);
-    if (said.verdict != host_verdict::unsaid) {
-        auto made = said.verdict == host_verdict::allowed ? decision::accept() : decision::reject(std::move(said.why));
-        ruling settled{std::move(made), decided_by::sandbox, std::move(said.by)};
+    if (said.effect != rule_effect::ask) {
+        auto made = said.effect == rule_effect::allow ? decision::accept() : decision::reject(std::move(said.reason));
+        verdict settled{std::move(made), decided_by::sandbox, std::move(said.rule)};
         co_return gate.settle_connection(subject, std::move(settled));
     }
     connection->watch_client();

@@ -29,7 +29,7 @@ class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
     /// Ends the coroutine that serves it where it waits for a decision.
     [[nodiscard]] asio::cancellation_slot slot() noexcept { return cancel_.slot(); }
 
-    /// What the client wants; none where it has gone, or was told that it cannot be.
+    /// The request of the client; none if it has gone or was refused.
     asio::awaitable<std::optional<proxy_request>> read_request(std::chrono::milliseconds bound);
 
     /// Until `ignore_client`, the end of the client cancels what is waited for.
@@ -42,10 +42,12 @@ class proxy_connection : public std::enable_shared_from_this<proxy_connection> {
     /// Says something to the client. False where it has gone.
     asio::awaitable<bool> tell(std::string bytes);
 
-    /// Brings bytes in both directions until both have ended, or nothing has come for the idle time. `head` is the first for the server.
+    /// Brings bytes in both directions until both have ended, or nothing has come for the idle time. `head` is the
+    /// first for the server.
     asio::awaitable<void> relay(std::string head, std::chrono::milliseconds idle);
 
-    /// Lets the client read what it was told, and waits shortly for its end: closing a socket with unread bytes would take back the answer.
+    /// Lets the client read what it was told, and waits shortly for its end: closing a socket with unread bytes would
+    /// take back the answer.
     asio::awaitable<void> finish();
 
     void close();

@@ -21,10 +21,10 @@
 
 namespace ipybox::detail {
 
-/// What is read at once.
+/// The bytes that are read at once.
 inline constexpr std::size_t relayed_at_once = std::size_t(32) << 10;
 
-/// What a client that was refused may still take to read that, and how much of what it sends is dropped meanwhile.
+/// The time in which a refused client reads the answer, and the bytes of it that are dropped meanwhile.
 inline constexpr std::chrono::seconds time_to_finish{2};
 inline constexpr std::size_t most_dropped = std::size_t(1) << 20;
 

@@ -77,7 +77,8 @@ IPYBOX_DECL proxy_handshake::step proxy_handshake::read_methods() {
     return reply{{socks_version, no_authentication}};
 }
 
-/// The address of a SOCKS request, behind its first four bytes, and where the port begins; none where it is not there yet.
+/// The address of a SOCKS request, behind its first four bytes, and where the port begins; none where it is not there
+/// yet.
 struct socks_address {
     std::string host;
     std::size_t end;

@@ -34,7 +34,7 @@ inline char socks_reply(proxy_refusal refusal) noexcept {
     return 1;
 }
 
-/// With the address 0.0.0.0:0 in the place of the one that the proxy connects from, which is nobody's business.
+/// With the address 0.0.0.0:0 in the place of the one that the proxy connects from, which the client has no use for.
 inline std::string socks_answer(char reply) { return {5, reply, 0, 1, 0, 0, 0, 0, 0, 0}; }
 
 inline std::string http_answer(std::string_view status, std::string_view why) {

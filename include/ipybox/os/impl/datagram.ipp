@@ -3,6 +3,7 @@
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/no_file_size_signal.hpp>
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 
@@ -14,7 +15,8 @@ namespace detail {
 
 inline result<socket_pair> make_pair(int type) {
     int ends[2];
-    if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0) return failure(system_failure("socketpair", errno));
+    if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0)
+        return failure(ipybox::detail::system_failure("socketpair", errno));
     return socket_pair{unique_fd(ends[0]), unique_fd(ends[1])};
 }
 
@@ -41,6 +43,11 @@ IPYBOX_DECL result<socket_pair> make_stream_pair(int buffer) {
 
 /// So many descriptors travel with a datagram.
 inline constexpr std::size_t most_descriptors = 8;
+
+IPYBOX_DECL bool takes_bytes(int socket) noexcept {
+    pollfd watched{socket, POLLOUT, 0};
+    return ::poll(&watched, 1, 0) == 1 && watched.revents == POLLOUT;
+}
 
 IPYBOX_DECL transfer send_datagram(int socket, std::string_view bytes,
                                    std::span<unique_fd const> descriptors) noexcept {
@@ -72,7 +79,8 @@ IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_
     bytes.resize(limit);
     // Without a control buffer the system discards (and closes) any descriptors.
     ssize_t count = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
-    // An end that closed with something unread resets the connection; what it had sent before is still there behind that error.
+    // An end that closed with something unread resets the connection; what it had sent before is still there behind
+    // that error.
     if (count < 0 && errno == ECONNRESET) count = ::recv(socket, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_TRUNC);
     auto const outcome = detail::outcome(count);
     if (outcome != transfer::done) return outcome;
@@ -134,14 +142,14 @@ IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::string_vie
 
 IPYBOX_DECL result<unique_fd> make_memory_file(char const* name, std::span<std::string_view const> pieces) {
     unique_fd file(::memfd_create(name, MFD_CLOEXEC));
-    if (!file) return failure(system_failure("memfd_create", errno));
+    if (!file) return failure(ipybox::detail::system_failure("memfd_create", errno));
     no_file_size_signal const quiet;
     off_t at = 0; // the descriptor's own position stays at the beginning, for the reader
     for (auto rest : pieces) {
         while (!rest.empty()) {
             ssize_t const count = ::pwrite(file.get(), rest.data(), rest.size(), at);
             if (count < 0 && errno == EINTR) continue;
-            if (count <= 0) return failure(system_failure("writing a file in memory", errno));
+            if (count <= 0) return failure(ipybox::detail::system_failure("writing a file in memory", errno));
             rest.remove_prefix(static_cast<std::size_t>(count));
             at += count;
         }

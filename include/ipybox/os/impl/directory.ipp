@@ -30,7 +30,7 @@ inline std::filesystem::path unlinked_root(std::filesystem::path const& path, st
 
 IPYBOX_DECL result<directory> directory::open(std::filesystem::path const& path) {
     unique_fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) return failure(system_failure("opening the directory " + path.string(), errno));
+    if (!fd) return failure(ipybox::detail::system_failure("opening the directory " + path.string(), errno));
     return directory(path, std::move(fd));
 }
 
@@ -39,7 +39,8 @@ IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path,
     auto const above = detail::unlinked_root(whole, root);
     std::error_code cannot;
     std::filesystem::create_directories(above, cannot);
-    if (cannot) return failure(system_failure("making the directory " + above.string(), cannot.value()));
+    if (cannot)
+        return failure(ipybox::detail::system_failure("making the directory " + above.string(), cannot.value()));
     auto at = open(above);
     for (auto const& name : detail::names_between(above, whole)) {
         if (!at) break;
@@ -51,7 +52,7 @@ IPYBOX_DECL result<directory> directory::make(std::filesystem::path const& path,
 IPYBOX_DECL result<directory> directory::make_below(std::string const& name) const {
     auto const whole = path_ / name;
     if (::mkdirat(fd_.get(), name.c_str(), 0777) != 0 && errno != EEXIST)
-        return failure(system_failure("making the directory " + whole.string(), errno));
+        return failure(ipybox::detail::system_failure("making the directory " + whole.string(), errno));
     unique_fd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd) return directory(whole, std::move(fd));
     auto const number = errno;
@@ -60,7 +61,7 @@ IPYBOX_DECL result<directory> directory::make_below(std::string const& name) con
         return failure(errc::io_error, whole.string() +
                                            " is a symbolic link, which code may have made: remove it, or name "
                                            "the directory that it leads to");
-    return failure(system_failure("opening the directory " + whole.string(), number));
+    return failure(ipybox::detail::system_failure("opening the directory " + whole.string(), number));
 }
 
 IPYBOX_DECL void directory::remove(std::string const& name) const noexcept {

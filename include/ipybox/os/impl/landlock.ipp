@@ -2,9 +2,8 @@
 
 #include <ipybox/os/landlock.hpp>
 #include <ipybox/os/landlock_calls.hpp>
+#include <ipybox/os/open_without_links.hpp>
 
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,29 +28,6 @@ inline std::uint64_t rights_of(file_access access) {
     return 0;
 }
 
-/// Opens a path one part after the other, none of which may be a link.
-inline unique_fd open_part_by_part(std::filesystem::path const& path) {
-    unique_fd place(::open(path.is_absolute() ? "/" : ".", O_PATH | O_CLOEXEC));
-    for (auto const& part : path.relative_path()) {
-        if (!place || part.empty()) continue;
-        place = unique_fd(::openat(place.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        struct ::stat about{};
-        if (!place || ::fstat(place.get(), &about) != 0 || !S_ISLNK(about.st_mode)) continue;
-        place = unique_fd();
-        errno = ELOOP;
-    }
-    return place;
-}
-
-/// Opens a path that goes through no link. Where openat2 "does not exist", as our own filter says, it takes a call for each part.
-inline unique_fd open_without_links(std::filesystem::path const& path) {
-    open_how how{};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_NO_SYMLINKS;
-    unique_fd file(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
-    return !file && errno == ENOSYS ? open_part_by_part(path) : std::move(file);
-}
-
 inline error missing_landlock(int abi) {
     auto const needed = std::to_string(landlock_abi_with_scopes);
     auto const there = abi == 0
@@ -73,18 +49,19 @@ IPYBOX_DECL result<landlock_rules> landlock_rules::make() {
     if (auto const abi = landlock_abi(); abi < landlock_abi_with_scopes) return failure(detail::missing_landlock(abi));
     landlock::ruleset_attributes const handled{landlock::all_of_files, landlock::all_ports, landlock::all_scopes};
     unique_fd rules(static_cast<int>(::syscall(landlock::create_ruleset, &handled, sizeof handled, 0)));
-    if (!rules) return failure(system_failure("making rules of Landlock", errno));
+    if (!rules) return failure(ipybox::detail::system_failure("making rules of Landlock", errno));
     return landlock_rules(std::move(rules));
 }
 
 IPYBOX_DECL result<void> landlock_rules::grant(std::filesystem::path const& path, file_access access) {
-    auto const file = detail::open_without_links(path);
+    auto const file = open_without_links(path);
     struct ::stat about{};
-    if (!file || ::fstat(file.get(), &about) != 0) return failure(system_failure("granting " + path.string(), errno));
+    if (!file || ::fstat(file.get(), &about) != 0)
+        return failure(ipybox::detail::system_failure("granting " + path.string(), errno));
     auto const possible = S_ISDIR(about.st_mode) ? landlock::all_of_files : landlock::for_files;
     landlock::path_beneath_attributes const rule{detail::rights_of(access) & possible, file.get()};
     if (::syscall(landlock::add_rule, descriptor_.get(), landlock::path_beneath, &rule, 0) != 0)
-        return failure(system_failure("granting " + path.string(), errno));
+        return failure(ipybox::detail::system_failure("granting " + path.string(), errno));
     return {};
 }
 

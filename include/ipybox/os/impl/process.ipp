@@ -36,7 +36,7 @@
 namespace ipybox::os {
 namespace detail {
 
-/// What the child reads and writes while it runs in this process' memory: prepared before, system calls only afterwards.
+/// Data of the child while it runs in this process' memory: prepared before, system calls only afterwards.
 struct child_plan {
     char const* program;
     char* const* argv;
@@ -46,13 +46,14 @@ struct child_plan {
     std::size_t count;
     int highest; ///< the first number that no handed descriptor uses
     bool adopts_orphans;
-    int domain;        ///< number in the child of the domain's descriptor; -1: it is not confined
+    int entrance; ///< the descriptor by which the child enters a control group; -1: it stays in that of this process
+    int domain;   ///< number in the child of the domain's descriptor; -1: it is not confined
     sock_fprog filter; ///< of a child that is confined
     char const* failed_step = nullptr;
     int failure = 0;
 };
 
-// The child shares our memory but not the sanitizers' idea of threads and of who has which descriptor: hence bare system calls.
+// The child shares our memory but not the sanitizers' idea of threads and descriptors: hence bare system calls.
 #define IPYBOX_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
 
 /// The number that a name consists of, -1 where it is something else.
@@ -89,7 +90,7 @@ IPYBOX_UNSANITIZED inline bool close_from(int from) {
 
 /// Gives up what no program that runs from here on can get back. False where the system refuses.
 IPYBOX_UNSANITIZED inline bool drop_capabilities() {
-    // The bounding set: what the file of a program could give. The system refuses this to ordinary users, whom no file gives any without new privileges.
+    // The bounding set: what a program's file could give. Refused to ordinary users, to whom no file gives any here.
     for (int number = 0; ::syscall(SYS_prctl, PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number)
         (void)::syscall(SYS_prctl, PR_CAPBSET_DROP, number, 0, 0, 0);
     (void)::syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -115,10 +116,13 @@ IPYBOX_UNSANITIZED inline int run_child(void* argument) {
         plan.failure = errno;
         ::_exit(127);
     };
+    // Before it takes anything of the machine. "0" is the process that writes.
+    if (plan.entrance >= 0 && ::syscall(SYS_write, plan.entrance, "0", 1) != 1) give_up("entering its control group");
     if (::setsid() < 0) give_up("setsid");
     if (plan.adopts_orphans && ::syscall(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0) give_up("prctl");
-    // Ignored signals would stay ignored through exec, and handlers are not ours to run. A signal that waits here was for the application's whole group,
-    // as Ctrl-C is: what it means for this process is the application's decision. To ignore it takes it away.
+    // Ignored signals would stay ignored through exec, and handlers are not ours to run. A signal that waits here was
+    // for the application's whole group, as Ctrl-C is: what it means for this process is the application's decision. To
+    // ignore it takes it away.
     struct sigaction standard{};
     for (int number = 1; number < NSIG; ++number) {
         standard.sa_handler = SIG_IGN;
@@ -259,7 +263,7 @@ IPYBOX_DECL std::optional<exit_status> process::wait(std::chrono::milliseconds b
     }
     siginfo_t info{};
     if (::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &info, WEXITED) != 0) {
-        status_.emplace(); // somebody else reaped it: ended, but how is unknown
+        status_.emplace(); // other code reaped it: ended, but how is unknown
         return status_;
     }
     exit_status status;
@@ -290,7 +294,7 @@ IPYBOX_DECL bool process::is_unreaped() const noexcept {
            ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-/// Whether another reaped it, and its number is not a process' again: as long as its group has members the number stays taken.
+/// Whether another reaped it, and its number is not a process' again: that stays taken while its group has members.
 IPYBOX_DECL bool process::left_its_number() const noexcept {
     if (!pidfd_ || status_) return false;
     if (::kill(pid_, 0) != 0 && errno == ESRCH) return true;
@@ -304,7 +308,7 @@ IPYBOX_DECL void process::kill_tree() const noexcept {
 }
 
 IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<handed_descriptor> descriptors,
-                                          orphans below) {
+                                          orphans below, int entrance) {
     if (spec.argv.empty()) return failure(errc::invalid_argument, "a launch specification has no program");
     std::vector<unique_fd> inputs;
     for (auto const& [number, bytes] : spec.inputs) {
@@ -335,6 +339,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     plan.count = descriptors.size();
     plan.highest = free_number();
     plan.adopts_orphans = below == orphans::adopted;
+    plan.entrance = entrance;
     plan.domain = domain;
     if (domain >= 0) plan.filter = detail::filter_program(spec.confinement->filter);
 
@@ -350,7 +355,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
                                                  CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD, &plan, &pidfd);
     int const clone_error = errno;
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    if (pid < 0) return failure(system_failure("clone", clone_error));
+    if (pid < 0) return failure(ipybox::detail::system_failure("clone", clone_error));
 
     process child(pid, unique_fd(pidfd));
     if (plan.failed_step == nullptr) return child;
@@ -361,7 +366,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
         what = "changing to the directory " + working_dir;
     else if (step != "execve")
         what.append(" (").append(step).append(")");
-    return failure(system_failure(what, plan.failure));
+    return failure(ipybox::detail::system_failure(what, plan.failure));
 }
 
 IPYBOX_DECL bool has_ended(int pidfd) noexcept {
@@ -384,9 +389,10 @@ IPYBOX_DECL std::filesystem::path find_program(std::string const& name, std::str
     while (!path.empty()) {
         auto const folder = path.substr(0, path.find(':'));
         path.remove_prefix(std::min(path.size(), folder.size() + 1));
-        if (folder.empty()) continue;
+        // A relative one would be looked for in the current directory, where code may write.
+        if (!folder.starts_with('/')) continue;
         auto const file = std::filesystem::path(folder) / name;
-        if (runnable(file)) return std::filesystem::absolute(file);
+        if (runnable(file)) return file;
     }
     return {};
 }

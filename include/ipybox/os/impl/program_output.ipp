@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/pipe.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
 #include <ipybox/os/unique_fd.hpp>
@@ -15,10 +16,10 @@
 namespace ipybox::os {
 
 IPYBOX_DECL result<std::string> program_output(launch_spec const& spec, std::chrono::milliseconds bound) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe", errno));
-    unique_fd const reader(ends[0]);
-    unique_fd writer(ends[1]);
+    auto ends = make_pipe();
+    if (!ends) return failure(ends);
+    auto const reader = std::move(ends->reader);
+    auto writer = std::move(ends->writer);
     // Signals as new: bwrap before 0.11.1 waits for ever with an ignored SIGCHLD, or with a blocked one.
     auto process = start_process(spec, {{1, writer.get()}, {2, writer.get()}});
     if (!process) return failure(process);

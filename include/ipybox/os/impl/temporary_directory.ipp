@@ -13,7 +13,8 @@ namespace ipybox::os {
 
 IPYBOX_DECL result<temporary_directory> temporary_directory::make(std::string_view name) {
     auto path = std::string("/tmp/").append(name).append("-XXXXXX");
-    if (::mkdtemp(path.data()) == nullptr) return failure(system_failure("making a directory below /tmp", errno));
+    if (::mkdtemp(path.data()) == nullptr)
+        return failure(ipybox::detail::system_failure("making a directory below /tmp", errno));
     return temporary_directory(std::move(path));
 }
 

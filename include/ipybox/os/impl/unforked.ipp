@@ -67,7 +67,8 @@ union lasting_descriptors {
     unforked_descriptors all;
 };
 
-// Both are there before the program begins. The child of a fork that comes while another thread makes one would wait for it, and has no such thread.
+// Both are there before the program begins. The child of a fork that comes while another thread makes one would wait
+// for it, and has no such thread.
 inline constinit lasting_descriptors unforked_of_this_process;
 inline bool const forks_are_handled = unforked_descriptors::handle_forks();
 

@@ -34,7 +34,7 @@ inline std::optional<std::uint64_t> lesser(std::optional<std::uint64_t> a, std::
     return std::min(*a, *b);
 }
 
-/// The least limit of a group and of those above it. Where the group itself cannot be seen, those above it may be seen.
+/// The least limit of a group and of those above it. If the group itself cannot be seen, those above it may be seen.
 inline std::optional<std::uint64_t> least_limit(std::filesystem::path const& hierarchy, std::string_view group,
                                                 char const* file) {
     std::optional<std::uint64_t> least;

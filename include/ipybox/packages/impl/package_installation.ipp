@@ -77,11 +77,13 @@ inline std::string wanted_of(package_layer const& layer, package_order const& or
     nlohmann::json wheels = nlohmann::json::array();
     for (auto const& directory : layer.options().wheels) wheels.push_back(directory.string());
     auto const memory = large_share_of_memory();
+    auto const& size = layer.options().size;
     nlohmann::json const wanted = {{"layer", layer.path().string()},
                                    {"requirements", order.requirements},
                                    {"options", order.options},
                                    {"wheels", std::move(wheels)},
                                    {"memory", memory ? nlohmann::json(*memory) : nlohmann::json()},
+                                   {"size", size ? nlohmann::json(*size) : nlohmann::json()},
                                    {"network", has_network}};
     return json_text(wanted);
 }
@@ -176,7 +178,7 @@ IPYBOX_DECL bool package_installation::read_control() {
 }
 
 IPYBOX_DECL void package_installation::hear(std::string const& datagram, std::vector<os::unique_fd> descriptors) {
-    auto const said = nlohmann::json::parse(datagram, nullptr, false);
+    auto const said = parse_json(datagram);
     if (!said.is_object()) return;
     auto const operation = jupyter::field(said, "op");
     if (operation == "listen" && !descriptors.empty() && !proxy_) serve_hosts(std::move(descriptors.front()));
@@ -214,6 +216,8 @@ IPYBOX_DECL error package_installation::failure_of(std::string const& kind, std:
                      text + "; what is installed is not replaced: ask for a version that fits, or use a fresh "
                             "package_layer");
     }
+    if (kind == "full")
+        return error(errc::package_layer_full, text + "; raise package_options::size, or use a fresh package_layer");
     if (text.empty() && !unreachable_.empty())
         return error(errc::package_index_unreachable,
                      unreachable_ + "; package_options::index names the index, and its other hosts stand in "
@@ -269,12 +273,12 @@ IPYBOX_DECL void package_installation::kill() noexcept {
 }
 
 /// The network of pip is what the application says of it.
-IPYBOX_DECL asio::awaitable<ruling> package_installation::approve_connection(approval_subject& subject) {
-    ruling refused{decision::reject("the host is not one of the index"), decided_by::sandbox};
+IPYBOX_DECL asio::awaitable<verdict> package_installation::approve_connection(approval_subject& subject) {
+    verdict refused{decision::reject("the host is not one of the index"), decided_by::sandbox};
     co_return settle_connection(subject, std::move(refused));
 }
 
-IPYBOX_DECL ruling package_installation::settle_connection(approval_subject& subject, ruling said) {
+IPYBOX_DECL verdict package_installation::settle_connection(approval_subject& subject, verdict said) {
     auto const gate = gate_.lock();
     auto settled = gate ? gate->settle_connection(subject, std::move(said)) : std::move(said);
     if (!settled.accepted())

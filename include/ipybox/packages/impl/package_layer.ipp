@@ -15,7 +15,7 @@
 namespace ipybox {
 namespace detail {
 
-/// Where PyPI keeps its files.
+/// The host of PyPI's files.
 inline constexpr std::string_view pypi = "pypi.org:443";
 inline constexpr std::string_view files_of_pypi = "files.pythonhosted.org:443";
 
@@ -97,7 +97,8 @@ IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(pac
     std::error_code failed;
     std::filesystem::create_directories(options.directory, failed);
     auto path = failed ? std::filesystem::path() : std::filesystem::canonical(options.directory, failed);
-    if (failed) return failure(system_failure("the package layer " + options.directory.string(), failed.value()));
+    if (failed)
+        return failure(detail::system_failure("the package layer " + options.directory.string(), failed.value()));
     for (auto& wheels : options.wheels) wheels = std::filesystem::absolute(wheels, failed).lexically_normal();
     return std::shared_ptr<package_layer const>(
         new package_layer(std::move(options), std::move(own), std::move(path))); // its constructor is private

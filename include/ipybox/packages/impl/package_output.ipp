@@ -1,6 +1,8 @@
 #pragma once
 
 #include <ipybox/async/spawn.hpp>
+#include <ipybox/core/text_tail.hpp>
+#include <ipybox/os/pipe.hpp>
 #include <ipybox/packages/package_output.hpp>
 
 #include <asio/buffer.hpp>
@@ -20,9 +22,9 @@ namespace ipybox::detail {
 inline constexpr std::size_t largest_package_output = std::size_t(1) << 20;
 
 IPYBOX_DECL result<std::shared_ptr<package_output>> package_output::make(asio::any_io_executor const& executor) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0) return failure(system_failure("pipe2", errno));
-    auto made = std::make_shared<package_output>(executor, os::unique_fd(ends[0]), os::unique_fd(ends[1]));
+    auto ends = os::make_pipe();
+    if (!ends) return failure(ends);
+    auto made = std::make_shared<package_output>(executor, std::move(ends->reader), std::move(ends->writer));
     auto const over = [made](std::exception_ptr) {
         made->ended_ = true;
         made->read_all_.cancel();
@@ -42,9 +44,7 @@ IPYBOX_DECL asio::awaitable<void> package_output::read(std::shared_ptr<package_o
     while (!end) {
         auto const count = co_await self->read_end_.async_read_some(asio::buffer(piece),
                                                                     asio::redirect_error(asio::use_awaitable, end));
-        self->text_.append(piece.data(), count);
-        if (self->text_.size() > largest_package_output)
-            self->text_.erase(0, self->text_.size() - largest_package_output);
+        append_tail(self->text_, {piece.data(), count}, largest_package_output);
     }
 }
 

@@ -2,6 +2,9 @@
 
 #include <ipybox/sandbox/address_range.hpp>
 
+#include <asio/ip/network_v4.hpp>
+#include <asio/ip/network_v6.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -49,34 +52,33 @@ IPYBOX_DECL result<address_range> address_range::parse(std::string_view text) {
     asio::error_code wrong;
     auto const single = asio::ip::make_address(text, wrong);
     if (!wrong) {
-        if (single.is_v4()) return address_range(asio::ip::make_network_v4(single.to_v4(), 32));
+        if (single.is_v4()) return address_range(single, 32);
         if (single.to_v6().scope_id() != 0) return refused();
-        return address_range(asio::ip::make_network_v6(single.to_v6(), 128));
+        return address_range(single, 128);
     }
     auto const v4 = asio::ip::make_network_v4(text, wrong);
-    if (!wrong) return address_range(v4.canonical());
+    if (!wrong) return address_range(v4.network(), v4.prefix_length());
     auto const v6 = asio::ip::make_network_v6(text, wrong);
-    if (!wrong) return address_range(v6.canonical());
+    if (!wrong) return address_range(v6.network(), v6.prefix_length());
     return refused();
 }
 
 IPYBOX_DECL std::string address_range::text() const {
-    return std::visit([](auto const& range) { return range.to_string(); }, range_);
+    return network_.to_string() + "/" + std::to_string(prefix_length_);
 }
 
 IPYBOX_DECL bool address_range::contains(asio::ip::address const& address) const noexcept {
-    if (auto const* v4 = std::get_if<asio::ip::network_v4>(&range_)) {
+    if (network_.is_v4()) {
         if (address.is_v6() && !address.to_v6().is_v4_mapped()) return false;
         auto const host =
             address.is_v4() ? address.to_v4() : asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
-        return (host.to_uint() & v4->netmask().to_uint()) == v4->network().to_uint();
+        return asio::ip::make_network_v4(host, prefix_length_).network() == network_.to_v4();
     }
     if (address.is_v4()) return false;
-    auto const& v6 = std::get<asio::ip::network_v6>(range_);
-    return asio::ip::make_network_v6(address.to_v6(), v6.prefix_length()).network() == v6.network();
+    return asio::ip::make_network_v6(address.to_v6(), prefix_length_).network() == network_.to_v6();
 }
 
-IPYBOX_DECL bool is_public(asio::ip::address const& address) {
+IPYBOX_DECL bool detail::is_public(asio::ip::address const& address) {
     auto const embedded = address.is_v6() ? detail::embedded_v4(address.to_v6()) : std::nullopt;
     if (embedded) return is_public(*embedded);
     auto const& special = detail::special_ranges();

@@ -106,6 +106,18 @@ IPYBOX_DECL void bubblewrap_mounts::add_hidden(std::filesystem::path const& path
     mounts_.insert_or_assign(real, mount{"/dev/null", kind::masked});
 }
 
+/// Else files that are closed could be read and written by the name of a link that was given.
+IPYBOX_DECL void bubblewrap_mounts::mirror_second_names() {
+    mounts mirrored;
+    for (auto const& [name, root] : mounts_) {
+        bool const is_second = name != root.source && (root.as == kind::writable || root.as == kind::read_only);
+        for (auto const& [destination, over] : mounts_)
+            if (is_second && destination != root.source && os::lies_in(destination, root.source))
+                mirrored.emplace(name / destination.lexically_relative(root.source), over);
+    }
+    mounts_.merge(mirrored);
+}
+
 /// The mount that decides about a path.
 IPYBOX_DECL bubblewrap_mounts::mounts::const_iterator bubblewrap_mounts::innermost(std::filesystem::path path) const {
     for (; path.has_relative_path(); path = path.parent_path())
@@ -168,9 +180,24 @@ IPYBOX_DECL void bubblewrap_mounts::append_to(std::vector<std::string>& argv) co
     argv.insert(argv.end(), closed.begin(), closed.end());
 }
 
+IPYBOX_DECL result<std::vector<os::file_identity>> bubblewrap_mounts::places() const {
+    std::vector<os::file_identity> all;
+    for (auto const& [destination, over] : mounts_) {
+        if (over.as == kind::closed || !is_needed(destination, over.as)) continue;
+        auto source = os::identity_of(over.source);
+        if (!source)
+            return failure(errc::io_error, over.source.string() + " has been removed, or exchanged for a link, while "
+                                                                  "the sandbox was being made; start again");
+        source->path = destination;
+        all.push_back(*std::move(source));
+    }
+    return all;
+}
+
 /**
- * The directories between a closed path and the writable one that it lies in become mount points, since these cannot be renamed, and so not be
- * replaced by others. The writable directory is then mounted over them once more: it stays one file system, in which files can be moved around.
+ * The directories between a closed path and the writable one that it lies in become mount points, since these cannot be
+ * renamed, and so not be replaced by others. The writable directory is then mounted over them once more: it stays one
+ * file system, in which files can be moved around.
  */
 IPYBOX_DECL void bubblewrap_mounts::append_pins_to(std::vector<std::string>& argv) const {
     std::set<std::filesystem::path> pins;

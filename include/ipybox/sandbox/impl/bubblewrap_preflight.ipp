@@ -1,12 +1,12 @@
 #pragma once
 
+#include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <map>
@@ -18,7 +18,7 @@ namespace ipybox {
 namespace detail {
 
 /// True when the file can be read and its first line is `value`.
-IPYBOX_DECL bool setting_is(char const* file, std::string_view value) {
+inline bool setting_is(char const* file, std::string_view value) {
     constexpr std::size_t longest = 4096;
     auto const text = os::read_file(file, file, longest);
     return text && std::string_view(*text).substr(0, text->find('\n')) == value;
@@ -42,26 +42,15 @@ IPYBOX_DECL error sandbox_unavailable(std::string text) {
 }
 
 IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted) {
-    auto const usable = [](std::filesystem::path const& path) {
-        std::error_code ec;
-        return std::filesystem::is_regular_file(path, ec) && ::access(path.c_str(), X_OK) == 0;
-    };
     if (!wanted.empty()) {
         if (!wanted.is_absolute())
             return failure(errc::invalid_argument, "the bwrap program " + wanted.string() + " is not an absolute path");
-        if (usable(wanted)) return wanted;
+        if (!os::find_program(wanted.string()).empty()) return wanted;
         return failure(
             sandbox_unavailable("the bwrap program " + wanted.string() + " is not there or cannot be executed"));
     }
 
-    auto const* variable = std::getenv("PATH");
-    std::string_view folders = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
-    while (!folders.empty()) {
-        auto const folder = folders.substr(0, folders.find(':'));
-        folders.remove_prefix(std::min(folder.size() + 1, folders.size()));
-        auto candidate = std::filesystem::path(folder) / "bwrap";
-        if (candidate.is_absolute() && usable(candidate)) return candidate;
-    }
+    if (auto found = os::find_program("bwrap"); !found.empty()) return found;
     return failure(sandbox_unavailable(
         "bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap "
         "(Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap)"));
@@ -123,8 +112,8 @@ IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host con
 }
 
 /// Proof is what the program inside says, not an exit status: an application that ignores SIGCHLD gets none.
-IPYBOX_DECL result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags,
-                                        std::string const& filter, std::chrono::milliseconds bound) {
+inline result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags,
+                                   std::string const& filter, std::chrono::milliseconds bound) {
     constexpr std::string_view proof = "ipybox: the sandbox works\n";
     std::vector<std::string> command{program.string()};
     command.insert(command.end(), flags.begin(), flags.end());

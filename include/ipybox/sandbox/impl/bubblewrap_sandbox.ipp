@@ -29,10 +29,10 @@ namespace detail {
 enum class room_for_walls { no, yes };
 
 /// Everything but the binds: what can be had on this machine does not depend on the paths.
-IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
-                                                      std::vector<system_access> const& allow,
-                                                      std::vector<std::filesystem::path> const& private_dirs,
-                                                      device_files const& devices, room_for_walls room) {
+inline std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
+                                                 std::vector<system_access> const& allow,
+                                                 std::vector<std::filesystem::path> const& private_dirs,
+                                                 device_files const& devices, room_for_walls room) {
     std::vector<std::string> flags{"--unshare-user", "--unshare-pid", "--unshare-ipc",
                                    "--unshare-uts",  "--unshare-net", "--unshare-cgroup"};
     auto const add = [&flags](std::initializer_list<char const*> more) {
@@ -56,12 +56,14 @@ IPYBOX_DECL std::vector<std::string> bubblewrap_flags(bubblewrap_options const& 
     for (auto const& node : devices.nodes) add({"--dev-bind", node.c_str(), node.c_str()});
     add_tmpfs("/dev/shm");
     add({"--remount-ro", "/dev"}); // itself a tmpfs without a bound
-    // Of root's, bwrap covers parts, and where any is covered the system mounts no further one. Kernels have their own within walls.
+    // Of root's, bwrap covers parts, and where any is covered the system mounts no further one. Kernels have their own
+    // within walls.
     if (has_room && ::geteuid() == 0)
         add({"--bind", "/proc", "/proc"});
     else
         add({"--proc", "/proc"});
-    // Root's files there, core_pattern among them, are writable for uid 0 without any capability; bwrap does not see that.
+    // Root's files there, core_pattern among them, are writable for uid 0 without any capability; bwrap does not see
+    // that.
     if (!has_room && ::geteuid() == 0) {
         add({"--ro-bind", "/proc/sys", "/proc/sys"});
         // So is what makes the first process the first one to be killed where memory runs out.
@@ -198,7 +200,11 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.keeps = *std::move(placeholders);
     detail::close_paths(mounts, *rules, spec);
     mounts.add_read_only(journal->directory());
+    mounts.mirror_second_names();
     mounts.append_to(*argv);
+    auto places = mounts.places();
+    if (!places) return failure(places);
+    spec.places = *std::move(places);
     if (argv->size() > detail::most_arguments)
         return failure(errc::invalid_argument,
                        "the sandbox's configuration needs more mounts than bwrap takes; name directories in place "

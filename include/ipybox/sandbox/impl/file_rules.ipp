@@ -1,65 +1,20 @@
 #pragma once
 
+#include <ipybox/os/cgroup_delegation.hpp>
 #include <ipybox/os/lies_in.hpp>
+#include <ipybox/sandbox/deciding_names.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 #include <ipybox/sandbox/path_pattern.hpp>
 #include <ipybox/sandbox/path_search.hpp>
+#include <ipybox/sandbox/repository_files.hpp>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace ipybox::detail {
-
-/// Files and directories of a project that other programs take commands from.
-struct deciding_name {
-    std::string_view name;
-    guarded_path::kind kind;
-};
-
-inline constexpr auto a_file = guarded_path::kind::file;
-inline constexpr auto a_directory = guarded_path::kind::directory;
-
-/// Those of srt 0.0.83, and .envrc (direnv).
-inline constexpr std::array<deciding_name, 14> deciding_names{{
-    {".bashrc", a_file},
-    {".bash_profile", a_file},
-    {".zshrc", a_file},
-    {".zprofile", a_file},
-    {".profile", a_file},
-    {".gitconfig", a_file},
-    {".gitmodules", a_file},
-    {".ripgreprc", a_file},
-    {".mcp.json", a_file},
-    {".envrc", a_file},
-    {".vscode", a_directory},
-    {".idea", a_directory},
-    {".claude/commands", a_directory},
-    {".claude/agents", a_directory},
-}};
-
-/// Further ones of a home directory: what shells, Python and the desktop start from there.
-inline constexpr std::array<deciding_name, 9> deciding_names_of_a_home{{
-    {".bash_login", a_file},
-    {".zshenv", a_file},
-    {".zlogin", a_file},
-    {".xprofile", a_file},
-    {".ipython", a_directory},
-    {".jupyter", a_directory},
-    {".config", a_directory},
-    {".local", a_directory},
-    {".cache", a_directory},
-}};
-
-/// What of a repository runs programs when git is used there.
-inline constexpr std::array<deciding_name, 3> deciding_names_of_git{{
-    {"hooks", a_directory},
-    {"config.worktree", a_file},
-    {"info/attributes", a_file},
-}};
 
 IPYBOX_DECL bool lies_in_one(std::filesystem::path const& path, std::vector<std::filesystem::path> const& folders) {
     return std::ranges::any_of(folders, [&](auto const& folder) { return os::lies_in(path, folder); });
@@ -90,6 +45,7 @@ class file_rules_maker {
     result<file_rules> make() {
         if (auto usable = check_paths(); !usable) return failure(usable);
         for (auto const& path : config_.allow_write) add_writable(path);
+        if (auto usable = check_writable(); !usable) return failure(usable);
         if (auto added = add_patterns(); !added) return failure(added);
         auto found = find_paths(patterns_, scene_.most_entries);
         if (!found) return failure(found);
@@ -179,6 +135,16 @@ class file_rules_maker {
         }
     }
 
+    /// Code that can write to control groups moves itself to one without limits.
+    [[nodiscard]] result<void> check_writable() const {
+        for (auto const& path : rules_.writable)
+            if (os::is_in_cgroups(path))
+                return failure(errc::invalid_argument,
+                               "the allowWrite path " + path.string() +
+                                   " belongs to control groups, by which code would leave its limits; leave it out");
+        return {};
+    }
+
     /// Whether a path leads elsewhere by a link that code may have made: one in a directory that it can write to.
     [[nodiscard]] bool may_be_led_away(std::filesystem::path const& path, std::filesystem::path const& real) const {
         return real != path && (os::lies_in(path, scene_.working_dir) || is_writable(path));
@@ -223,6 +189,7 @@ class file_rules_maker {
             if (pattern) add_pattern(*std::move(pattern), why); // none for "/", which is refused as writable
         };
         for (auto const& deciding : deciding_names) search(deciding.name, purpose::decides);
+        for (auto const& deciding : deciding_names_in_use) search(deciding.name, purpose::decides);
         search(".git", purpose::repository);
     }
 
@@ -306,15 +273,15 @@ class file_rules_maker {
         for (auto const& deciding : deciding_names_of_a_home) guard({*home / deciding.name, deciding.kind});
     }
 
-    /// Where there is none, code could make one, whose settings start programs at the next `git status`.
+    /// If there is none, code could make one, whose settings start programs at the next `git status`.
     void guard_repository(std::filesystem::path const& git) {
         if (placeholder_above(git)) return guard({git, a_directory});
         std::error_code ignored;
         auto const status = std::filesystem::symlink_status(git, ignored);
         if (!std::filesystem::is_directory(status))
             return guard({git, std::filesystem::exists(status) ? a_file : a_directory});
-        for (auto const& deciding : deciding_names_of_git) guard({git / deciding.name, deciding.kind});
-        if (!config_.allow_git_config) guard({git / "config", a_file});
+        auto const settings = config_.allow_git_config ? git_settings::open : git_settings::guarded;
+        for (auto& file : deciding_files_of(git, settings)) guard(std::move(file));
     }
 
     void guard(guarded_path wanted) {

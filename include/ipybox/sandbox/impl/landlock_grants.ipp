@@ -14,7 +14,7 @@
 
 namespace ipybox::detail {
 
-/// Where systems keep programs, libraries and their settings. None of it is the user's.
+/// The directories of programs, libraries and their settings. None of it is the user's.
 inline constexpr std::array<char const*, 12> directories_of_the_system{
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/gnu", "/proc"};
 

@@ -44,7 +44,7 @@ inline result<void> check_for_landlock(launch_spec const& spec) {
     return {};
 }
 
-/// What a configuration means for a launch.
+/// The meaning of a configuration for a launch.
 struct landlock_scene {
     file_rules rules;
     landlock_grants grants;

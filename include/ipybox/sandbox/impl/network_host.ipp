@@ -27,7 +27,8 @@ inline bool is_name(std::string_view name) noexcept {
     }
 }
 
-/// Resolvers take a name for an IPv4 address when its last label is a number, of whichever base (URL Standard, "ends in a number").
+/// Resolvers take a name for an IPv4 address when its last label is a number, of whichever base (URL Standard, "ends in
+/// a number").
 inline bool ends_in_number(std::string_view name) noexcept {
     auto const last = name.substr(name.rfind('.') + 1); // npos + 1 is 0
     auto const has_only = [last](std::string_view characters) {

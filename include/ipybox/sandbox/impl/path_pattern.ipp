@@ -39,7 +39,7 @@ inline bool is_member(char c, std::string_view members) noexcept {
     return false;
 }
 
-/// What is left of a pattern whose first sign stands for `c`; none where it does not.
+/// The rest of a pattern whose first sign stands for `c`; none if it does not.
 inline std::optional<std::string_view> behind_character(std::string_view pattern, char c) noexcept {
     if (pattern.empty()) return std::nullopt;
     if (auto const set = leading_set(pattern))

@@ -16,7 +16,8 @@
 
 namespace ipybox::detail {
 
-/// One walk over the disk for several patterns. Each directory is read with the places in the patterns that its names can fit.
+/// One walk over the disk for several patterns. Each directory is read with the places in the patterns that its names
+/// can fit.
 class path_search {
   public:
     path_search(std::vector<path_pattern> const& patterns, std::size_t most_entries)
@@ -94,7 +95,8 @@ class path_search {
 
     void look_at(directory const& at, std::string_view name, dirent const& entry, int descriptor) {
         std::vector<place> below;
-        bool is_named = false; // by another part than **
+        bool const is_file = entry.d_type == DT_REG; // most entries are, and nothing lies below
+        bool is_named = false;                       // by another part than **
         std::string path;
         auto const whole = [&]() -> std::string const& {
             if (path.empty()) path.append(at.path).append(at.path.ends_with('/') ? "" : "/").append(name);
@@ -104,13 +106,13 @@ class path_search {
             auto const& pattern = patterns_[here.pattern];
             auto part = here.part;
             if (pattern.parts()[part].what == pattern_part::kind::any_directories) {
-                if (goes_below(pattern.reach(), name, at.depth)) below.push_back(here);
+                if (!is_file && goes_below(pattern.reach(), name, at.depth)) below.push_back(here);
                 ++part;
             }
             if (!pattern.parts()[part].matches(name)) continue;
             if (part + 1 == pattern.parts().size()) {
                 found_.push_back({whole(), here.pattern});
-            } else {
+            } else if (!is_file) {
                 below.push_back({here.pattern, part + 1});
                 is_named = true;
             }
@@ -124,7 +126,7 @@ class path_search {
         return reach.enters_packages || (name != ".git" && name != "node_modules" && name != "__pycache__");
     }
 
-    /// What a file system does not say with the name is asked for.
+    /// The kind of a file is asked for if the file system does not return it with the name.
     static bool may_be_directory(dirent const& entry, int descriptor, bool follow) {
         if (entry.d_type == DT_LNK) return follow;
         if (entry.d_type != DT_UNKNOWN) return entry.d_type == DT_DIR;

@@ -180,7 +180,7 @@ class held_placeholders {
     }
 
   private:
-    /// Where the user may not make it, code cannot either.
+    /// If the user may not make it, code cannot either.
     static result<void> not_made(std::filesystem::path const& path, int why) {
         if (why == EACCES || why == EPERM || why == EROFS || why == EEXIST || why == ENOENT) return {};
         return failure(system_failure("making the placeholder " + path.string(), why));

@@ -208,7 +208,8 @@ class sandbox_config_reader {
         if (object.find("noProxy")) object.fail("noProxy", not_here);
     }
 
-    /// Secrets that code must not see. To show it others in their place (`mask`) takes a proxy that reads encrypted traffic.
+    /// Secrets that code must not see. To show it others in their place (`mask`) takes a proxy that reads encrypted
+    /// traffic.
     void read_credentials(strict_object& object, sandbox_config& into) {
         each_credential(object, "files", "path",
                         [&](std::string path) { into.filesystem.deny_read.push_back({std::move(path)}); });
@@ -301,16 +302,16 @@ inline nlohmann::json json_of(filesystem_config const& files) {
 }
 
 inline nlohmann::json json_of(network_config const& network) {
-    nlohmann::json json{{"allowedDomains", texts_of(network.allowed_domains)},
-                        {"deniedDomains", texts_of(network.denied_domains)},
-                        {"deniedDomainReasons", network.denied_domain_reasons},
-                        {"deniedResolvedAddresses", texts_of(network.denied_addresses)},
-                        {"strictAllowlist", !network.ask_for_others},
-                        {"allowAllUnixSockets", network.all_unix_sockets}};
-    for (auto const& path : network.unix_sockets) json["allowUnixSockets"].push_back(path.string());
+    nlohmann::json value{{"allowedDomains", texts_of(network.allowed_domains)},
+                         {"deniedDomains", texts_of(network.denied_domains)},
+                         {"deniedDomainReasons", network.denied_domain_reasons},
+                         {"deniedResolvedAddresses", texts_of(network.denied_addresses)},
+                         {"strictAllowlist", !network.ask_for_others},
+                         {"allowAllUnixSockets", network.all_unix_sockets}};
+    for (auto const& path : network.unix_sockets) value["allowUnixSockets"].push_back(path.string());
     if (!network.parent_proxy.empty())
-        json["parentProxy"] = {{"http", network.parent_proxy}, {"https", network.parent_proxy}};
-    return json;
+        value["parentProxy"] = {{"http", network.parent_proxy}, {"https", network.parent_proxy}};
+    return value;
 }
 
 } // namespace detail

@@ -1,11 +1,12 @@
 #pragma once
 
+#include <ipybox/os/cgroup_delegation.hpp>
 #include <ipybox/os/landlock.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
-#include <ipybox/os/read_file.hpp>
 #include <ipybox/sandbox/best_sandbox.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 #include <ipybox/sandbox/srt_preflight.hpp>
 
@@ -18,7 +19,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,7 +26,7 @@
 namespace ipybox {
 namespace detail {
 
-IPYBOX_DECL std::string system_name() {
+inline std::string system_name() {
     utsname names{};
     if (::uname(&names) != 0) return "unknown";
     return std::string(names.sysname) + ' ' + names.release + ' ' + names.machine;
@@ -43,44 +43,28 @@ IPYBOX_DECL std::string version_of(std::filesystem::path const& program) {
     return line.substr(line.find_last_of(' ') + 1);
 }
 
-IPYBOX_DECL bool has_seccomp_filters() {
+inline bool has_seccomp_filters() {
     unsigned const action = SECCOMP_RET_ERRNO;
     return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-/// Where the cgroup of this process lies in the hierarchy of version 2.
-IPYBOX_DECL std::optional<std::filesystem::path> own_cgroup() {
-    auto const groups = os::read_file("/proc/self/cgroup", "the cgroups", 65536);
-    if (!groups) return std::nullopt;
-    constexpr std::string_view version_2 = "0::/";
-    auto const at = groups->starts_with(version_2) ? 0 : groups->find("\n0::/");
-    if (at == std::string::npos) return std::nullopt;
-    auto const begin = groups->find('/', at) + 1;
-    return "/sys/fs/cgroup/" + groups->substr(begin, groups->find('\n', begin) - begin);
-}
-
-IPYBOX_DECL bool has_delegated_cgroup() {
-    auto const group = own_cgroup();
-    if (!group || ::access((*group / "cgroup.subtree_control").c_str(), W_OK) != 0) return false;
-    auto const controllers = os::read_file(*group / "cgroup.controllers", "the controllers", 4096);
-    auto const has = [&](std::string_view name) { return controllers->find(name) != std::string::npos; };
-    return controllers && has("memory") && has("pids") && ::access(group->c_str(), W_OK) == 0;
-}
-
-IPYBOX_DECL sandbox_machine this_machine(bubblewrap_options const& options) {
+inline sandbox_machine this_machine(bubblewrap_options const& options) {
     auto const host = this_sandbox_host();
+    auto cgroup = os::find_cgroup_support();
     return {.system = system_name(),
             .bubblewrap = version_of(find_bubblewrap(options.program).value_or(std::filesystem::path())),
             .srt = version_of(os::find_program("srt")),
             .landlock = os::landlock_abi(),
             .seccomp_filters = has_seccomp_filters(),
-            .delegated_cgroup = has_delegated_cgroup(),
+            .delegated_cgroup = cgroup.delegated,
+            .cgroup_controllers = std::move(cgroup.controllers),
+            .cgroup_advice = std::move(cgroup.advice),
             .root = host.root,
             .container = host.container};
 }
 
 /// Why code cannot be kept from going around approvals; empty: it can be.
-IPYBOX_DECL std::string gap_of_the_guard(sandbox_machine const& machine) {
+inline std::string gap_of_the_guard(sandbox_machine const& machine) {
     if (!machine.seccomp_filters) return "needs filters of system calls: a Linux with CONFIG_SECCOMP_FILTER";
     if (machine.landlock == 0)
         return "needs Landlock: Linux 5.13 or newer, with landlock in the list of `lsm=` that it is booted with";
@@ -89,13 +73,13 @@ IPYBOX_DECL std::string gap_of_the_guard(sandbox_machine const& machine) {
     return {};
 }
 
-IPYBOX_DECL std::string gap_of_signals(sandbox_machine const& machine) {
+inline std::string gap_of_signals(sandbox_machine const& machine) {
     return machine.landlock >= os::landlock_abi_with_scopes ? "" : "needs Linux 6.12 or newer (Landlock ABI 6)";
 }
 
 constexpr auto approvals = "approvals: code cannot start programs by itself (require_shell_escape)";
 
-IPYBOX_DECL sandbox_policy_report bubblewrap_report(sandbox_machine const& machine, std::string gap) {
+inline sandbox_policy_report bubblewrap_report(sandbox_machine const& machine, std::string gap) {
     if (!gap.empty()) return {.policy = "bubblewrap", .gap = std::move(gap)};
     return {.policy = "bubblewrap",
             .protections = {{"files: nothing is written but what is writable"},
@@ -106,14 +90,15 @@ IPYBOX_DECL sandbox_policy_report bubblewrap_report(sandbox_machine const& machi
                             {approvals, gap_of_the_guard(machine)}}};
 }
 
-/// As root, the code has all capabilities in a user namespace that srt makes for it, and the files in /proc that only ask for the user.
-IPYBOX_DECL std::string gap_of_root_in_srt(sandbox_machine const& machine) {
+/// As root, the code has all capabilities in a user namespace that srt makes for it, and the files in /proc that only
+/// ask for the user.
+inline std::string gap_of_root_in_srt(sandbox_machine const& machine) {
     return machine.root ? "srt leaves code of root its capabilities within the sandbox; run as another user, or choose "
                           "bubblewrap"
                         : "";
 }
 
-IPYBOX_DECL sandbox_policy_report srt_report(sandbox_machine const& machine, std::string gap) {
+inline sandbox_policy_report srt_report(sandbox_machine const& machine, std::string gap) {
     if (!gap.empty()) return {.policy = "srt", .gap = std::move(gap)};
     return {.policy = "srt",
             .protections = {{"files: nothing is written but what is writable", gap_of_root_in_srt(machine)},
@@ -125,12 +110,12 @@ IPYBOX_DECL sandbox_policy_report srt_report(sandbox_machine const& machine, std
 }
 
 /// Why landlock_sandbox does not work; empty: it does.
-IPYBOX_DECL std::string gap_of_landlock(sandbox_machine const& machine) {
+inline std::string gap_of_landlock(sandbox_machine const& machine) {
     if (auto gap = gap_of_signals(machine); !gap.empty()) return gap;
     return gap_of_the_guard(machine); // which needs the same filters
 }
 
-IPYBOX_DECL sandbox_policy_report landlock_report(sandbox_machine const& machine) {
+inline sandbox_policy_report landlock_report(sandbox_machine const& machine) {
     if (auto gap = gap_of_landlock(machine); !gap.empty()) return {.policy = "landlock", .gap = std::move(gap)};
     auto const* const other = "choose bubblewrap";
     return {.policy = "landlock",
@@ -144,7 +129,7 @@ IPYBOX_DECL sandbox_policy_report landlock_report(sandbox_machine const& machine
                             {approvals, gap_of_the_guard(machine)}}};
 }
 
-IPYBOX_DECL sandbox_policy_report none_report(sandbox_machine const& machine) {
+inline sandbox_policy_report none_report(sandbox_machine const& machine) {
     auto const* const other = "choose bubblewrap";
     return {.policy = "none",
             .protections = {{"files: nothing is written but what is writable", other},
@@ -159,8 +144,14 @@ IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_machine machine, std::strin
     return {std::move(machine), std::move(policies)};
 }
 
-/// What keeps srt_sandbox from working here; empty: nothing.
-IPYBOX_DECL std::string why_no_srt() {
+IPYBOX_DECL std::string cgroup_in_words(sandbox_machine const& machine) {
+    auto text = machine.cgroup_controllers.empty() ? std::string("no controllers") : machine.cgroup_controllers;
+    text += machine.delegated_cgroup ? ", delegated to this user" : ", not delegated to this user";
+    return machine.cgroup_advice.empty() ? text : text + "; " + machine.cgroup_advice;
+}
+
+/// The obstacle for srt_sandbox here; empty: nothing.
+inline std::string why_no_srt() {
     auto const srt = find_srt({});
     if (!srt) return srt.error().text();
     auto const* path = std::getenv("PATH");
@@ -185,7 +176,7 @@ IPYBOX_DECL std::string sandbox_report::text() const {
     line({"  srt         ", machine.srt.empty() ? "not installed" : machine.srt});
     line({"  Landlock    ", machine.landlock == 0 ? "none" : "ABI " + std::to_string(machine.landlock)});
     line({"  seccomp     ", machine.seccomp_filters ? "filters" : "none"});
-    line({"  cgroup v2   ", machine.delegated_cgroup ? "delegated to this user" : "not delegated to this user"});
+    line({"  cgroup v2   ", detail::cgroup_in_words(machine)});
     for (auto const& report : policies) {
         line({report.policy, report.gap.empty() ? ":" : ": does not work here: ", report.gap});
         for (auto const& protection : report.protections)
@@ -194,6 +185,8 @@ IPYBOX_DECL std::string sandbox_report::text() const {
     }
     return text;
 }
+
+IPYBOX_DECL sandbox_report report_sandboxes() { return report_sandboxes(bubblewrap_options()); }
 
 IPYBOX_DECL sandbox_report report_sandboxes(bubblewrap_options const& options) {
     return detail::sandbox_report_of(detail::this_machine(options), detail::why_no_bubblewrap(options),

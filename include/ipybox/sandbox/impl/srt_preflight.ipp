@@ -83,7 +83,7 @@ IPYBOX_DECL result<void> check_srt_needs(srt_system system, std::string_view sea
                                        ". Install them: " + installer + packages));
 }
 
-/// What srt asks of bubblewrap that a system may not permit.
+/// The options with which srt starts bubblewrap, and a system may not permit.
 inline result<void> try_bubblewrap_of_srt(std::filesystem::path const& bwrap, std::string const& search_path,
                                           std::chrono::milliseconds bound) {
     auto const program = bwrap.empty() ? os::find_program("bwrap", search_path) : bwrap;

@@ -75,7 +75,8 @@ inline std::string trusted_path(launch_spec const& spec) {
     return trusted;
 }
 
-/// What srt itself is started from: the directory of the command, and all packages that are installed with it.
+/// The files that srt itself is started from: the directory of the command, and all packages that are installed with
+/// it.
 inline std::vector<std::filesystem::path> files_of_srt(std::filesystem::path const& program) {
     std::error_code ignored;
     auto const real = std::filesystem::weakly_canonical(program, ignored);
@@ -87,7 +88,8 @@ inline std::vector<std::filesystem::path> files_of_srt(std::filesystem::path con
     return {program.parent_path(), std::move(packages)};
 }
 
-/// Writable for srt's convenience, though no configuration says so: directories of other programs, which read them outside.
+/// Writable for srt's convenience, though no configuration says so: directories of other programs, which read them
+/// outside.
 inline std::vector<std::filesystem::path> conveniences_of_srt() {
     auto const home = home_directory();
     return {"/tmp/claude", home / ".npm/_logs", home / ".claude/debug"};
@@ -126,7 +128,7 @@ inline result<void> check_handover(launch_spec const& spec) {
     return {};
 }
 
-/// What srt sets inside: the way to its proxies, and where temporary files go.
+/// The variables that srt sets inside: the way to its proxies, and where temporary files go.
 inline constexpr std::array<std::string_view, 30> variables_of_srt{"SANDBOX_RUNTIME",
                                                                    "TMPDIR",
                                                                    "HTTP_PROXY",
@@ -158,7 +160,7 @@ inline constexpr std::array<std::string_view, 30> variables_of_srt{"SANDBOX_RUNT
                                                                    "REQUESTS_CA_BUNDLE",
                                                                    "GIT_SSL_CAINFO"};
 
-/// What a configuration means for a working directory, which is without links.
+/// The meaning of a configuration for a working directory, which is without links.
 struct srt_scene {
     std::filesystem::path working_dir;
     placeholder_journal journal;
@@ -195,7 +197,7 @@ inline result<usable_srt> find_usable_srt(srt_options const& options, std::files
     return usable_srt{*std::move(program), std::move(search_path)};
 }
 
-/// What stays as long as srt runs.
+/// The files that stay as long as srt runs.
 struct srt_belongings {
     std::shared_ptr<void const> placeholders;
     os::temporary_directory directory;
@@ -221,7 +223,7 @@ inline std::vector<std::filesystem::path> never_writable(usable_srt const& srt, 
     return paths;
 }
 
-/// What a launch adds to the settings.
+/// The additions of a launch to the settings.
 inline srt_additions additions_of(launch_spec const& spec, srt_scene const& scene, usable_srt const& srt,
                                   srt_belongings const& belongings) {
     auto const writable = all_writable(scene.rules, spec);
@@ -290,6 +292,8 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     auto settings = detail::srt_settings(document->text, document->name, more);
     if (!settings) return failure(settings);
 
+    for (auto const& path : scene->rules.writable)
+        if (auto place = os::identity_of(path)) spec.places.push_back(*std::move(place));
     detail::decide_variables(spec, document->config.hidden_variables);
     spec = detail::through_srt(std::move(spec), *std::move(settings), *srt, *belongings);
     spec.working_dir = scene->working_dir;

@@ -31,7 +31,7 @@ IPYBOX_DECL void event_queue::on_reader(std::function<void()> room, std::functio
     on_left_ = std::move(left);
 }
 
-/// Small chunks of one stream are joined while nobody has read them.
+/// Small chunks of one stream are joined until they are read.
 IPYBOX_DECL bool event_queue::append_to_last(execution_event& e) {
     auto* const chunk = std::get_if<output_chunk>(&e);
     auto* const last = events_.empty() ? nullptr : std::get_if<output_chunk>(&events_.back());

@@ -3,31 +3,24 @@
 #include <ipybox/core/ansi.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/jupyter/display_content.hpp>
+#include <ipybox/jupyter/exception_content.hpp>
 #include <ipybox/session/execute_machine.hpp>
+#include <ipybox/session/value_request.hpp>
 
 #include <charconv>
 #include <system_error>
 
 namespace ipybox::detail {
 
-inline python_exception exception_in(jupyter::json const& content) {
-    python_exception e{jupyter::field(content, "ename"), jupyter::field(content, "evalue"), {}};
-    auto const lines = content.find("traceback");
-    if (lines == content.end() || !lines->is_array()) return e;
-    for (auto const& line : *lines)
-        if (line.is_string()) e.traceback.push_back(strip_ansi(line.get_ref<std::string const&>()));
-    return e;
-}
-
 inline bool flag(jupyter::json const& content, char const* name) {
     auto const found = content.find(name);
     return found != content.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// Longer ones would take memory that nobody accounts for: such a display cannot be updated.
+/// Longer ones would take memory that no bound counts: such a display cannot be updated.
 inline constexpr std::size_t longest_display_id = 1024;
 
-/// What code leaves with, if it does. Kernels that are not ours say it in the text of the exception only.
+/// The exit code of code that leaves. Kernels that are not ours say it in the text of the exception only.
 inline std::optional<int> exit_code_in(jupyter::json const& content, execution_over const& over) {
     auto const told = content.find("exit_code");
     if (told != content.end() && told->is_number_integer()) return told->get<int>() & 0xFF;
@@ -40,7 +33,7 @@ inline std::optional<int> exit_code_in(jupyter::json const& content, execution_o
     return read.ec == std::errc() && read.ptr == text.data() + text.size() ? code & 0xFF : 1;
 }
 
-/// What the payloads of a reply say: text for the pager, and that the kernel is about to end.
+/// The content of a reply's payloads: text for the pager, and that the kernel is about to end.
 inline execution_over read_payloads(jupyter::json const& content) {
     execution_over over;
     auto const payloads = content.find("payload");
@@ -53,6 +46,11 @@ inline execution_over read_payloads(jupyter::json const& content) {
         if (data != payload.end()) over.pager_text += strip_ansi(jupyter::field(*data, "text/plain"));
     }
     return over;
+}
+
+IPYBOX_DECL bool is_output(jupyter::message const& m) noexcept {
+    return m.type == "stream" || m.type == "clear_output" || m.type == "execute_result" || m.type == "display_data" ||
+           m.type == "update_display_data";
 }
 
 IPYBOX_DECL execute_step output_in(jupyter::message& m) {
@@ -83,7 +81,7 @@ IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
     if (m.type == "execute_reply") return m.parent_id == request_id_ ? on_reply(m) : nothing_new();
     if (m.type == "status") return m.parent_id == request_id_ ? on_status(m) : nothing_new();
     if (m.type == "error") {
-        if (m.parent_id == request_id_) error_ = exception_in(m.content);
+        if (m.parent_id == request_id_) error_ = jupyter::exception_in(m.content);
         return nothing_new();
     }
     if (m.type == "input_request")
@@ -104,10 +102,11 @@ IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
     auto over = read_payloads(m.content);
     auto const status = jupyter::field(m.content, "status");
     if (status != "ok") {
-        over.exception = exception_in(m.content);
+        over.exception = jupyter::exception_in(m.content);
         if (over.exception->ename.empty()) over.exception->ename = status.empty() ? "Error" : status;
     }
     over.exit_code = exit_code_in(m.content, over);
+    over.value = take_value(m.content);
     reply_ = std::move(over);
     return finish();
 }

@@ -60,6 +60,21 @@ class installing_program final : public running_program {
     std::shared_ptr<package_installation> installation_;
 };
 
+/// What tools say that are called through a registry. A request may outlive it.
+class listed_annotations final : public annotation_source {
+  public:
+    explicit listed_annotations(std::weak_ptr<mcp::server_registry const> servers) : servers_(std::move(servers)) {}
+
+    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& server,
+                                                              std::string const& tool) const override {
+        auto const servers = servers_.lock();
+        return servers ? servers->annotations(server, tool) : std::nullopt;
+    }
+
+  private:
+    std::weak_ptr<mcp::server_registry const> servers_;
+};
+
 /// The same with what pip said.
 inline error with_output(error const& why, std::string const& output) {
     auto text = why.text();
@@ -77,20 +92,21 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
                                            approval_settings settings, std::shared_ptr<seen_messages> seen,
                                            std::shared_ptr<mcp::server_registry> shared,
                                            std::shared_ptr<mcp::registry_options const> const& servers)
-    : executor_(executor), policy_(std::move(policy)), seen_(std::move(seen)), funnel_(std::move(settings),
-                                                                                       [this](std::size_t count) {
-                                                                                           if (cell_.waiting)
-                                                                                               cell_.waiting(count);
-                                                                                       }),
+    : executor_(executor), policy_(std::move(policy)), seen_(std::move(seen)), gate_(std::move(settings),
+                                                                                     [this](std::size_t count) {
+                                                                                         if (cell_.waiting)
+                                                                                             cell_.waiting(count);
+                                                                                     }),
       shares_servers_(shared != nullptr),
       servers_(shared ? std::move(shared)
                       : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())),
-      tools_(std::make_shared<tool_packages>(executor, servers_)) {}
+      tools_(std::make_shared<tool_packages>(executor, servers_)),
+      annotations_(std::make_shared<listed_annotations>(servers_)) {}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
 IPYBOX_DECL void kernel_actions::abandon() {
-    funnel_.abandon();
+    gate_.abandon();
     {
         std::scoped_lock const lock(installations_mutex_);
         for (auto const& weak : installations_)
@@ -140,7 +156,7 @@ IPYBOX_DECL void kernel_actions::serve_hosts() {
 }
 
 IPYBOX_DECL void kernel_actions::close() {
-    funnel_.cancel_all();
+    gate_.cancel_all();
     if (auto const router = std::exchange(router_, nullptr)) router->close();
     if (auto const proxy = std::exchange(proxy_, nullptr)) proxy->close();
     end_installations();
@@ -151,35 +167,40 @@ IPYBOX_DECL void kernel_actions::close() {
 IPYBOX_DECL void kernel_actions::begin_cell(acting_cell cell) { cell_ = std::move(cell); }
 
 IPYBOX_DECL void kernel_actions::end_cell() {
-    funnel_.cancel_cell(cell_.id);
+    gate_.cancel_cell(cell_.id);
     if (router_) router_->end_calls();
     cell_ = acting_cell();
 }
 
-/// What the kernel says of its cell is not to be trusted: it could get a fresh budget with each request.
+/// The kernel's statements about its cell are not trusted: it could get a fresh budget with each request.
 IPYBOX_DECL void kernel_actions::name_asker(approval_subject& subject) const {
-    subject.id = approval_funnel::fresh_id();
+    subject.id = approval_gate::fresh_id();
     subject.cell_id = cell_.id;
     subject.code = cell_.code;
 }
 
-IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve(approval_subject& subject, std::uint64_t after) {
+IPYBOX_DECL asio::awaitable<verdict> kernel_actions::approve(approval_subject& subject, std::uint64_t after) {
     name_asker(subject);
-    subject.interpreter = kernel_.interpreter();
-    auto policy = policy_;
+    return decide(subject, cell_.approval ? *cell_.approval : policy_, after);
+}
+
+IPYBOX_DECL asio::awaitable<verdict> kernel_actions::decide(approval_subject& subject, any_approval policy,
+                                                            std::uint64_t after) {
+    if (!subject.argv.empty()) subject.interpreter = kernel_.interpreter();
+    if (subject.kind == approval_kind::tool) subject.annotations = annotations_;
     if (!policy && cell_.events) {
         auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
         policy = any_approval(ask_reader);
     }
-    approval_funnel::preparation output_is_seen;
+    approval_gate::preparation output_is_seen;
     if (!seen_->has(after))
         output_is_seen = [seen = seen_, after] { return seen_messages::reach(seen, after, time_for_output); };
-    return funnel_.decide(subject, std::move(policy), std::move(output_is_seen));
+    return gate_.decide(subject, std::move(policy), std::move(output_is_seen));
 }
 
 IPYBOX_DECL void kernel_actions::ended(approval_subject const& subject, action_outcome const& how) {
-    // What is done cannot be undone: a log that cannot be written rejects the next action.
-    (void)funnel_.finished(subject.id, how);
+    // A finished action cannot be undone: a log that cannot be written rejects the next action.
+    (void)gate_.finished(subject.id, how);
 }
 
 IPYBOX_DECL asio::awaitable<result<mcp::call_result>>
@@ -220,7 +241,8 @@ kernel_actions::begin_installation(std::span<std::string const> words, program_s
     return begun;
 }
 
-/// Waits until no other installation of this session is under way: pip runs beside the kernel, whose limits do not count there.
+/// Waits until no other installation of this session is under way: pip runs beside the kernel, whose limits do not
+/// count there.
 IPYBOX_DECL asio::awaitable<result<void>> kernel_actions::take_turn(std::shared_ptr<kernel_actions> self) {
     auto const asker = self->router_;
     while (auto const before = self->running_installation()) {
@@ -255,6 +277,18 @@ IPYBOX_DECL void kernel_actions::end_installations() {
         if (auto const installation = weak.lock()) installation->end();
 }
 
+IPYBOX_DECL asio::awaitable<result<std::uint64_t>> kernel_actions::approve_own(std::shared_ptr<kernel_actions> self,
+                                                                               approval_subject subject) {
+    constexpr std::uint64_t after_nothing = 0;
+    subject.id = approval_gate::fresh_id();
+    subject.cell_id.clear();
+    subject.code.clear();
+    subject.of_application = true;
+    auto const said = co_await self->decide(subject, self->policy_, after_nothing);
+    if (!said.accepted()) co_return failure(said.refusal());
+    co_return subject.id;
+}
+
 IPYBOX_DECL asio::awaitable<result<package_result>> kernel_actions::install(std::shared_ptr<kernel_actions> self,
                                                                             std::vector<std::string> words) {
     if (auto const order = read_package_order(words); !order) co_return failure(order.error());
@@ -262,16 +296,15 @@ IPYBOX_DECL asio::awaitable<result<package_result>> kernel_actions::install(std:
     subject.kind = approval_kind::package;
     subject.argv = {"pip", "install"};
     subject.argv.insert(subject.argv.end(), words.begin(), words.end());
-    constexpr std::uint64_t after_nothing = 0;
-    auto const said = co_await self->approve(subject, after_nothing);
-    if (!said.accepted()) co_return failure(said.refusal());
+    auto const approved = co_await approve_own(self, std::move(subject));
+    if (!approved) co_return failure(approved.error());
 
     auto const began = std::chrono::steady_clock::now();
     action_outcome how;
     auto installed = co_await carry_out_installation(*self, words, how);
     if (!installed) how.failure = installed.error().code();
     how.duration = std::chrono::steady_clock::now() - began;
-    self->ended(subject, how);
+    self->record(*approved, how);
     co_return installed;
 }
 
@@ -293,14 +326,14 @@ kernel_actions::carry_out_installation(kernel_actions& self, std::vector<std::st
     co_return package_result{*outcome, std::move(output)};
 }
 
-IPYBOX_DECL asio::awaitable<ruling> kernel_actions::approve_connection(approval_subject& subject) {
+IPYBOX_DECL asio::awaitable<verdict> kernel_actions::approve_connection(approval_subject& subject) {
     constexpr std::uint64_t after_nothing = 0;
     return approve(subject, after_nothing);
 }
 
-IPYBOX_DECL ruling kernel_actions::settle_connection(approval_subject& subject, ruling said) {
+IPYBOX_DECL verdict kernel_actions::settle_connection(approval_subject& subject, verdict said) {
     name_asker(subject);
-    return funnel_.settle(subject, std::move(said));
+    return gate_.settle(subject, std::move(said));
 }
 
 IPYBOX_DECL void kernel_actions::connection_ended(approval_subject const& subject, action_outcome const& how) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <ipybox/approval/any_approval.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/within.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/kernel_actions.hpp>
+#include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/kernel_listener.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/protection_check.hpp>
@@ -24,10 +26,10 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
       seen_(std::make_shared<seen_messages>(executor_)),
       actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
                                                 settings_->options().registry, settings_->options().servers)) {
-    auto const own = [settings = settings_, wrap = std::move(wrap), duty = link_->duty(),
+    auto const own = [settings = settings_, wrap = std::move(wrap), facts = link_->facts(),
                       weak = std::weak_ptr<kernel_actions>(actions_)] {
         auto const actions = weak.lock();
-        return settings->supervisor(wrap, duty, actions ? actions->servers().files() : mcp::server_files());
+        return settings->supervisor(wrap, facts, actions ? actions->servers().files() : mcp::server_files());
     };
     host_ = shared ? kernel_host::share(shared, own) : std::make_shared<kernel_host>(executor_, own);
 }
@@ -88,10 +90,8 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_link() {
 }
 
 IPYBOX_DECL result<kernel_launch> kernel_manager::prepare_launch() {
-    if (link_->duty() != supervisor_options::role::forks_kernels) {
-        auto allowed = settings_->allow_plain_kernel();
-        return allowed ? settings_->plain_kernel() : result<kernel_launch>(failure(allowed));
-    }
+    if (auto allowed = settings_->allows(link_->facts()); !allowed) return failure(allowed);
+    if (!link_->facts().carries_actions) return settings_->plain_kernel();
     auto channel = actions_->open();
     if (!channel) return failure(channel);
     return settings_->asking_kernel(std::move(*channel));

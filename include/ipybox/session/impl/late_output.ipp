@@ -12,7 +12,7 @@ namespace ipybox::detail {
 /// Text is dropped by the piece: small enough that little more than necessary is lost.
 inline constexpr std::size_t longest_late_piece = 4096;
 
-/// What a step takes in memory, however little it says.
+/// The least memory that a step takes.
 inline std::size_t size_of(execute_step const& step) {
     std::size_t const held = sizeof(execute_step);
     if (auto const* chunk = std::get_if<output_chunk>(&step)) return held + chunk->text.size();

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <ipybox/approval/any_approval.hpp>
 #include <ipybox/session/make_session.hpp>
 #include <ipybox/session/session_handle.hpp>
+#include <ipybox/session/session_parts.hpp>
 
 #include <utility>
 
@@ -10,7 +12,7 @@ namespace ipybox::detail {
 IPYBOX_DECL std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                          executor_options options, any_approval approval,
                                                          launch_wrapper wrap, std::shared_ptr<kernel_host> shared,
-                                                         std::unique_ptr<kernel_link> link) {
+                                                         std::shared_ptr<kernel_link> link) {
     session_parts parts{std::move(options), std::move(approval), std::move(wrap), std::move(shared), std::move(link)};
     return session_handle::make(application ? home_on(*application) : own_home(), std::move(parts));
 }

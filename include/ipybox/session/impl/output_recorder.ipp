@@ -5,7 +5,10 @@
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
 #include <ipybox/os/new_file.hpp>
+#include <ipybox/session/file_budget.hpp>
+#include <ipybox/session/output_places.hpp>
 #include <ipybox/session/output_recorder.hpp>
+#include <ipybox/session/output_text.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -14,7 +17,7 @@
 
 namespace ipybox::detail {
 
-/// What one result holds, however small they are.
+/// The largest number of displays of one result.
 inline constexpr std::size_t most_displays = 10'000;
 
 /// A new file with these bytes; none is left behind if they cannot be written.
@@ -31,18 +34,32 @@ inline result<std::filesystem::path> saved(result<os::new_file> file, std::strin
 /// A display as it is told where there is no room for what it brings.
 inline display without_data(display const& d) { return {d.kind, {}, "{}", d.id, d.image, {}}; }
 
+IPYBOX_DECL output_recorder::output_recorder(std::shared_ptr<output_places> places, bounds const& most)
+    : places_(std::move(places)), max_output_(most.max_output),
+      budget_(std::make_shared<file_budget>(most.max_files, most.max_spill)),
+      text_(std::make_shared<output_text>(most.max_output, places_, budget_)) {}
+
+IPYBOX_DECL output_recorder::~output_recorder() { text_->close(); }
+
+IPYBOX_DECL bool output_recorder::write_some() { return text_->write_some(); }
+
+IPYBOX_DECL std::shared_ptr<output_text const> output_recorder::share_text() noexcept {
+    text_is_shared_ = true;
+    return text_;
+}
+
 IPYBOX_DECL void output_recorder::write(std::string_view text) {
     (void)clear_if_due();
-    text_.append(text);
+    text_->append(text);
     position_.pass(text);
 }
 
 /// Puts text on lines of its own.
 IPYBOX_DECL void output_recorder::write_lines(std::string_view text) {
-    text_.append(position_.end_line());
-    text_.append(text);
+    text_->append(position_.end_line());
+    text_->append(text);
     position_.pass(text);
-    text_.append(position_.end_line());
+    text_->append(position_.end_line());
 }
 
 IPYBOX_DECL void output_recorder::show(display& d) {
@@ -80,7 +97,7 @@ IPYBOX_DECL void output_recorder::update(display& d) {
     latest.before = displays_.size();
 }
 
-/// What is no longer kept takes no room either.
+/// Dropped displays take no room either.
 IPYBOX_DECL void output_recorder::let_go(kept_display& kept) {
     display_bytes_ -= kept.bytes;
     if (!kept.shown.spill_file.empty()) {
@@ -105,7 +122,8 @@ IPYBOX_DECL void output_recorder::apply_updates() {
     }
 }
 
-/// Room for an image. Where there is none, that of an update takes the place of the update before it: the last state of a plot is what counts.
+/// Room for an image. If there is none, that of an update takes the place of the update before it: the last state of a
+/// plot is what counts.
 IPYBOX_DECL bool output_recorder::take_room(display const& d, std::size_t bytes) {
     if (budget_->take_file(bytes)) return true;
     auto const before = update_images_.find(d.id);
@@ -139,7 +157,8 @@ IPYBOX_DECL void output_recorder::save_image(display& d) {
     if (!failure_) failure_ = file.error();
 }
 
-/// Writes the spill file of a display: an object of `data` and `metadata`. By hand and in pieces: JSON that a display brings is text already, and may be large.
+/// Writes the spill file of a display: an object of `data` and `metadata`. By hand and in pieces: JSON that a display
+/// brings is text already, and may be large.
 class display_file {
   public:
     display_file(os::new_file const& file, file_budget& budget, std::stop_token stop)
@@ -237,7 +256,7 @@ IPYBOX_DECL void output_recorder::clear(bool wait) {
 
 IPYBOX_DECL bool output_recorder::clear_if_due() {
     if (!std::exchange(clear_due_, false)) return false;
-    text_.clear();
+    text_->clear();
     position_ = line_position();
     result_.images.clear(); // the files stay: events have told where they are
     for (auto& kept : displays_) let_go(kept);
@@ -250,14 +269,17 @@ IPYBOX_DECL bool output_recorder::clear_if_due() {
     return true;
 }
 
-IPYBOX_DECL std::optional<error> output_recorder::failure() const { return failure_ ? failure_ : text_.failure(); }
+IPYBOX_DECL std::optional<error> output_recorder::failure() const { return failure_ ? failure_ : text_->failure(); }
 
 IPYBOX_DECL execution_result output_recorder::finish() {
     apply_updates();
     result_.displays.reserve(displays_.size());
     for (auto& kept : displays_) result_.displays.push_back(std::move(kept.shown));
-    result_.text = text_.take();
-    result_.spill_file = text_.spill_file();
+    if (text_is_shared_)
+        text_->finish();
+    else
+        result_.text = text_->take();
+    result_.spill_file = text_->spill_file();
     return std::move(result_);
 }
 

@@ -19,7 +19,7 @@ inline bool is_blank(std::string_view text) noexcept {
     return others == 0;
 }
 
-/// What is kept may be blank as a whole: 128 MiB, looked at in one handler.
+/// The kept text may be blank as a whole: 128 MiB, looked at in one handler.
 inline std::string_view stripped(std::string_view text) noexcept {
     static constexpr std::string_view space = " \t\n\r\f\v";
     static constexpr std::size_t block = 4096;
@@ -35,13 +35,17 @@ IPYBOX_DECL output_text::output_text(std::size_t bound, std::shared_ptr<output_p
     : half_(bound / 2), places_(std::move(places)), budget_(std::move(budget)) {}
 
 IPYBOX_DECL void output_text::append(std::string_view text) {
-    make_room(text.size());
-    kept_.append(text);
+    {
+        std::scoped_lock const lock(mutex_);
+        make_room(text.size());
+        kept_.append(text);
+    }
     if (!spilling_ && kept_.size() > 2 * half_) begin_spilling();
     (void)write_some();
 }
 
-/// Room grows twofold while that is quick, and the heap has it ready; then all that is ever kept gets room at once, which the system gives it as it is written to.
+/// Room grows twofold while that is quick, and the heap has it ready; then all that is ever kept gets room at once,
+/// which the system gives it as it is written to.
 IPYBOX_DECL void output_text::make_room(std::size_t count) {
     static constexpr std::size_t quick = std::size_t(16) << 20;
     auto const wanted = kept_.size() + count;
@@ -51,7 +55,8 @@ IPYBOX_DECL void output_text::make_room(std::size_t count) {
     if (wanted <= quick || !move_to_room_for(std::max(wanted, most))) (void)move_to_room_for(std::max(wanted, twofold));
 }
 
-/// False where the system has no such room. `reserve` of the same string would double its room whatever it is asked for.
+/// False where the system has no such room. `reserve` of the same string would double its room whatever it is asked
+/// for.
 IPYBOX_DECL bool output_text::move_to_room_for(std::size_t size) {
     std::string larger;
     try {
@@ -66,6 +71,7 @@ IPYBOX_DECL void output_text::begin_spilling() {
     spilling_ = true;
     if (!budget_->take_file(0)) return;
     auto file = places_->make_spill_file("ipybox-output-", ".txt");
+    std::scoped_lock const lock(mutex_);
     if (file)
         spill_ = std::move(*file);
     else
@@ -89,18 +95,23 @@ IPYBOX_DECL void output_text::write_all() {
 /// Keeps the last half of the bound, and some slack.
 IPYBOX_DECL void output_text::shorten(std::size_t slack) {
     if (kept_.size() <= 2 * half_ + slack) return;
-    if (left_out_ == 0) head_ = whole_characters(kept_, half_);
-    auto const tail = std::string_view(kept_).substr(head_);
+    auto const head = left_out_ == 0 ? whole_characters(kept_, half_) : head_;
+    auto const tail = std::string_view(kept_).substr(head);
     auto const cut = whole_characters(tail, tail.size() - half_);
+    std::scoped_lock const lock(mutex_);
+    head_ = head;
     kept_.erase(head_, cut);
     in_file_ -= cut;
     left_out_ += cut;
 }
 
 IPYBOX_DECL void output_text::spill(std::string_view text) {
-    if (failure_) return;
+    if (failure_ || !budget_) return; // closed
     auto const room = spill_.path.empty() ? 0 : budget_->take_bytes(text.size());
-    no_room_ += text.size() - room;
+    if (room < text.size()) {
+        std::scoped_lock const lock(mutex_);
+        no_room_ += text.size() - room;
+    }
     text = text.substr(0, room);
     if (text.empty()) return;
     if (auto written = os::write_all(spill_, text); !written) failure_ = std::move(written).error();
@@ -108,13 +119,27 @@ IPYBOX_DECL void output_text::spill(std::string_view text) {
 
 IPYBOX_DECL void output_text::clear() {
     write_all();
+    std::scoped_lock const lock(mutex_);
+    cleared_ = end();
     kept_.clear();
     in_file_ = 0;
     left_out_ = 0;
 }
 
-IPYBOX_DECL std::string output_text::notice() const {
-    auto text = "\n[… " + std::to_string(left_out_) + " bytes left out";
+IPYBOX_DECL void output_text::finish() {
+    write_all();
+    if (spilling_) shorten(0);
+    close();
+}
+
+IPYBOX_DECL void output_text::close() noexcept {
+    spill_.descriptor.reset();
+    places_.reset();
+    budget_.reset();
+}
+
+IPYBOX_DECL std::string output_text::notice(std::uint64_t bytes) const {
+    auto text = "\n[… " + std::to_string(bytes) + " bytes left out";
     if (!spill_.path.empty())
         text.append(no_room_ > 0 ? "; the beginning of the output is in " : "; the whole output is in ")
             .append(spill_.path.string());
@@ -122,16 +147,83 @@ IPYBOX_DECL std::string output_text::notice() const {
 }
 
 IPYBOX_DECL std::string output_text::take() {
-    write_all();
-    if (spilling_) shorten(0);
-    auto text = std::move(kept_);
-    if (left_out_ > 0) text.insert(head_, notice());
+    finish();
+    return presented(std::move(kept_));
+}
+
+IPYBOX_DECL std::string output_text::text() const {
+    std::scoped_lock const lock(mutex_);
+    return presented(kept_);
+}
+
+/// The kept text as it is shown.
+IPYBOX_DECL std::string output_text::presented(std::string text) const {
+    if (left_out_ > 0) text.insert(head_, notice(left_out_));
     auto const inner = stripped(text);
     if (inner.size() == text.size()) return text;
     auto const begin = static_cast<std::size_t>(inner.data() - text.data());
     text.resize(begin + inner.size());
     text.erase(0, begin);
     return text;
+}
+
+// --- positions -----------------------------------------------------------------------------------------------------------
+
+/// The position behind everything.
+IPYBOX_DECL std::uint64_t output_text::end() const noexcept { return cleared_ + kept_.size() + left_out_; }
+
+/// The position of the character that a position is within, where that is kept.
+IPYBOX_DECL std::uint64_t output_text::border_before(std::uint64_t position) const noexcept {
+    if (position <= cleared_) return cleared_;
+    if (position >= end()) return end();
+    auto const at = static_cast<std::size_t>(position - cleared_);
+    if (left_out_ == 0 || at < head_) return cleared_ + whole_characters(kept_, at);
+    if (at < head_ + left_out_) return position;
+    return cleared_ + left_out_ + whole_characters(kept_, at - left_out_);
+}
+
+/// Adds what comes next, as much as may be copied while the one that writes waits. False where nothing comes before the
+/// limit.
+IPYBOX_DECL bool output_text::add_to(job_output& out, std::uint64_t limit) const {
+    static constexpr std::size_t most = std::size_t(1) << 20;
+    if (out.to < cleared_ || out.to >= limit) return false; // it was cleared meanwhile
+    auto const at = static_cast<std::size_t>(out.to - cleared_);
+    auto const wanted = static_cast<std::size_t>(limit - out.to);
+    auto const behind_gap = head_ + left_out_;
+    if (left_out_ > 0 && at >= head_ && at < behind_gap) {
+        auto const gap = std::min(behind_gap - at, wanted);
+        if (out.left_out == 0) out.gap_begin = out.text.size();
+        out.text += notice(gap);
+        if (out.left_out == 0) {
+            out.gap_end = out.text.size();
+            out.behind_gap = out.to + gap;
+        }
+        out.left_out += gap;
+        out.to += gap;
+        return true;
+    }
+    auto rest = std::string_view(kept_);
+    if (left_out_ > 0 && at < head_) rest = rest.substr(0, head_);
+    rest.remove_prefix(left_out_ > 0 && at >= behind_gap ? at - left_out_ : at);
+    auto const size = whole_characters(rest, std::min(wanted, most));
+    out.text += rest.substr(0, size);
+    out.to += size;
+    return size > 0;
+}
+
+IPYBOX_DECL job_output output_text::between(std::uint64_t from, std::uint64_t to) const {
+    job_output out;
+    {
+        std::scoped_lock const lock(mutex_);
+        out.end = end();
+        out.from = out.to = border_before(from);
+        out.spill_file = spill_.path;
+    }
+    for (bool more = true; more;) {
+        std::scoped_lock const lock(mutex_);
+        more = add_to(out, std::min(to, out.end));
+    }
+    return out;
 }
 
 } // namespace ipybox::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/session/execution.hpp>
 #include <ipybox/session/request_queue.hpp>
 
 #include <utility>
@@ -7,7 +8,7 @@
 
 namespace ipybox::detail {
 
-/// What a request is, if it is of this type.
+/// The request, if it is of this type.
 template <class T>
 T* as(queued_request const& r) noexcept {
     auto const* const found = std::get_if<std::shared_ptr<T>>(&r);

@@ -2,35 +2,43 @@
 
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/core/exception_error.hpp>
-#include <ipybox/session/impl/running.hpp>
+#include <ipybox/core/time_budget.hpp>
+#include <ipybox/session/execution.hpp>
+#include <ipybox/session/run_context.hpp>
+#include <ipybox/session/running_execution.hpp>
 #include <ipybox/session/seen_messages.hpp>
 #include <ipybox/session/session.hpp>
+#include <ipybox/session/session_parts.hpp>
 #include <ipybox/session/session_settings.hpp>
 
 #include <exception>
+#include <functional>
 #include <utility>
 
 namespace ipybox::detail {
 
 IPYBOX_DECL std::shared_ptr<session> session::make(asio::any_io_executor executor,
-                                                   std::weak_ptr<session_handle> outside, std::function<void()> leave,
-                                                   session_parts parts) {
-    auto made = std::make_shared<session>(std::move(executor), std::move(outside), std::move(leave), std::move(parts));
+                                                   std::weak_ptr<session_handle> const& outside,
+                                                   std::function<void()> leave, session_parts parts) {
+    auto made = std::make_shared<session>(std::move(executor), outside, std::move(leave), std::move(parts));
     made->kernel_->observe(made);
     return made;
 }
 
-IPYBOX_DECL session::session(asio::any_io_executor executor, std::weak_ptr<session_handle> outside,
+IPYBOX_DECL session::session(asio::any_io_executor executor, std::weak_ptr<session_handle> const& outside,
                              std::function<void()> leave, session_parts parts)
-    : executor_(std::move(executor)), outside_(std::move(outside)), leave_(std::move(leave)),
+    : executor_(std::move(executor)), leave_(std::move(leave)),
       settings_(std::make_shared<session_settings>(std::move(parts.options))),
       kernel_(std::make_shared<kernel_manager>(executor_, settings_, std::move(parts.approval), std::move(parts.wrap),
                                                parts.shared, std::move(parts.link))),
-      inbox_(executor_) {}
+      context_(std::make_shared<run_context>(executor_, settings_, kernel_, [outside](std::function<void()> work) {
+          post_to(outside, std::move(work));
+      })) {}
 
 // --- requests ----------------------------------------------------------------------------------------------------------
 
 IPYBOX_DECL void session::submit(std::shared_ptr<execution> e) {
+    if (e->of_value) e->options.timeout = settings_->options().value_timeout;
     requests_.push(std::move(e));
     ensure_served();
 }
@@ -58,6 +66,22 @@ IPYBOX_DECL void session::interrupt(std::shared_ptr<pending_result<void>> call) 
     spawn(executor_, forward(kernel_->link()), delivery_to(std::move(call)));
 }
 
+IPYBOX_DECL void session::interrupt(execution const* which) {
+    auto const e = requests_.running();
+    if (e.get() == which && e->begun) context_->inbox.push(occurrence::interrupt_wanted());
+}
+
+IPYBOX_DECL void session::limit(std::shared_ptr<job_wait> const& wait, std::chrono::milliseconds bound,
+                                std::function<void()> give_up) {
+    if (wait->is_settled()) return;
+    auto& timer = limits_.try_emplace(wait, executor_, countable(bound)).first->second;
+    timer.async_wait([weak = weak_from_this(), wait, give_up = std::move(give_up)](asio::error_code cancelled) {
+        if (cancelled) return;
+        give_up();
+        if (auto const self = weak.lock()) self->forget(wait);
+    });
+}
+
 IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return kernel_->actions().servers(); }
 
 IPYBOX_DECL std::shared_ptr<tool_packages> const& session::tools() const noexcept { return kernel_->actions().tools(); }
@@ -66,7 +90,14 @@ IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending
     spawn(executor_, kernel_->actions().servers().list_tools(std::move(server)), delivery_to(std::move(call)));
 }
 
-IPYBOX_DECL void session::give(grant what) { kernel_->actions().give(std::move(what)); }
+IPYBOX_DECL approval_gate& session::gate() noexcept { return kernel_->actions().gate(); }
+
+IPYBOX_DECL void session::approve(approval_subject subject, std::shared_ptr<pending_result<std::uint64_t>> call) {
+    spawn(executor_, kernel_actions::approve_own(kernel_->shared_actions(), std::move(subject)),
+          delivery_to(std::move(call)));
+}
+
+IPYBOX_DECL void session::record(std::uint64_t id, action_outcome const& how) { kernel_->actions().record(id, how); }
 
 IPYBOX_DECL void session::install(std::vector<std::string> words,
                                   std::shared_ptr<pending_result<package_result>> call) {
@@ -81,6 +112,7 @@ IPYBOX_DECL void session::install(std::vector<std::string> words,
 
 IPYBOX_DECL void session::close() {
     closing_ = true;
+    limits_.clear(); // those who wait are told of the end
     unwant_all({errc::not_running, true});
     kernel_->abandon_start();
     ensure_served();
@@ -98,10 +130,10 @@ IPYBOX_DECL void session::unwant(execution const* which, execution::ending how) 
     if (!e->unwanted && !e->begun) kernel_->abandon_start();
     if (!e->unwanted || how.at_once) e->unwanted = how;
     resume_listening();
-    inbox_.push(occurrence::nudge());
+    context_->inbox.push(occurrence::nudge());
 }
 
-/// What waits is taken out of the queue; a start under way is abandoned, and the kernel stays stopped.
+/// Waiting calls are removed from the queue; a start under way is abandoned, and the kernel stays stopped.
 IPYBOX_DECL void session::unwant(kernel_order const* which) {
     auto const order = requests_.obeyed();
     if (order.get() != which) return requests_.end(which, errc::cancelled);
@@ -128,7 +160,7 @@ IPYBOX_DECL asio::awaitable<void> session::serve(std::shared_ptr<session> self) 
     if (self->closing_ && !self->kernel_->life().is_closed()) co_await self->end_all();
 }
 
-/// Nothing is served any more. Where that is an exception's doing, the call that met it fails, and the next begins anew.
+/// Nothing is served any more. If an exception caused that, the call that met it fails, and the next begins anew.
 IPYBOX_DECL void session::on_served(std::exception_ptr bug) {
     serving_ = false;
     if (bug) {
@@ -168,11 +200,11 @@ IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(kernel_order con
 }
 
 IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
-    inbox_.clear();
+    context_->inbox.clear();
     auto outcome = co_await perform(e);
     requests_.leave();
-    // What came behind the end of the execution is not lost.
-    for (auto& rest : inbox_.take_all())
+    // Messages behind the end of the execution are not lost.
+    for (auto& rest : context_->inbox.take_all())
         if (auto* const m = std::get_if<jupyter::message>(&rest)) keep_for_later(std::move(*m));
     resume_listening();
     e->settle(std::move(outcome));
@@ -189,8 +221,12 @@ IPYBOX_DECL asio::awaitable<result<execution_result>> session::perform(std::shar
     e->begun = true;
     if (e->unwanted) co_return failure(e->unwanted->reason);
     if (!freshness) co_return failure(freshness);
+    if (e->of_value)
+        fresh_untold_ = fresh_untold_ || *freshness == kernel_freshness::fresh;
+    else if (std::exchange(fresh_untold_, false))
+        freshness = kernel_freshness::fresh;
     life.execute(); // unless it is dead again, which is the first thing to be heard
-    running now(*this, *e, *freshness);
+    running_execution now(context_, *e, *freshness);
     co_return co_await now.run();
 }
 
@@ -206,25 +242,25 @@ IPYBOX_DECL asio::awaitable<void> session::end_all() {
 
 IPYBOX_DECL void session::on_message(jupyter::message m) {
     if (requests_.running())
-        inbox_.push(std::move(m));
+        context_->inbox.push(std::move(m));
     else
         keep_for_later(std::move(m));
 }
 
-/// What comes between two executions.
+/// Messages between two executions.
 IPYBOX_DECL void session::keep_for_later(jupyter::message m) {
     auto const number = m.number;
-    late_.keep(std::move(m));
+    context_->late.keep(std::move(m));
     kernel_->seen().saw(number);
 }
 
 IPYBOX_DECL void session::on_death(error const& why) {
-    if (requests_.running()) inbox_.push(occurrence::kernel_ended{why});
+    if (requests_.running()) context_->inbox.push(occurrence::kernel_ended{why});
 }
 
 IPYBOX_DECL void session::on_gone() {
-    late_ = late_output();
-    inbox_.clear();
+    context_->late = late_output();
+    context_->inbox.clear();
 }
 
 } // namespace ipybox::detail

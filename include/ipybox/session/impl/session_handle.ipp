@@ -3,7 +3,9 @@
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/forked_away.hpp>
 #include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/session/execution.hpp>
 #include <ipybox/session/session_handle.hpp>
+#include <ipybox/session/session_parts.hpp>
 #include <ipybox/tools/tool_packages.hpp>
 
 #include <asio/post.hpp>
@@ -54,7 +56,8 @@ IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(home where, ses
 }
 
 IPYBOX_DECL std::shared_ptr<session_handle> const& session_handle::closed() {
-    // Never destroyed: static objects may move executors, or call those that were moved from, until the end of the program.
+    // Never destroyed: static objects may move executors, or call those that were moved from, until the end of the
+    // program.
     static auto const& none = *new auto([] {
         auto handle = std::make_shared<session_handle>();
         handle->outstanding_->end(error(errc::not_running, ""));
@@ -63,7 +66,7 @@ IPYBOX_DECL std::shared_ptr<session_handle> const& session_handle::closed() {
     return none;
 }
 
-/// What the signal of a call does, from any thread. It does not keep what was asked for alive.
+/// The effect of a call's signal, from any thread. It does not keep what was asked for alive.
 template <class T>
 std::function<void()> session_handle::forgetting(std::shared_ptr<T> const& asked) {
     return [weak = weak_from_this(), which = std::weak_ptr<T>(asked)] {
@@ -73,7 +76,8 @@ std::function<void()> session_handle::forgetting(std::shared_ptr<T> const& asked
     };
 }
 
-/// Never cleared: a signal that comes too late finds nothing. Clearing the slot from the session would race with the signal's own thread.
+/// Never cleared: a signal that comes too late finds nothing. Clearing the slot from the session would race with the
+/// signal's own thread.
 inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) {
     if (slot.is_connected()) slot.assign([what = std::move(what)](asio::cancellation_type) { what(); });
 }
@@ -92,7 +96,7 @@ IPYBOX_DECL void session_handle::order(kernel_order::kind what, completion<resul
     begin(asked, [asked](session& s) { s.submit(asked); });
 }
 
-IPYBOX_DECL void session_handle::execute(std::shared_ptr<execution> e) {
+IPYBOX_DECL void session_handle::execute(std::shared_ptr<execution> const& e, asio::cancellation_slot slot) {
     auto const forget = forgetting(e);
     if (e->events) {
         auto const go_on = [weak = weak_from_this()] {
@@ -100,7 +104,7 @@ IPYBOX_DECL void session_handle::execute(std::shared_ptr<execution> e) {
         };
         e->events->on_reader(go_on, forget);
     } else {
-        on_signal(e->done.slot(), forget);
+        on_signal(slot, forget);
     }
     begin(e, [e](session& s) { s.submit(e); });
 }
@@ -113,6 +117,39 @@ IPYBOX_DECL void session_handle::interrupt(completion<result<void>> done) {
     auto const call = std::make_shared<pending_result<void>>(std::move(done));
     forget_on_signal(call);
     begin(call, [call](session& s) { s.interrupt(call); });
+}
+
+IPYBOX_DECL void session_handle::cancel_execution(std::shared_ptr<execution> const& e) {
+    if (e) post([e](session& s) { s.unwant(e.get()); });
+}
+
+IPYBOX_DECL void session_handle::interrupt_execution(std::shared_ptr<execution> const& e) {
+    if (e) post([e](session& s) { s.interrupt(e.get()); });
+}
+
+IPYBOX_DECL void session_handle::limit(std::shared_ptr<job_core> const& job, std::shared_ptr<job_wait> const& wait,
+                                       std::chrono::milliseconds bound) {
+    auto const give_up = [of = std::weak_ptr(job), which = std::weak_ptr(wait)] {
+        auto const waiting = which.lock();
+        if (!waiting) return;
+        if (auto const asked = of.lock()) asked->remove(waiting);
+        waiting->settle(false);
+    };
+    on_signal(wait->slot(), [give_up, weak = weak_from_this(), which = std::weak_ptr(wait)] {
+        give_up();
+        auto const self = weak.lock();
+        auto const over = which.lock();
+        if (self && over) self->forget({over});
+    });
+    // A session that is closed ends its jobs, and so all waits for them.
+    post([wait, bound, give_up](session& s) { s.limit(wait, bound, give_up); });
+}
+
+IPYBOX_DECL void session_handle::forget(job_core::waits over) {
+    if (over.empty()) return;
+    post([over = std::move(over)](session& s) {
+        for (auto const& wait : over) s.forget(wait);
+    });
 }
 
 /// A call that is only waited for: its signal ends the waiting.
@@ -141,14 +178,20 @@ IPYBOX_DECL void session_handle::list_tools(std::string server, completion<resul
     begin(call, [call, server = std::move(server)](session& s) { s.list_tools(server, call); });
 }
 
+IPYBOX_DECL void session_handle::approve(approval_subject subject, completion<result<std::uint64_t>> done) {
+    auto const call = std::make_shared<pending_result<std::uint64_t>>(std::move(done));
+    forget_on_signal(call);
+    begin(call, [call, subject = std::move(subject)](session& s) { s.approve(subject, call); });
+}
+
+IPYBOX_DECL void session_handle::record(std::uint64_t id, action_outcome how) {
+    post([id, how = std::move(how)](session& s) { s.record(id, how); });
+}
+
 IPYBOX_DECL void session_handle::install(std::vector<std::string> words, completion<result<package_result>> done) {
     auto const call = std::make_shared<pending_result<package_result>>(std::move(done));
     forget_on_signal(call);
     begin(call, [call, words = std::move(words)](session& s) { s.install(words, call); });
-}
-
-IPYBOX_DECL void session_handle::give(grant what) {
-    post([what = std::move(what)](session& s) { s.give(what); });
 }
 
 IPYBOX_DECL void session_handle::close() {
@@ -169,7 +212,8 @@ IPYBOX_DECL void session_handle::close() {
         may_block = std::move(may_block_);
         thread = std::move(thread_);
     }
-    // A thread of its own brings everything to an end, in its order and within bounds. Nothing can be known of who runs an application's context.
+    // A thread of its own brings everything to an end, in its order and within bounds. Nothing can be known of who runs
+    // an application's context.
     bool const alone = !thread || thread->join();
     // Functions of the application may use what goes behind the executor.
     tools->end(time_for_functions);
@@ -199,8 +243,8 @@ IPYBOX_DECL void session_handle::context_ends() noexcept {
     outstanding_->end(error(errc::not_running, ""));
 }
 
-IPYBOX_DECL void post_to(std::weak_ptr<session_handle> const& outside, std::function<void(session&)> work) {
-    if (auto const handle = outside.lock()) handle->post(std::move(work));
+IPYBOX_DECL void post_to(std::weak_ptr<session_handle> const& outside, std::function<void()> work) {
+    if (auto const handle = outside.lock()) handle->post([work = std::move(work)](session&) { work(); });
 }
 
 IPYBOX_DECL void session_handle::remember_place(std::string const& package, generated_place place) {

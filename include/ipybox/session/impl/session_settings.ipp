@@ -6,6 +6,7 @@
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/mcp/server_files.hpp>
 #include <ipybox/packages/add_packages.hpp>
+#include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/session_settings.hpp>
 
 #include <filesystem>
@@ -53,19 +54,21 @@ IPYBOX_DECL approval_settings session_settings::approval() const {
     settings.approve_shell_cmds = options_.approve_shell_cmds;
     settings.approval_timeout = options_.approval_timeout;
     settings.calls_per_cell = options_.calls_per_cell;
-    if (options_.rules) settings.rules = *options_.rules;
+    settings.repeated = options_.repeated;
+    settings.rules = options_.rules;
     settings.audit = options_.audit;
+    settings.audit_session = options_.audit_session;
     return settings;
 }
 
-IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap, supervisor_options::role duty,
+IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap, transport_facts const& facts,
                                                             mcp::server_files const& servers) const {
     supervisor_options own;
     own.python = options_.python;
     own.env = kernel_environment(options_.kernel_env);
     own.working_dir = directory_or(options_.working_dir, ".");
     own.wrap = std::move(wrap);
-    own.duty = duty;
+    own.duty = facts.forks_kernels ? supervisor_options::role::forks_kernels : supervisor_options::role::spawns_only;
     own.preload = options_.preload;
     own.allow = options_.allow;
     own.limits = options_.limits;
@@ -79,7 +82,9 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
 
 IPYBOX_DECL kernel_launch session_settings::plain_kernel() const {
     kernel_launch launch;
-    launch.env = kernel_environment(options_.kernel_env);
+    auto env = options_.kernel_env;
+    env.insert(options_.untrusted_env.begin(), options_.untrusted_env.end());
+    launch.env = kernel_environment(env);
     launch.working_dir = directory_or(options_.working_dir, ".");
     launch.after_cell =
         options_.after_cell.value_or(options_.working_dir.empty() ? cwd_policy::keep : cwd_policy::restore);
@@ -96,12 +101,17 @@ IPYBOX_DECL kernel_launch session_settings::asking_kernel(std::shared_ptr<os::un
     return launch;
 }
 
-/// It has no action channel: what it was asked to ask for would happen without a question.
-IPYBOX_DECL result<void> session_settings::allow_plain_kernel() const {
-    if (options_.require_shell_escape)
-        return failure(errc::guard_unavailable, "require_shell_escape needs a forked kernel: socketpair_transport");
-    if (options_.approve_shell_cmds)
-        return failure(errc::invalid_argument, "approve_shell_cmds needs a kernel that asks: socketpair_transport");
+/// Without an action channel, what a kernel was told to ask for would happen without a question.
+IPYBOX_DECL result<void> session_settings::allows(transport_facts const& facts) const {
+    if (options_.require_shell_escape && !facts.can_be_guarded)
+        return failure(errc::guard_unavailable,
+                       "require_shell_escape needs a transport whose kernels can be guarded: socketpair_transport");
+    if (options_.approve_shell_cmds && !facts.carries_actions)
+        return failure(errc::invalid_argument,
+                       "approve_shell_cmds needs a transport that carries actions: socketpair_transport");
+    if (!options_.untrusted_env.empty() && !facts.forks_kernels) // it would be that of the programs in front of it too
+        return failure(errc::invalid_argument,
+                       "untrusted_env needs a transport that forks kernels: socketpair_transport");
     return result<void>();
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <ipybox/core/utf8.hpp>
-#include <ipybox/tools/argument_check.hpp>
+#include <ipybox/mcp/argument_check.hpp>
 #include <ipybox/tools/host_tool.hpp>
+
+#include <algorithm>
 
 namespace ipybox {
 
@@ -17,6 +19,15 @@ IPYBOX_DECL host_tool::host_tool(std::string name, std::string description, tool
     if (options_.idempotent) hints["idempotentHint"] = *options_.idempotent;
     if (options_.open_world) hints["openWorldHint"] = *options_.open_world;
     if (!hints.empty()) listed_.annotations = std::move(hints);
+    annotations_ = mcp::detail::annotations_of(listed_);
+}
+
+IPYBOX_DECL std::string host_tool::wrong_with(std::vector<std::string> const& names) {
+    for (auto at = names.begin(); at != names.end(); ++at) {
+        if (!is_utf8(*at)) return "the name of a parameter is not UTF-8";
+        if (std::find(names.begin(), at, *at) != at) return "two parameters have the name " + *at;
+    }
+    return {};
 }
 
 IPYBOX_DECL result<void> host_tool::check() const {
@@ -27,6 +38,7 @@ IPYBOX_DECL result<void> host_tool::check() const {
     if (listed_.name.empty()) return wrong("it has no name");
     if (listed_.name.size() > longest_name) return wrong("its name has more than 128 bytes");
     if (!is_utf8(listed_.name)) return wrong("its name is not UTF-8");
+    if (!wrong_.empty()) return wrong(wrong_);
     auto const& schema = listed_.input_schema;
     if (!schema.is_object() || schema.value("type", nlohmann::ordered_json()) != "object")
         return wrong(R"(the schema of its arguments has to be an object with "type": "object")");

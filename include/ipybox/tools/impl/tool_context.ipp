@@ -3,6 +3,7 @@
 #include <ipybox/tools/host_call.hpp>
 #include <ipybox/tools/tool_context.hpp>
 
+#include <cmath>
 #include <utility>
 
 namespace ipybox {
@@ -13,6 +14,8 @@ IPYBOX_DECL std::stop_token tool_context::stop_token() const noexcept { return c
 
 IPYBOX_DECL void tool_context::progress(double done, std::optional<double> total,
                                         std::optional<std::string> message) const {
+    if (!std::isfinite(done)) return; // which JSON does not have
+    if (total && !std::isfinite(*total)) total.reset();
     call_->report({done, total, std::move(message)});
 }
 

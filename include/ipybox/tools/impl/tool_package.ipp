@@ -3,7 +3,7 @@
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/suspend.hpp>
-#include <ipybox/tools/argument_check.hpp>
+#include <ipybox/mcp/argument_check.hpp>
 #include <ipybox/tools/host_call.hpp>
 #include <ipybox/tools/host_tool.hpp>
 #include <ipybox/tools/tool_package.hpp>
@@ -12,13 +12,14 @@
 #include <asio/cancellation_signal.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <iterator>
 #include <utility>
 
 namespace ipybox::detail {
 
-/// One call on its way to its function. What drops it fails it: a queue that is gone, say.
+/// One call on its way to its function. Dropping it fails it: a queue that is gone, say.
 class tool_run : public std::enable_shared_from_this<tool_run> {
   public:
     tool_run(std::shared_ptr<host_tool const> tool, std::shared_ptr<host_call> call, mcp::raw_json arguments,
@@ -50,18 +51,26 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
 
     void has_ended() { call_->settle(failure(errc::not_running, "the session has ended")); }
 
-    /// False where the arguments are refused, or nobody waits any more.
+    /// False where the arguments are refused, or the call has ended.
     [[nodiscard]] bool read() {
         if (call_->is_settled()) return false;
         nlohmann::json arguments =
             sent_.value(); // which goes through long strings in runs, unlike nlohmann/json's parser
-        auto const wrong = find_mismatch(tool_->listed().input_schema, arguments);
+        auto const wrong = check(arguments);
         if (wrong) {
             refuse("the arguments of " + tool_->name() + " are refused: " + *wrong);
             return false;
         }
         arguments_ = std::move(arguments);
         return true;
+    }
+
+    [[nodiscard]] std::optional<std::string> check(nlohmann::json const& arguments) {
+        if (arguments.is_null()) return "they have an integer that is too large, or are null";
+        call_->budget = check_budget(sent_.text().size(), call_->stop_token());
+        try {
+            return find_mismatch(tool_->listed().input_schema, arguments, call_->budget);
+        } catch (check_stopped const& stopped) { return stopped.what(); }
     }
 
     void refuse(std::string text) { call_->settle(tool_result::failed(std::move(text)).take()); }
@@ -88,9 +97,10 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
         if (!sent) call_->settle(failure(errc::not_running, "the executor of the host tool is gone"));
     }
 
-    /// Calls a function that is no coroutine. Calls that were cancelled while they waited are not begun.
+    /// Calls a function that is no coroutine. Calls that were cancelled while they waited are not begun. A loop may do
+    /// its work twice, or keep it.
     void run() {
-        if (!call_->is_settled()) tool_->body()->call(call_, std::move(arguments_));
+        if (!has_run_.exchange(true) && !call_->is_settled()) tool_->body()->call(call_, std::move(arguments_));
     }
 
     void spawn_coroutine() {
@@ -125,6 +135,7 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
     home_executor const home_;
     std::shared_ptr<tool_threads> const threads_;
     nlohmann::json arguments_;
+    std::atomic<bool> has_run_ = false;
 };
 
 IPYBOX_DECL tool_package::tool_package(std::string name, home_executor home, std::shared_ptr<tool_threads> threads)
@@ -171,16 +182,21 @@ IPYBOX_DECL std::vector<mcp::tool> tool_package::tools() const {
     return list;
 }
 
+IPYBOX_DECL std::optional<tool_annotations> tool_package::annotations(std::string const& tool) const {
+    auto const found = find(tool);
+    return found ? std::optional(found->annotations()) : std::nullopt;
+}
+
 IPYBOX_DECL tool_package::tool_ptr tool_package::find(std::string const& name) const {
     std::scoped_lock const lock(mutex_);
     auto const found = std::ranges::find(tools_, name, [](auto const& tool) { return tool->name(); });
     return found == tools_.end() ? nullptr : *found;
 }
 
-/// Remembers a call, so that it can be ended; false when all has ended.
+/// Remembers a call, so that it can be ended; false when all has ended, or the tool was removed since it was found.
 IPYBOX_DECL bool tool_package::keep(tool_ptr const& tool, std::shared_ptr<host_call> const& call) {
     std::scoped_lock const lock(mutex_);
-    if (ended_) return false;
+    if (ended_ || std::ranges::find(tools_, tool) == tools_.end()) return false;
     if (calls_.size() >= sweep_at_) {
         std::erase_if(calls_, [](auto const& each) {
             auto const open = each.call.lock();
@@ -194,7 +210,7 @@ IPYBOX_DECL bool tool_package::keep(tool_ptr const& tool, std::shared_ptr<host_c
 
 IPYBOX_DECL void tool_package::begin(tool_ptr const& tool, std::shared_ptr<host_call> call, mcp::raw_json arguments) {
     if (!keep(tool, call)) {
-        call->settle(failure(errc::not_running, "the session has ended"));
+        call->settle(failure(errc::not_running, "the tool was removed, or the session has ended"));
         return;
     }
     try {
@@ -234,7 +250,7 @@ IPYBOX_DECL void tool_package::end() {
         calls = std::exchange(calls_, {});
         tools = std::exchange(tools_, {});
     }
-    end_calls(std::move(calls), "the session has ended");
+    end_calls(std::move(calls), "the tool was removed, or the session has ended");
 }
 
 } // namespace ipybox::detail

@@ -9,4 +9,6 @@ namespace ipybox::detail {
 
 IPYBOX_DECL bool answer(host_call& call, tool_result answered) { return call.settle(std::move(answered).take()); }
 
+IPYBOX_DECL check_budget& budget_of(host_call& call) { return call.budget; }
+
 } // namespace ipybox::detail

@@ -3,6 +3,7 @@
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/json_depth.hpp>
+#include <ipybox/core/json_is_finite.hpp>
 #include <ipybox/core/json_text.hpp>
 #include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/call_result.hpp>
@@ -27,6 +28,7 @@ inline std::string mended_text(std::string text) {
 template <class Json>
 result<mcp::raw_json> written_result(Json const& value) {
     if (nests_deeper_than(json_cursor::deepest, value)) return failure(errc::invalid_argument, "is nested too deeply");
+    if (!json_is_finite(value)) return failure(errc::invalid_argument, "has a number that JSON does not have");
     return mcp::raw_json::of_text(json_text(value));
 }
 
@@ -89,17 +91,17 @@ IPYBOX_DECL tool_result& tool_result::add_text(std::string text) {
 }
 
 IPYBOX_DECL tool_result& tool_result::add_image(std::string_view bytes, std::string mime_type) {
-    own().content.emplace_back(mcp::image_content{base64_encode(bytes), std::move(mime_type)});
+    own().content.emplace_back(mcp::image_content{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_audio(std::string_view bytes, std::string mime_type) {
-    own().content.emplace_back(mcp::audio_content{base64_encode(bytes), std::move(mime_type)});
+    own().content.emplace_back(mcp::audio_content{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_file(std::string uri, std::string bytes, std::string mime_type) {
-    mcp::embedded_resource file{std::move(uri), std::move(mime_type)};
+    mcp::embedded_resource file{detail::mended_text(std::move(uri)), detail::mended_text(std::move(mime_type))};
     if (file.mime_type->starts_with("text/") && is_utf8(bytes))
         file.text = std::move(bytes);
     else
@@ -109,7 +111,8 @@ IPYBOX_DECL tool_result& tool_result::add_file(std::string uri, std::string byte
 }
 
 IPYBOX_DECL tool_result& tool_result::add_link(std::string uri, std::string name) {
-    own().content.emplace_back(mcp::resource_link{std::move(uri), std::move(name)});
+    own().content.emplace_back(
+        mcp::resource_link{detail::mended_text(std::move(uri)), detail::mended_text(std::move(name))});
     return *this;
 }
 

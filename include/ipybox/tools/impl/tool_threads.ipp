@@ -9,7 +9,7 @@ namespace ipybox::detail {
 
 IPYBOX_DECL bool tool_threads::run(std::function<void()> work) {
     auto& shared = *state_;
-    std::scoped_lock const lock(shared.mutex);
+    std::unique_lock lock(shared.mutex);
     if (shared.ended) return false;
     // An idle thread may have been promised to work that waits.
     bool const needs_thread = shared.idle <= shared.waiting.size() && shared.threads < most_threads;
@@ -26,6 +26,7 @@ IPYBOX_DECL bool tool_threads::run(std::function<void()> work) {
             }
         }
     }
+    lock.unlock(); // the thread that wakes up needs it at once
     shared.work_came.notify_one();
     return true;
 }

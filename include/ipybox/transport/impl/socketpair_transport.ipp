@@ -8,6 +8,7 @@
 #include <ipybox/os/unforked.hpp>
 #include <ipybox/transport/socketpair_transport.hpp>
 #include <ipybox/transport/stream_frame.hpp>
+#include <ipybox/transport/transport.hpp>
 
 #include <asio/local/stream_protocol.hpp>
 #include <asio/redirect_error.hpp>
@@ -17,11 +18,16 @@
 
 #include <csignal>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <variant>
 
 namespace ipybox {
+
+// Here, so that the header needs none of the types that a transport deals with.
+static_assert(transport<socketpair_transport>);
+static_assert(transport_traits<socketpair_transport>::can_be_guarded);
 
 /// One kernel's life: made by `start`, shared by what is under way when `stop` lets go of it.
 struct socketpair_transport::connection {
@@ -92,11 +98,16 @@ struct socketpair_transport::connection {
     detail::side_threads aside;
 };
 
+/// What `stop` ends a start with. Apart from the header: `<stop_token>` is long.
+struct socketpair_transport::start_attempt {
+    std::stop_source stop;
+};
+
 IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<kernel_host> host,
                                                                              kernel_launch launch) {
     auto const executor = co_await asio::this_coro::executor;
-    starting_ = std::stop_source();
-    auto const stop = launch.stop = starting_.get_token();
+    starting_ = std::make_shared<start_attempt>();
+    auto const stop = launch.stop = starting_->stop.get_token();
     auto obtained = co_await host->obtain();
     if (!obtained) co_return failure(obtained);
     if (stop.stop_requested()) co_return failure(errc::not_running);
@@ -112,7 +123,8 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
     c->process = std::move(*process);
     connection_ = c;
 
-    // A descendant may hold the socket open past the kernel's death: then this, not end of file, is how the end is seen.
+    // A descendant may hold the socket open past the kernel's death: then this, not end of file, is how the end is
+    // seen.
     c->process.on_exit(executor, [weak = std::weak_ptr<connection>(c)](exit_status) {
         asio::error_code ignored;
         if (auto const alive = weak.lock()) alive->socket.shutdown(connection::socket_type::shutdown_both, ignored);
@@ -177,7 +189,7 @@ IPYBOX_DECL supervised_process socketpair_transport::kernel() const {
 }
 
 IPYBOX_DECL asio::awaitable<void> socketpair_transport::stop() {
-    starting_.request_stop();
+    if (starting_) starting_->stop.request_stop();
     auto const c = std::exchange(connection_, nullptr);
     if (!c) co_return;
     if (c->process) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/jupyter/json_frames.hpp>
 #include <ipybox/transport/stream_frame.hpp>
 
 #include <algorithm>
@@ -53,7 +54,7 @@ inline result<jupyter::message> parse_stream_message(std::string_view body) {
     return m;
 }
 
-/// What is refused for its size is not read first.
+/// A frame that is refused for its size is not read first.
 inline result<void> json_within_bounds(std::vector<std::uint32_t> const& sizes) {
     jupyter::message_bounds const bounds;
     std::size_t const most[] = {bounds.header.bytes, bounds.header.bytes, bounds.metadata.bytes,

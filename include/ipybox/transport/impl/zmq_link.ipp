@@ -1,167 +1,16 @@
 #pragma once
 
-#include <ipybox/core/exit_status.hpp>
-#include <ipybox/jupyter/connection_info.hpp>
-#include <ipybox/jupyter/wire_format.hpp>
-#include <ipybox/transport/impl/zmq_socket.ipp>
+#include <ipybox/transport/impl/zmq_link.hpp>
 
-#include <asio/awaitable.hpp>
 #include <asio/post.hpp>
 #include <asio/redirect_error.hpp>
-#include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 
-#include <array>
-#include <chrono>
-#include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string_view>
+#include <algorithm>
+#include <exception>
+#include <utility>
 
 namespace ipybox::detail {
-
-/**
- * \brief The sockets to one kernel: messages in and out, and the end of the kernel.
- * \details The link has requests of its own (`ask`, `poke`). What the kernel says to them carries ids with a prefix of the link as parents, and never leaves
- * the link. Any number of coroutines may wait; all look again when something has changed.
- */
-class zmq_link : public std::enable_shared_from_this<zmq_link> {
-  public:
-    using clock = std::chrono::steady_clock;
-    using message = jupyter::message;
-    using channel = jupyter::channel;
-
-    zmq_link(asio::any_io_executor executor, jupyter::connection_info info, bool own_process)
-        : executor_(executor), info_(std::move(info)), signer_(info_.key), own_process_(own_process) {}
-
-    /// Connects shell alone, and goes on trying until somebody listens.
-    [[nodiscard]] result<void> open_probe();
-
-    /// Connects all channels, each once: what cannot be connected to is `refused`.
-    [[nodiscard]] result<void> open();
-
-    /// Waits until shell and iopub are connected.
-    asio::awaitable<result<void>> connected(clock::time_point deadline);
-
-    /// Sends a request of the link's own and waits for its reply. Whatever else arrives meanwhile on `shell` and `iopub` is dropped.
-    asio::awaitable<result<message>> ask(message request, clock::time_point deadline);
-
-    /// The same without content, beside a `receive`: nothing is dropped.
-    asio::awaitable<result<void>> ask_beside(channel on, std::string type, clock::time_point deadline);
-
-    /// Waits for any message on iopub, until the deadline at most.
-    asio::awaitable<result<bool>> hears_iopub(clock::time_point deadline);
-
-    /// Sends a kernel_info_request, whose answer is a `sign_of_life`.
-    void poke();
-
-    /// Waits for the answer to the latest `poke`, beside a `receive`; completes at once when it has come.
-    asio::awaitable<result<void>> sign_of_life(clock::time_point deadline);
-
-    /// Connects to the kernel once more, which makes it look at its requests: ipykernel before 7.4 does not notice one that comes while it replies.
-    void knock();
-
-    [[nodiscard]] result<void> send(message m);
-    asio::awaitable<result<message>> receive();
-
-    /// Tells how the process of the kernel ended.
-    void process_ended(exit_status status);
-
-    /// Takes the kernel for dead, or of no use any more.
-    void give_up(error why);
-
-    /// Whether the link is good for anything still.
-    [[nodiscard]] result<void> state() const;
-
-    /// Closes all sockets: whoever waits fails with errc::not_running.
-    void close() noexcept;
-
-  private:
-    using replies = std::map<std::string, std::optional<message>, std::less<>>;
-
-    /// Makes the link keep the reply to a request as long as somebody waits for it.
-    class expected_reply {
-      public:
-        expected_reply(replies& all, std::string id) : all_(all), id_(std::move(id)) { all_.try_emplace(id_); }
-        expected_reply(expected_reply const&) = delete;
-        expected_reply& operator=(expected_reply const&) = delete;
-        ~expected_reply() { all_.erase(id_); }
-
-      private:
-        replies& all_;
-        std::string id_;
-    };
-
-    /// A timer that `notify` cancels.
-    struct waiter {
-        waiter(std::set<asio::steady_timer*>& waiting, asio::any_io_executor const& executor, clock::time_point when)
-            : all(waiting), timer(executor, when) {
-            all.insert(&timer);
-        }
-        waiter(waiter const&) = delete;
-        waiter& operator=(waiter const&) = delete;
-        ~waiter() { all.erase(&timer); }
-
-        std::set<asio::steady_timer*>& all;
-        asio::steady_timer timer;
-    };
-
-    static constexpr int day = 24 * 60 * 60 * 1000;
-    static constexpr std::size_t most_held =
-        64;                                   // a session has one request at a time: nothing more than its reply is due
-    static constexpr int most_answers = 1000; // to one request of the link's own: a reply and a few states are due
-    static constexpr int most_in_one_turn = 64; // messages, before others on this executor have theirs
-    static constexpr std::size_t channels = 4;
-
-    [[nodiscard]] std::unique_ptr<zmq_socket> connect(channel c, std::string const& identity, int retry_ms,
-                                                      bool monitored);
-    [[nodiscard]] zmq_socket* socket(channel c) { return sockets_[static_cast<std::size_t>(c)].get(); }
-    [[nodiscard]] std::string own_id();
-    [[nodiscard]] std::optional<result<message>> take(channel c);
-    [[nodiscard]] std::optional<result<message>> take_any();
-    [[nodiscard]] bool keep_own(message& m);
-    [[nodiscard]] bool over();
-    [[nodiscard]] error death() const;
-    void arm();
-    void notify();
-    asio::awaitable<void> change(clock::time_point deadline);
-    asio::awaitable<void> next(bool more, clock::time_point deadline);
-    [[nodiscard]] result<bool> drop_some();
-    [[nodiscard]] result<void> hold(channel on);
-    asio::awaitable<result<void>> hold_until(channel on, std::function<bool()> reached, clock::time_point deadline);
-
-    asio::any_io_executor executor_;
-    jupyter::connection_info info_;
-    jupyter::signer signer_;
-    jupyter::wire_limits limits_;
-    bool own_process_;
-    std::string session_ = jupyter::new_message_id();
-    std::string own_prefix_ = jupyter::new_message_id() + "-";
-    std::size_t own_count_ = 0;
-    int answers_ = 0; // to requests of the link's own, since the latest one
-
-    zmq::context_t context_{1};                                 // before the sockets: it ends after them
-    std::array<std::unique_ptr<zmq_socket>, channels> sockets_; // by jupyter::channel
-    std::unique_ptr<zmq_socket> knocking_;
-    std::unique_ptr<zmq_monitor> shell_monitor_;
-    std::unique_ptr<zmq_monitor> iopub_monitor_;
-    std::vector<zmq::message_t> frames_;
-    std::vector<std::string_view> views_;
-    std::size_t turn_ = 0; // which channel is looked at first
-
-    replies asked_;            // that are waited for, by the ids of their requests
-    std::string poked_;        // id of the latest `poke`, until it is answered
-    std::deque<message> held_; // taken by `hold_until`, for `receive`
-    std::optional<exit_status> exit_;
-    std::optional<error> given_up_;
-    std::optional<clock::time_point> dying_; // when the first sign of the end was seen, plus grace
-    bool heard_iopub_ = false;
-    bool closed_ = false;
-    std::set<asio::steady_timer*> waiting_;
-};
 
 IPYBOX_DECL std::unique_ptr<zmq_socket> zmq_link::connect(channel c, std::string const& identity, int retry_ms,
                                                           bool monitored) {
@@ -204,8 +53,8 @@ IPYBOX_DECL result<void> zmq_link::open_probe() {
 
 IPYBOX_DECL result<void> zmq_link::open() {
     try {
-        // A lost connection is not renewed: its kernel is gone. Reconnecting "never" (-1) would make libzmq drop what has arrived
-        // and was not yet read, so the interval is out of reach instead.
+        // A lost connection is not renewed: its kernel is gone. Reconnecting "never" (-1) would make libzmq drop what
+        // has arrived and was not yet read, so the interval is out of reach instead.
         for (auto const c : {channel::iopub, channel::shell, channel::stdin_, channel::control}) {
             // Kernels address requests for input by the identity that the shell request came from.
             sockets_[static_cast<std::size_t>(c)] =
@@ -277,10 +126,9 @@ IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take(channel c) {
         frames_.clear();
         if (!m) return m;
         if (c == channel::iopub) heard_iopub_ = true;
-        if (!keep_own(*m)) return m;
-        if (answers_ > most_answers)
-            return failure(errc::protocol_error,
-                           "the kernel answered one request more than " + std::to_string(most_answers) + " times");
+        auto const own = keep_own(*m);
+        if (!own) return failure(own.error());
+        if (!*own) return m;
     }
     return std::nullopt;
 }
@@ -293,25 +141,14 @@ IPYBOX_DECL std::optional<result<jupyter::message>> zmq_link::take_any() {
     return std::nullopt;
 }
 
-/// Whether a message belongs to a request of the link's own; keeps it when it is the reply that is waited for.
-IPYBOX_DECL bool zmq_link::keep_own(message& m) {
-    if (!std::string_view(m.parent_id).starts_with(own_prefix_)) return false;
-    ++answers_;
-    if (m.parent_id == poked_ && m.on == channel::shell) {
-        poked_.clear();
-        notify();
-    }
-    auto const asked = m.on != channel::iopub && m.type.ends_with("_reply") ? asked_.find(m.parent_id) : asked_.end();
-    if (asked != asked_.end()) {
-        asked->second = std::move(m);
-        notify();
-    }
-    return true;
-}
-
-IPYBOX_DECL std::string zmq_link::own_id() {
-    answers_ = 0;
-    return own_prefix_ + std::to_string(++own_count_);
+/// Whether a message belongs to a request of the link's own.
+IPYBOX_DECL result<bool> zmq_link::keep_own(message& m) {
+    using kind = zmq_own_requests::kind;
+    auto const what = own_.take(m);
+    if (what == kind::taken) notify();
+    if (what != kind::one_too_many) return what != kind::foreign;
+    return failure(errc::protocol_error, "the kernel answered one request more than " +
+                                             std::to_string(zmq_own_requests::most_answers) + " times");
 }
 
 IPYBOX_DECL result<void> zmq_link::state() const {
@@ -346,7 +183,7 @@ IPYBOX_DECL bool zmq_link::over() {
 
 IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::receive() {
     auto const self = shared_from_this();
-    // Many messages at once must not keep everybody else on this executor waiting.
+    // Many messages at once must not keep other work on this executor waiting.
     if (turn_ % 64 == 63) co_await asio::post(executor_, asio::use_awaitable);
     for (;;) {
         if (closed_) co_return failure(errc::not_running, "the transport has been stopped");
@@ -377,13 +214,13 @@ IPYBOX_DECL result<void> zmq_link::send(message m) {
 
 IPYBOX_DECL void zmq_link::poke() {
     message m(channel::shell, "kernel_info_request", jupyter::json::object());
-    m.id = poked_ = own_id();
+    m.id = own_.next_sign_of_life();
     (void)send(std::move(m));
 }
 
 IPYBOX_DECL void zmq_link::knock() {
     try {
-        knocking_ = connect(channel::shell, own_id(), day, false);
+        knocking_ = connect(channel::shell, own_.next_id(), day, false);
     } catch (std::exception const&) {
         knocking_.reset(); // what is the matter with the kernel is found out elsewhere
     }
@@ -391,7 +228,7 @@ IPYBOX_DECL void zmq_link::knock() {
 
 IPYBOX_DECL asio::awaitable<result<void>> zmq_link::sign_of_life(clock::time_point deadline) {
     auto const self = shared_from_this();
-    auto const came = [self] { return self->poked_.empty(); };
+    auto const came = [self] { return self->own_.is_alive(); };
     auto waiting = hold_until(channel::shell, came, deadline);
     co_return co_await std::move(waiting);
 }
@@ -418,14 +255,14 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_link::connected(clock::time_point 
 
 IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_link::ask(message request, clock::time_point deadline) {
     auto const self = shared_from_this();
-    auto const id = request.id = own_id();
-    expected_reply const expected(asked_, id);
+    request.id = own_.next_id();
+    zmq_own_requests::expected_reply const expected(own_, request.id);
     if (auto sent = send(std::move(request)); !sent) co_return failure(sent);
     for (;;) {
         bool const last = over();
         auto more = drop_some();
         if (!more) co_return failure(more);
-        if (auto& reply = asked_[id]) co_return result<message>(std::move(*reply));
+        if (auto& reply = expected.get()) co_return result<message>(std::move(*reply));
         if (auto good = state(); !good) co_return failure(good);
         if (last) co_return failure(death());
         if (clock::now() >= deadline)
@@ -459,10 +296,10 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_beside(channel on, std::
                                                                clock::time_point deadline) {
     auto const self = shared_from_this();
     message request(on, std::move(type), jupyter::json::object());
-    auto const id = request.id = own_id();
-    expected_reply const expected(asked_, id);
+    request.id = own_.next_id();
+    zmq_own_requests::expected_reply const expected(own_, request.id);
     if (auto sent = send(std::move(request)); !sent) co_return sent;
-    auto const answered = [&] { return asked_[id].has_value(); };
+    auto const answered = [&] { return expected.get().has_value(); };
     auto waiting = hold_until(on, answered, deadline);
     co_return co_await std::move(waiting);
 }

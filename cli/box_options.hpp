@@ -1,0 +1,84 @@
+#pragma once
+
+#include <ipybox/os/sandbox_limits.hpp>
+#include <ipybox/os/system_access.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+class Option;
+} // namespace CLI
+
+namespace ipybox::cli {
+
+enum class sandbox_choice { bubblewrap, landlock, srt, best, none };
+
+/// As --sandbox has it.
+[[nodiscard]] std::string_view name_of(sandbox_choice choice) noexcept;
+
+/// The source of the packages that code installs.
+struct package_choice {
+    std::filesystem::path directory;  ///< that they are installed into; empty: none are
+    std::optional<std::string> index; ///< URL, or "none"
+    std::vector<std::filesystem::path> wheels;
+};
+
+/// The options that `ipybox run` and `ipybox mcp` share: the kernel, its sandbox, and the actions of its code.
+struct box_options {
+    sandbox_choice sandbox = sandbox_choice::bubblewrap;
+    std::filesystem::path sandbox_config;   ///< a file; empty: the default
+    std::vector<std::string> allowed_hosts; ///< that code may reach by name, besides those of the configuration
+    bool asks_for_hosts = false;      ///< hosts that are named nowhere are asked for, where there is no configuration
+    std::vector<system_access> allow; ///< what sandbox and guard leave open
+    sandbox_limits limits;
+    std::filesystem::path working_dir;  ///< named in any case: the kernel returns to it after each cell
+    std::filesystem::path sessions_dir; ///< of named sessions, within working_dir: where they write; empty: one kernel
+    std::filesystem::path images_dir;
+    std::filesystem::path python;
+    std::filesystem::path mcp_config; ///< a file of `mcpServers`; empty: none
+    std::optional<std::chrono::milliseconds>
+        tool_timeout; ///< of a call and of a list of tools, in the place of what the file says
+    bool require_shell_escape = false;
+    package_choice packages;
+    std::filesystem::path rules; ///< a rules file; empty: none
+    std::filesystem::path audit_log;
+
+    /// The files named here that decide about what is done: the code must not write to them.
+    [[nodiscard]] std::vector<std::filesystem::path> deciding_files() const;
+};
+
+/// Those of `files` that exist, by their absolute paths.
+[[nodiscard]] std::vector<std::filesystem::path> existing(std::vector<std::filesystem::path> const& files);
+
+CLI::Option* add_sandbox_option(CLI::App& command, sandbox_choice& sandbox);
+void add_python_option(CLI::App& command, std::filesystem::path& python);
+void add_working_dir_option(CLI::App& command, std::filesystem::path& working_dir);
+
+/// --sandbox and what belongs to it. \return --sandbox itself
+CLI::Option* add_sandbox_options(CLI::App& command, box_options& options);
+
+/// --python, --images-dir
+void add_kernel_options(CLI::App& command, box_options& options);
+
+/// --mcp-config, --tool-timeout
+void add_server_options(CLI::App& command, box_options& options);
+
+/// --packages, --package-index, --package-wheels
+void add_package_options(CLI::App& command, package_choice& packages);
+
+/// --require-shell-escape, --audit-log
+void add_action_options(CLI::App& command, box_options& options);
+
+/// Throws CLI::Error where options exclude each other.
+void check_sandbox_options(box_options const& options);
+
+/// Why a word behind --approve that is none of the `others` names no file of rules either; empty: it names one.
+[[nodiscard]] std::string why_no_rules_file(std::string const& word, std::string_view others);
+
+} // namespace ipybox::cli

@@ -1,0 +1,166 @@
+#include <ipybox/app/code_server.hpp>
+#include <ipybox/app/workspace_env.hpp>
+#include <ipybox/async/spawn.hpp>
+#include <ipybox/mcp/server_options.hpp>
+#include <ipybox/mcp/server_registry.hpp>
+#include <ipybox/mcp/stdio_server_channel.hpp>
+#include <ipybox/mcp/variables.hpp>
+#include <ipybox/os/unique_fd.hpp>
+
+#include <asio/cancellation_signal.hpp>
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
+#include <cli/box.hpp>
+#include <cli/interrupts.hpp>
+#include <cli/mcp.hpp>
+#include <cli/output_file.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ipybox::cli {
+namespace {
+
+constexpr std::string_view name_of(log_level level) noexcept {
+    switch (level) {
+    case log_level::debug: return "debug";
+    case log_level::info: return "info";
+    case log_level::warning: return "warning";
+    case log_level::error: return "error";
+    case log_level::critical: break;
+    }
+    return "critical";
+}
+
+/// Writes to standard error what the level lets through. Many clients never read it: what does not fit into the pipe is
+/// dropped.
+class server_log {
+  public:
+    explicit server_log(log_level least) : least_(least) {}
+
+    void operator()(log_level level, std::string_view text) const {
+        if (level < least_) return;
+        auto line = "ipybox: " + std::string(name_of(level)) + ": " + std::string(text.substr(0, longest));
+        std::ranges::replace_if(line, [](unsigned char c) { return c < ' ' || c == 0x7F; }, ' ');
+        line += '\n';
+        pollfd room{STDERR_FILENO, POLLOUT, 0};
+        if (::poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) return;
+        [[maybe_unused]] auto const written = ::write(STDERR_FILENO, line.data(), line.size());
+    }
+
+  private:
+    static constexpr std::size_t longest = 2000; ///< less than what a pipe takes that has any room
+
+    log_level least_;
+};
+
+/// Standard output is the client's: whatever else the process writes there goes to standard error.
+os::unique_fd take_standard_output() {
+    os::unique_fd client(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    if (client) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+    return client;
+}
+
+result<code_session_options> session_options_of(mcp_options const& options, server_log const& log, output_file& err) {
+    code_session_options session;
+    auto read = box_executor_options(options);
+    if (!read) return failure(read);
+    auto& box = session.executor = *std::move(read);
+    auto packages = packages_of(options.packages);
+    if (!packages) return failure(packages);
+    box.packages = *std::move(packages);
+
+    auto const env = read_workspace_env(options.working_dir);
+    for (auto const& notice : env.notices) log(log_level::warning, notice);
+    box.kernel_env = env.kernel;
+    box.untrusted_env = env.kernel_of_file;
+    mcp::registry_options servers;
+    servers.variables = [host = env.host](std::string const& name) -> std::optional<std::string> {
+        if (auto set = mcp::detail::host_variable(name)) return set;
+        auto const found = host.find(name);
+        return found == host.end() ? std::nullopt : std::optional(found->second);
+    };
+    box.servers = std::make_shared<mcp::registry_options const>(std::move(servers));
+
+    // Of each of the cells that are kept, in each session.
+    auto const most_output = std::size_t(options.sessions ? 1 : 8) << 20;
+    box.max_output = most_output;
+    box.spill_dir = options.working_dir / "output";
+    box.approve_shell_cmds = true;
+    box.calls_per_cell = 10'000;
+    box.restart_dead_kernel = true;
+    box.after_cell = cwd_policy::keep;
+    box.read_only = options.deciding_files();
+    if (options.sandbox != sandbox_choice::none) box.hidden = existing({options.working_dir / ".env"});
+
+    auto sandbox = sandbox_of(options, err);
+    if (!sandbox) return failure(sandbox);
+    session.sandbox = *std::move(sandbox);
+    session.approval = options.approval;
+    session.mcp_config = options.mcp_config;
+    session.tool_timeout = options.tool_timeout;
+    session.wait = options.wait;
+    session.sessions = options.sessions;
+    session.log = log;
+    return session;
+}
+
+/// Serves until the client or a signal ends it.
+result<void> serve(code_server const& server, std::shared_ptr<mcp::server_channel> channel, asio::io_context& io,
+                   std::stop_token const& stop) {
+    result<void> outcome;
+    asio::cancellation_signal end;
+    auto const ended = [&](std::exception_ptr thrown, result<void> served) {
+        outcome = std::move(served);
+        io.stop();
+        if (thrown) std::rethrow_exception(thrown);
+    };
+    ipybox::detail::spawn(io.get_executor(), server.serve(std::move(channel)), ended, end.slot());
+    std::stop_callback const on_stop(stop,
+                                     [&] { asio::post(io, [&end] { end.emit(asio::cancellation_type::terminal); }); });
+    io.run();
+    return outcome;
+}
+
+} // namespace
+
+exit_code serve_mcp(mcp_options const& options, orphans const& left_behind) {
+    server_log const log(options.level);
+    auto const client = take_standard_output();
+    output_file err(STDERR_FILENO);
+    auto const complain = [&](std::string const& why, exit_code code) {
+        err.write_lines("ipybox: " + why);
+        return code;
+    };
+    if (!client) return complain("standard output is not open", exit_code::failed);
+    if (options.has_old_options)
+        log(log_level::warning,
+            "the options about hosts and ports of tool server and kernel gateway have no effect: there are none");
+    auto session = session_options_of(options, log, err);
+    if (!session) return complain(session.error().text(), exit_code::usage);
+
+    interrupts signals(left_behind);
+    std::stop_source stop;
+    interrupts::target const target(signals, stop);
+    asio::io_context io{1};
+    auto const server = code_server::make(io.get_executor(), *std::move(session));
+    if (!server) return complain(server.error().text(), exit_code::usage);
+    auto channel = mcp::make_stdio_server_channel(mcp::server_limits().max_line_in, STDIN_FILENO, client.get());
+    if (!channel) return complain(channel.error().text(), exit_code::failed);
+    auto const served = serve(*server, *std::move(channel), io, stop.get_token());
+    if (auto const code = signals.ending()) return *code;
+    return served ? exit_code::ok : complain(served.error().text(), exit_code::failed);
+}
+
+} // namespace ipybox::cli

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <ipybox/app/action_question.hpp>
+#include <ipybox/approval/safe_text.hpp>
+#include <ipybox/rules/grant.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+/// A sentence before the action: the effect of an agreement.
+inline std::string opening_of(approval_kind kind, std::string_view session) {
+    auto const code = session.empty() ? std::string("The Python code")
+                                      : "The Python code of the session \"" + std::string(session) + "\"";
+    switch (kind) {
+    case approval_kind::tool: return code + " wants to call a tool:";
+    case approval_kind::shell:
+    case approval_kind::shell_magic: return code + " wants to run a command:";
+    case approval_kind::package: return "These packages are to be installed for the Python code:";
+    case approval_kind::server:
+        return "This program is to be started, outside of the sandbox, as an MCP server for the Python code:";
+    case approval_kind::network: return code + " wants to connect to a host:";
+    }
+    return code + " wants to do this:";
+}
+
+inline std::string_view always_of(approval_kind kind) noexcept {
+    return kind == approval_kind::network ? "Accept, and this host always in this session"
+                                          : "Accept, and exactly the same always in this session";
+}
+
+inline decision turned_away(std::string reason) { return decision::reject(std::move(reason), when_repeated::ask); }
+
+/// A member of an object, or an empty text.
+inline std::string text_member(nlohmann::ordered_json const& object, char const* name) {
+    if (!object.is_object()) return {};
+    auto const found = object.find(name);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+} // namespace detail
+
+IPYBOX_DECL std::string question_about(approval_subject const& subject, std::string_view session) {
+    // Clients have dialogs of their own sizes: people do not read more rows than these there.
+    safe_text_options const shape{.columns = 100, .rows = 24};
+    return detail::opening_of(subject.kind, session) + "\n\n" + to_safe_text(subject, shape).text();
+}
+
+IPYBOX_DECL nlohmann::ordered_json form_about(approval_subject const& subject) {
+    using json = nlohmann::ordered_json;
+    // `enumNames` is what clients of all versions show; `oneOf` came with 2025-11-25.
+    json const choice{{"type", "string"},
+                      {"title", "Decision"},
+                      {"enum", json::array({"accept", "accept_always", "reject"})},
+                      {"enumNames", json::array({"Accept", detail::always_of(subject.kind), "Reject"})}};
+    json const reason{{"type", "string"},
+                      {"title", "Reason"},
+                      {"description", "Of a rejection: the code is told."},
+                      {"maxLength", 500}};
+    return {{"type", "object"},
+            {"properties", {{"decision", choice}, {"reason", reason}}},
+            {"required", json::array({"decision"})}};
+}
+
+IPYBOX_DECL grant lasting_grant(approval_subject const& subject) {
+    return subject.kind == approval_kind::network ? grant::this_host(subject) : grant::exactly(subject);
+}
+
+IPYBOX_DECL decision decision_of(mcp::elicitation_answer const& answer, approval_subject const& subject) {
+    switch (answer.action) {
+    case mcp::elicitation_action::accept: break;
+    case mcp::elicitation_action::decline: return detail::turned_away("the user declined");
+    case mcp::elicitation_action::cancel: return detail::turned_away("the user closed the question");
+    }
+    auto const made = detail::text_member(answer.content, "decision");
+    if (made == "accept") return decision::accept();
+    if (made == "accept_always") return decision::accept().and_grant(lasting_grant(subject));
+    if (made != "reject") return detail::turned_away("the answer of the client has no decision");
+    auto const reason = detail::text_member(answer.content, "reason");
+    // An action that belongs to no cell is the model's own call, each a new one.
+    auto const again = subject.cell_id.empty() ? when_repeated::ask : when_repeated::reject;
+    return decision::reject(reason.empty() ? "the user rejected it" : "the user rejected it: " + reason, again);
+}
+
+} // namespace ipybox

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <ipybox/app/diagnose.hpp>
+#include <ipybox/app/directory_check.hpp>
+#include <ipybox/app/impl/interpreter_check.hpp>
+#include <ipybox/app/impl/kernel_trial.hpp>
+#include <ipybox/app/install_command.hpp>
+#include <ipybox/app/program_version.hpp>
+#include <ipybox/kernel/interpreter.hpp>
+#include <ipybox/sandbox/home_directory.hpp>
+#include <ipybox/sandbox/sandbox_report.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <future>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace ipybox {
+namespace detail {
+
+/// A program that people start MCP servers with, and how it is installed.
+struct server_program {
+    std::string name;
+    std::string use;
+    std::string remedy;
+};
+
+inline std::vector<server_program> server_programs(std::string_view system) {
+    std::string const uv = "curl -LsSf https://astral.sh/uv/install.sh | sh";
+    auto const node = install_command(system, "nodejs npm");
+    return {{"node", "runs MCP servers of npm", node},
+            {"npm", "installs them", node},
+            {"npx", "fetches and runs them", node},
+            {"uv", "installs MCP servers of PyPI", uv},
+            {"uvx", "fetches and runs them", uv}};
+}
+
+/// Each is asked on a thread of its own, since one that hangs takes its whole bound.
+inline std::vector<std::future<finding>> ask_programs(std::vector<server_program> const& programs,
+                                                      std::chrono::milliseconds bound) {
+    std::vector<std::future<finding>> answers;
+    answers.reserve(programs.size());
+    for (auto const& program : programs) {
+        answers.push_back(std::async(std::launch::async, [program, bound] {
+            auto found = find_versioned_program(program.name, bound);
+            found.note = program.use;
+            if (found.state != finding_state::works) found.remedy = program.remedy;
+            return found;
+        }));
+    }
+    return answers;
+}
+
+inline std::filesystem::path state_directory() {
+    auto const* named = std::getenv("XDG_STATE_HOME");
+    std::filesystem::path state = named ? named : "";
+    if (auto const home = home_directory(); !state.is_absolute() && !home.empty()) state = home / ".local/state";
+    return state.is_absolute() ? state / "ipybox" : std::filesystem::path();
+}
+
+IPYBOX_DECL finding_group check_directories(std::filesystem::path const& working_dir) {
+    finding_group group{"directories", "Directories that are written to"};
+    auto working = check_directory("working", working_dir);
+    working.needed = true;
+    if (working.state == finding_state::fails) working.remedy = "choose another with --working-dir DIR";
+
+    std::error_code unusable;
+    auto const temporary = std::filesystem::temp_directory_path(unusable);
+    auto held = check_directory("temporary", temporary.empty() ? std::filesystem::path("/tmp") : temporary);
+    if (held.state == finding_state::fails) held.remedy = "export TMPDIR=DIR, of a directory that can be written to";
+    held.needed = true;
+
+    group.findings = {std::move(working), std::move(held)};
+    auto const where = state_directory();
+    auto state =
+        where.empty() ? finding{.name = "state", .gap = "there is no home directory"} : check_directory("state", where);
+    // placeholder_journal takes a directory below /tmp then
+    if (state.state != finding_state::works) state.remedy = "export XDG_STATE_HOME=DIR, of a directory of yours";
+    group.findings.push_back(std::move(state));
+    return group;
+}
+
+/// The findings about kernels: which policies are needed, once it is known which of them work.
+inline void mark_needed(finding_group& kernels, std::string const& wanted) {
+    auto const named = [&kernels](std::string_view name) {
+        return std::ranges::find_if(kernels.findings, [name](finding const& f) { return f.name == name; });
+    };
+    auto needed = named(wanted == "best" ? "bubblewrap" : wanted);
+    if (wanted == "best" && needed != kernels.findings.end() && needed->state != finding_state::works) {
+        auto const other = named("landlock");
+        if (other != kernels.findings.end() && other->state == finding_state::works) needed = other;
+    }
+    if (needed != kernels.findings.end()) needed->needed = true;
+}
+
+inline std::filesystem::path absolute_directory(std::filesystem::path const& wanted) {
+    std::error_code unknown;
+    return wanted.empty() ? std::filesystem::current_path(unknown) : std::filesystem::absolute(wanted, unknown);
+}
+
+} // namespace detail
+
+IPYBOX_DECL diagnosis diagnose(diagnose_options const& options, std::stop_token const& stop) {
+    auto const system = detail::os_release();
+    auto answers = detail::ask_programs(detail::server_programs(system), options.program_bound);
+
+    diagnosis result;
+    result.sandbox = options.sandbox;
+    result.libraries = library_versions();
+    result.sandboxes = report_sandboxes();
+
+    auto const working_dir = detail::absolute_directory(options.working_dir);
+    auto const python = find_python(options.python, stop);
+    detail::kernel_trials const trials{options, result.sandboxes, working_dir, system, stop};
+    auto kernels = trials.run(python);
+    detail::mark_needed(kernels.group, options.sandbox);
+
+    result.groups.push_back(detail::interpreter_findings(python, options, kernels));
+    result.groups.push_back(std::move(kernels.group));
+    finding_group programs{"programs", "Programs that start MCP servers (none is needed to run code)"};
+    for (auto& answer : answers) programs.findings.push_back(answer.get());
+    result.groups.push_back(std::move(programs));
+    result.groups.push_back(detail::check_directories(working_dir));
+    return result;
+}
+
+} // namespace ipybox

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <ipybox/approval/safe_text.hpp>
+#include <ipybox/mcp/server_files.hpp>
+#include <ipybox/mcp/server_params.hpp>
+#include <ipybox/os/lies_in.hpp>
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+namespace ipybox::detail {
+
+/// Tells the user that code can change what a server is started from, which runs outside of the sandbox; empty where it
+/// cannot. The sandbox of a kernel that runs protects no file that is named later.
+inline std::string server_warning(mcp::stdio_server const& server, std::filesystem::path const& workspace) {
+    constexpr std::size_t most_shown = 3;
+    std::string names;
+    std::size_t count = 0;
+    for (auto const& file : mcp::detail::files_of(server).read_only) {
+        if (!os::lies_in(file, workspace)) continue;
+        if (++count > most_shown) continue;
+        names.append(names.empty() ? "" : ", ").append(to_safe_word(file.string()));
+    }
+    if (count == 0) return {};
+    if (count > most_shown) names += " and " + std::to_string(count - most_shown) + " more";
+    return "Attention: the Python code can change files that this program is started from, or takes code from, now and "
+           "later: " +
+           names + ".";
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <ipybox/mcp/call_result.hpp>
+
+#include <asio/awaitable.hpp>
+#include <asio/error_code.hpp>
+#include <asio/redirect_error.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+
+#include <string>
+#include <utility>
+
+/** \file
+ * Answers of the tools of `code_tools`, and their waiting for timers.
+ */
+
+namespace ipybox::detail {
+
+inline mcp::call_result text_answer(std::string text) {
+    mcp::call_result answer;
+    answer.content.emplace_back(mcp::text_content{std::move(text)});
+    return answer;
+}
+
+inline mcp::call_result failed_answer(std::string text) {
+    auto answer = text_answer(std::move(text));
+    answer.is_error = true;
+    return answer;
+}
+
+/// Waits for a timer, however that ends.
+inline asio::awaitable<void> rest(asio::steady_timer& timer) {
+    asio::error_code ended;
+    co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+}
+
+} // namespace ipybox::detail

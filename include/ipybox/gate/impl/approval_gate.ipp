@@ -1,0 +1,298 @@
+#pragma once
+
+#include <ipybox/approval/any_approval.hpp>
+#include <ipybox/approval/await_decision.hpp>
+#include <ipybox/approval/decision_state.hpp>
+#include <ipybox/async/spawn.hpp>
+#include <ipybox/core/json_depth.hpp>
+#include <ipybox/core/strict_json.hpp>
+#include <ipybox/core/time_budget.hpp>
+#include <ipybox/gate/approval_gate.hpp>
+#include <ipybox/gate/approval_machine.hpp>
+
+#include <asio/cancellation_signal.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/this_coro.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <list>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+namespace ipybox {
+namespace detail {
+
+/// "60 s", "0.25 s"
+inline std::string seconds_text(std::chrono::milliseconds time) {
+    auto text = std::to_string(static_cast<double>(time.count()) / 1000);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+    return text + " s";
+}
+
+inline std::optional<std::chrono::milliseconds> countable_if(std::optional<std::chrono::milliseconds> time) {
+    return time ? std::optional(countable(*time)) : std::nullopt;
+}
+
+} // namespace detail
+
+/// One request that waits for the policy.
+struct approval_gate::request {
+    request(asio::any_io_executor const& executor, std::string cell) : timer(executor), cell_id(std::move(cell)) {}
+
+    /// Decides in the policy's place. If the policy was faster, its decision is on the way already, and counts.
+    void end(decided_by who, std::string reason) {
+        if (!awaited->decide(decision::reject(std::move(reason)))) return;
+        by = who;
+        policy.emit(asio::cancellation_type::terminal);
+    }
+
+    asio::steady_timer timer;
+    std::string cell_id;
+    std::shared_ptr<detail::decision_state> awaited;
+    asio::cancellation_signal policy; ///< ends its coroutine
+    decided_by by = decided_by::policy;
+};
+
+/// The decisions that are waited for. From any thread.
+struct approval_gate::undecided {
+    using state_ptr = std::shared_ptr<detail::decision_state>;
+
+    void add(state_ptr const& each) {
+        std::unique_lock lock(mutex);
+        if (!abandoned) return (void)waiting_for.insert(each);
+        lock.unlock();
+        each->decide(decision::reject("the executor has ended"));
+    }
+    void remove(state_ptr const& each) {
+        std::scoped_lock const lock(mutex);
+        waiting_for.erase(each);
+    }
+    void abandon() {
+        std::set<state_ptr> left;
+        {
+            std::scoped_lock const lock(mutex);
+            abandoned = true;
+            left = std::exchange(waiting_for, {});
+        }
+        for (auto const& each : left) each->decide(decision::reject("the executor has ended"));
+    }
+
+    std::mutex mutex;
+    std::set<state_ptr> waiting_for;
+    std::atomic<bool> abandoned = false;
+};
+
+struct approval_gate::state {
+    detail::approval_machine machine;
+    std::shared_ptr<audit_log> audit;
+    std::string session; ///< its name in the log
+    std::optional<std::chrono::milliseconds> timeout;
+    std::function<void(std::size_t)> on_waiting;
+    std::list<std::shared_ptr<request>> waiting;
+    std::shared_ptr<undecided> pending = std::make_shared<undecided>();
+
+    static verdict cancelled() {
+        return verdict{decision::reject("the approval was cancelled"), decided_by::cancellation};
+    }
+
+    void changed() const {
+        if (on_waiting) on_waiting(waiting.size());
+    }
+
+    /// Rejects those that `wanted` is true for. A copy, as those who are told may come back.
+    template <class Predicate>
+    void cancel(Predicate wanted) {
+        for (auto const& each : std::list(waiting)) {
+            if (wanted(*each)) each->end(decided_by::cancellation, "the code that asked has ended");
+        }
+    }
+};
+
+/// A request's place among those that wait.
+class approval_gate::place {
+  public:
+    place(std::shared_ptr<state> owner, std::shared_ptr<request> what) : owner_(std::move(owner)) {
+        at_ = owner_->waiting.insert(owner_->waiting.end(), std::move(what));
+        owner_->pending->add((*at_)->awaited);
+        owner_->changed();
+    }
+    place(place const&) = delete;
+    place& operator=(place const&) = delete;
+    ~place() {
+        owner_->pending->remove((*at_)->awaited);
+        owner_->waiting.erase(at_);
+        owner_->changed();
+    }
+
+  private:
+    std::shared_ptr<state> owner_;
+    std::list<std::shared_ptr<request>>::iterator at_;
+};
+
+IPYBOX_DECL std::uint64_t approval_gate::fresh_id() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+}
+
+IPYBOX_DECL approval_gate::approval_gate(approval_settings settings, std::function<void(std::size_t)> waiting)
+    : state_(std::make_shared<state>(state{detail::approval_machine(settings, std::chrono::steady_clock::now()),
+                                           settings.audit, settings.audit_session,
+                                           detail::countable_if(settings.approval_timeout), std::move(waiting),
+                                           std::list<std::shared_ptr<request>>()})) {}
+
+IPYBOX_DECL approval_gate::~approval_gate() {
+    state_->on_waiting = nullptr;
+    cancel_all();
+}
+
+IPYBOX_DECL asio::awaitable<verdict> approval_gate::decide(approval_subject subject, any_approval policy,
+                                                           preparation before_asking) {
+    return run(state_, std::move(subject), std::move(policy), std::move(before_asking));
+}
+
+IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> self, approval_subject subject,
+                                                        any_approval policy, preparation before_asking) {
+    using clock = std::chrono::steady_clock;
+    auto const began = clock::now();
+    if (subject.id == 0) subject.id = fresh_id();
+    if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
+    // Arguments that are not built yet came over the action channel, which lets none through that nest more deeply.
+    bool const readable = !subject.arguments || !subject.arguments.is_built() ||
+                          !nests_deeper_than(detail::deepest_json, *subject.arguments);
+    if (!readable) { // not even to be written down
+        subject.arguments = nullptr;
+        subject.exact_arguments.clear();
+    }
+    auto const shared = std::make_shared<approval_subject const>(std::move(subject));
+
+    auto const unrecorded = [](error const& why) { return verdict{decision::reject(why.text()), decided_by::audit}; };
+    if (self->audit) {
+        if (auto written = self->audit->request(*shared, self->session); !written)
+            co_return unrecorded(written.error());
+    }
+
+    std::optional<verdict> said;
+    if (readable)
+        said = self->machine.on_action(*shared, began);
+    else
+        said = verdict{decision::reject("its arguments nest too deeply"), decided_by::limit};
+    if (!said && policy.decides_at_once() && !before_asking) {
+        auto const cancellation = co_await asio::this_coro::cancellation_state;
+        bool const cancelled = cancellation.cancelled() != asio::cancellation_type::none;
+        said = cancelled ? self->cancelled() : ask_now(*self, shared, policy);
+    }
+    if (!said) {
+        auto asking = ask(self, shared, std::move(policy), std::move(before_asking));
+        try {
+            said = co_await std::move(asking);
+        } catch (std::exception const&) { // cancelled before it began
+            said = self->cancelled();
+        }
+    }
+    said->waited = clock::now() - began;
+
+    if (self->audit) {
+        if (auto written = self->audit->decision(shared->id, *said); !written) {
+            if (said->granted) self->machine.given().revoke(*said->granted);
+            co_return unrecorded(written.error());
+        }
+    }
+    co_return std::move(*said);
+}
+
+/// Nothing can happen while such a policy decides, so that it has no place among those that wait.
+IPYBOX_DECL verdict approval_gate::ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
+                                           any_approval const& policy) {
+    auto made = policy.decide_now(approval_request(subject));
+    if (self.pending->abandoned) return verdict{decision::reject("the executor has ended"), decided_by::cancellation};
+    return self.machine.on_answer(*subject, std::move(made), decided_by::policy, std::chrono::steady_clock::now());
+}
+
+IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> self,
+                                                        std::shared_ptr<approval_subject const> subject,
+                                                        any_approval policy, preparation before_asking) {
+    auto const executor = co_await asio::this_coro::executor;
+    auto const asked = std::make_shared<request>(executor, subject->cell_id);
+    approval_request wanted(subject);
+    asked->awaited = detail::state_of(wanted);
+    if (!policy) asked->by = decided_by::no_policy;
+    place const waits(self, asked);
+
+    if (subject->deadline) {
+        auto reason = std::string("no decision came in time");
+        if (self->timeout) reason = "no decision came within " + detail::seconds_text(*self->timeout);
+        asked->timer.expires_at(*subject->deadline);
+        asked->timer.async_wait([asked, reason](asio::error_code cancelled) {
+            if (!cancelled) asked->end(decided_by::timeout, reason);
+        });
+    }
+    auto later = before_asking ? put(std::move(policy), std::move(wanted), std::move(before_asking))
+                               : policy.ask(std::move(wanted));
+    if (later) {
+        // Beside this coroutine, so that a policy that never comes back holds up nothing.
+        auto const keep = [asked](std::exception_ptr) {};
+        detail::spawn(executor, std::move(*later), keep, asked->policy.slot());
+    }
+
+    if (!asked->awaited->decided()) { // most policies that are no person answer at once
+        auto const cancelled = [asked] { asked->end(decided_by::cancellation, "the approval was cancelled"); };
+        try {
+            auto pending = detail::await_decision(asked->awaited, cancelled);
+            (void)co_await std::move(pending);
+        } catch (std::exception const&) { cancelled(); } // cancelled before it could wait
+    }
+    asked->timer.cancel();
+    auto made = asked->awaited->decided().value_or(decision::reject());
+    co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now());
+}
+
+IPYBOX_DECL asio::awaitable<void> approval_gate::put(any_approval policy, approval_request request,
+                                                     preparation before_asking) {
+    co_await before_asking();
+    auto later = policy.ask(std::move(request));
+    if (later) co_await std::move(*later);
+}
+
+IPYBOX_DECL verdict approval_gate::settle(approval_subject const& subject, verdict said) {
+    if (auto denied = state_->machine.denied(subject)) said = std::move(*denied);
+    if (!state_->audit) return said;
+    auto written = state_->audit->request(subject, state_->session);
+    if (written) written = state_->audit->decision(subject.id, said);
+    if (written) return said;
+    return verdict{decision::reject(written.error().text()), decided_by::audit};
+}
+
+IPYBOX_DECL result<void> approval_gate::finished(std::uint64_t id, action_outcome const& ended) {
+    if (!state_->audit) return {};
+    return state_->audit->outcome(id, ended);
+}
+
+IPYBOX_DECL void approval_gate::cancel_cell(std::string_view cell_id) {
+    state_->machine.end_cell(cell_id);
+    state_->cancel([cell_id](request const& r) { return r.cell_id == cell_id; });
+}
+
+IPYBOX_DECL void approval_gate::cancel_all() {
+    state_->cancel([](request const&) { return true; });
+}
+
+IPYBOX_DECL void approval_gate::abandon() { state_->pending->abandon(); }
+
+IPYBOX_DECL std::size_t approval_gate::waiting() const noexcept { return state_->waiting.size(); }
+
+IPYBOX_DECL std::uint64_t approval_gate::add_grant(grant what, std::string_view cell_id) {
+    return state_->machine.given().add(std::move(what), std::chrono::steady_clock::now(), cell_id);
+}
+
+IPYBOX_DECL bool approval_gate::revoke_grant(std::uint64_t number) { return state_->machine.given().revoke(number); }
+
+IPYBOX_DECL std::vector<active_grant> approval_gate::active_grants() const {
+    return state_->machine.given().list(std::chrono::steady_clock::now());
+}
+
+} // namespace ipybox

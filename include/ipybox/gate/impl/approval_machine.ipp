@@ -1,0 +1,104 @@
+#pragma once
+
+#include <ipybox/core/json_text.hpp>
+#include <ipybox/core/sha256.hpp>
+#include <ipybox/gate/approval_machine.hpp>
+#include <ipybox/rules/subject_json.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace ipybox::detail {
+
+/// The same for arguments in another order.
+inline std::string digest_of(approval_subject const& subject) {
+    return sha256_hex(json_text(nlohmann::json(subject_to_json(subject))));
+}
+
+IPYBOX_DECL approval_machine::approval_machine(approval_settings const& settings, clock::time_point now)
+    : approve_tool_calls_(settings.approve_tool_calls), approve_shell_cmds_(settings.approve_shell_cmds),
+      calls_per_cell_(settings.calls_per_cell), repeated_(settings.repeated), rules_(settings.rules) {
+    for (auto const& given : settings.grants) grants_.add(given, now);
+}
+
+IPYBOX_DECL approval_machine::cell& approval_machine::cell_of(std::string_view id) {
+    auto const known = std::find_if(cells_.begin(), cells_.end(), [id](cell const& c) { return c.id == id; });
+    if (known != cells_.end()) return *known;
+    if (cells_.size() == remembered_cells) {
+        grants_.end_cell(cells_.front().id);
+        cells_.pop_front();
+    }
+    return cells_.emplace_back(cell{std::string(id)});
+}
+
+IPYBOX_DECL bool approval_machine::is_switched_off(approval_kind kind) const noexcept {
+    switch (kind) {
+    case approval_kind::tool: return !approve_tool_calls_;
+    case approval_kind::shell:
+    case approval_kind::shell_magic: return !approve_shell_cmds_;
+    // `%pip` does what `!pip` does: one who wants to be asked about nothing is not asked about it either.
+    case approval_kind::package: return !approve_tool_calls_ && !approve_shell_cmds_;
+    case approval_kind::server:
+    case approval_kind::network: return false;
+    }
+    return false;
+}
+
+inline verdict denial(matched_rule denying) {
+    auto reason = denying.reason.empty() ? "a rule denies it" : std::move(denying.reason);
+    return verdict{decision::reject(std::move(reason)), decided_by::rule, std::move(denying.rule)};
+}
+
+IPYBOX_DECL std::optional<verdict> approval_machine::denied(approval_subject const& subject) const {
+    auto matched = rules_.judge(subject);
+    if (matched.effect != rule_effect::deny) return std::nullopt;
+    return denial(std::move(matched));
+}
+
+/// Of the code that asks: whether it may ask at all, and for this.
+IPYBOX_DECL std::optional<verdict> approval_machine::refused_by_cell(approval_subject const& subject) {
+    auto& here = cell_of(subject.cell_id);
+    ++here.calls;
+    if (here.ended) return verdict{decision::reject("the code that asks has ended"), decided_by::cancellation};
+    if (!here.rejected.empty()) {
+        auto const before = here.rejected.find(digest_of(subject));
+        if (before != here.rejected.end())
+            return verdict{decision::reject("rejected before: " + before->second), decided_by::repetition};
+    }
+    if (calls_per_cell_ && here.calls > *calls_per_cell_) {
+        auto reason = "this cell has asked for more than " + std::to_string(*calls_per_cell_) + " actions";
+        return verdict{decision::reject(std::move(reason)), decided_by::budget};
+    }
+    return std::nullopt;
+}
+
+IPYBOX_DECL std::optional<verdict> approval_machine::on_action(approval_subject const& subject, clock::time_point now) {
+    if (!subject.of_application)
+        if (auto refused = refused_by_cell(subject)) return refused;
+    auto matched = rules_.judge(subject);
+    if (matched.effect == rule_effect::deny) return denial(std::move(matched));
+    if (is_switched_off(subject.kind)) return verdict{decision::accept(), decided_by::switched_off};
+    if (auto const number = grants_.use(subject, now))
+        return verdict{decision::accept(), decided_by::grant, "grant " + std::to_string(*number)};
+    if (matched.effect == rule_effect::allow)
+        return verdict{decision::accept(), decided_by::rule, std::move(matched.rule)};
+    return std::nullopt;
+}
+
+IPYBOX_DECL verdict approval_machine::on_answer(approval_subject const& subject, decision made, decided_by by,
+                                                clock::time_point now) {
+    verdict said{std::move(made), by};
+    if (auto const* granted = said.made.granted()) {
+        said.granted = grants_.add(*granted, now, subject.cell_id);
+        grants_.use(*said.granted, subject, now);
+    }
+    bool const lasts = (by == decided_by::policy || by == decided_by::no_policy || by == decided_by::timeout) &&
+                       repeated_ == when_repeated::reject && said.made.again() == when_repeated::reject;
+    if (said.accepted() || !lasts || subject.of_application) return said;
+    auto& rejected = cell_of(subject.cell_id).rejected;
+    if (rejected.size() == remembered_rejections) rejected.clear();
+    rejected.insert_or_assign(digest_of(subject), said.made.reason());
+    return said;
+}
+
+} // namespace ipybox::detail

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <ipybox/mcp/argument_check.hpp>
+#include <ipybox/mcp/impl/guarded.hpp>
+#include <ipybox/mcp/json_writer.hpp>
+#include <ipybox/mcp/raw_json.hpp>
+#include <ipybox/mcp/server_tool.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ipybox::mcp::detail {
+
+/// The arguments of a `tools/call`, which may leave them out.
+inline std::string_view or_empty_object(std::string_view arguments) {
+    return arguments.empty() || arguments == "null" ? "{}" : arguments;
+}
+
+/// The fault in the arguments; none where they fit.
+inline std::optional<std::string> fault_in(server_tool const& tool, raw_json const& arguments) {
+    auto const value = read_json(arguments.text()).value_or(nullptr);
+    try {
+        return tool.check ? tool.check(value) : ipybox::detail::find_mismatch(tool.definition.input_schema, value);
+    } catch (...) { return "cannot be checked: " + thrown_text(); }
+}
+
+} // namespace ipybox::mcp::detail

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <ipybox/rules/approval_subject.hpp>
+#include <ipybox/rules/shell_line.hpp>
+
+#include <functional>
+#include <span>
+
+namespace ipybox::detail {
+
+/**
+ * \brief The commands that an action runs.
+ * \details The line of `sh -c LINE` and the script on the standard input of `sh` are split; so is a `sh -c LINE` in
+ * them. Anything else is one command of literal words, the first of which names one program, as the supervisor executes
+ * it: it is not a line, whatever is in it. With standard input the command is not understood, as its program may do
+ * anything with that.
+ */
+[[nodiscard]] shell_line commands_of(approval_subject const& subject);
+
+/// Some words of a command: a program and its arguments.
+using word_span = std::span<shell_word const>;
+
+/// Calls `visit` with the command and, where its program runs what its arguments say (`env`, `xargs`, `find`, `sh`),
+/// with all that it may run.
+void visit_hidden_commands(word_span command, std::function<void(word_span)> const& visit);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/rules/impl/subject_commands.ipp>
+#endif

@@ -1,0 +1,110 @@
+"""The file system of a kernel within walls: without the directories of the other kernels."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import stat
+
+from ipybox_kernel.landlock import libc, missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ipybox_kernel.rooms import Plan
+
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+MS_REC, MS_PRIVATE = 1 << 14, 1 << 18
+OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
+OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
+MOVE_MOUNT_F_EMPTY_PATH = 4
+AT_FDCWD = -100
+
+
+def rearrange_files(plan: Plan, directory: str) -> None:
+    """Gives this process, which is in a directory, a file system without the directories of other kernels."""
+    mount(None, "/", None, MS_REC | MS_PRIVATE)
+    inside = place_in(plan.workspace, directory)
+    hidden = [] if lies_in(plan.workspace, [inside]) else [plan.workspace]
+    own = [(path, copy_of(".")) for path in sorted({directory, inside})]  # another kernel may exchange it by now
+    outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
+    kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
+    for place in plan.private:
+        cover(place, plan.size)
+    for path, tree in kept:
+        if not lies_in(path, hidden):
+            put_back(path, tree)
+    for place in hidden:
+        os.makedirs(place, exist_ok=True)
+        cover(place, plan.size)
+    for path, tree in kept:
+        if lies_in(path, hidden):
+            put_back(path, tree)
+    for path, tree in own:
+        if lies_in(path, [*plan.private, *hidden]):
+            put_back(path, tree)
+    for place in hidden:
+        mount(None, place, None, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV)
+    for _, descriptor in (*own, *kept):
+        if descriptor is not None:
+            os.close(descriptor)
+    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    os.chdir(directory)  # its parents are no longer those of the directory that this process was in
+
+
+def place_in(workspace: str, directory: str) -> str:
+    """The name of a directory in the workspace, which is mounted a second time where a link to it was private."""
+    above, rest = directory, ""
+    while above != "/":
+        if os.path.samefile(above, workspace):
+            return os.path.join(workspace, rest) if rest else workspace
+        above, name = os.path.split(above)
+        rest = os.path.join(name, rest) if rest else name
+    return directory
+
+
+def mount_processes() -> None:
+    """Its own ``/proc``. Root's files there are writable for user 0 without any capability, unless it is read-only."""
+    read_only = MS_RDONLY if os.geteuid() == 0 else 0
+    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | read_only)
+
+
+def lies_in(path: str, places: Iterable[str]) -> bool:
+    """Whether a path is one of these places, or lies in one."""
+    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
+
+
+def copy_of(path: str) -> int | None:
+    """A detached copy of the mounts at a path and below it; None where there is nothing."""
+    flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
+    descriptor = libc.syscall(OPEN_TREE, AT_FDCWD, os.fsencode(path), flags)
+    if descriptor < 0 and ctypes.get_errno() not in (errno.ENOENT, errno.ENOTDIR):
+        raise missing("a directory cannot be opened to the kernel alone")
+    return None if descriptor < 0 else int(descriptor)
+
+
+def put_back(path: str, tree: int | None) -> None:
+    """Mounts a copy where it was, also if something else has been mounted there."""
+    if tree is None:
+        return
+    if stat.S_ISDIR(os.fstat(tree).st_mode):
+        os.makedirs(path, exist_ok=True)
+    else:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if not os.path.lexists(path):
+            os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC, 0o600))
+    if libc.syscall(MOVE_MOUNT, tree, b"", AT_FDCWD, os.fsencode(path), MOVE_MOUNT_F_EMPTY_PATH):
+        raise missing("a directory cannot be mounted for the kernel alone")
+
+
+def cover(place: str, size: int) -> None:
+    """Mounts an empty directory of its own over a directory."""
+    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}" if size else "mode=755")
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
+    if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
+        raise missing(f"{target} cannot be mounted for the kernel alone")

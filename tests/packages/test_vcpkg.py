@@ -1,0 +1,61 @@
+"""The overlay port, run as vcpkg runs it: its functions are stood in for by the CMake commands that they end in."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+REPOSITORY = Path(__file__).parents[2]
+PORT = REPOSITORY / "packaging/vcpkg/ports/ipybox"
+
+SCRIPT = """
+cmake_minimum_required(VERSION 3.25)
+set(PORT ipybox)
+function(vcpkg_cmake_configure)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "SOURCE_PATH" "OPTIONS")
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${arg_SOURCE_PATH} -B ${CURRENT_BUILDTREES_DIR} -G Ninja
+    -DCMAKE_INSTALL_PREFIX=${CURRENT_PACKAGES_DIR} ${arg_OPTIONS} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(vcpkg_cmake_install)
+  execute_process(COMMAND ${CMAKE_COMMAND} --install ${CURRENT_BUILDTREES_DIR} COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+function(vcpkg_cmake_config_fixup)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "CONFIG_PATH" "")
+  if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/${arg_CONFIG_PATH}/ipyboxConfig.cmake)
+    message(FATAL_ERROR "no CMake package in ${arg_CONFIG_PATH}")
+  endif()
+endfunction()
+function(vcpkg_install_copyright)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "FILE_LIST")
+  file(INSTALL ${arg_FILE_LIST} DESTINATION ${CURRENT_PACKAGES_DIR}/share/${PORT} RENAME copyright)
+endfunction()
+include(${PORTFILE})
+"""
+
+
+def test_the_port_installs_the_library(tmp_path: Path) -> None:
+    (tmp_path / "vcpkg.cmake").write_text(SCRIPT, encoding="utf-8")
+    packages = tmp_path / "packages"
+    settings = {
+        "PORTFILE": PORT / "portfile.cmake",
+        "CURRENT_PACKAGES_DIR": packages,
+        "CURRENT_BUILDTREES_DIR": tmp_path / "buildtrees",
+    }
+    command = [os.environ["IPYBOX_CMAKE"], *(f"-D{k}={v}" for k, v in settings.items()), "-P", tmp_path / "vcpkg.cmake"]
+    done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "not used" not in done.stderr, done.stderr  # of an option that CMakeLists.txt does not have
+
+    assert sorted(path.name for path in packages.iterdir()) == ["include", "share"]
+    installed = {path.name for path in (packages / "share/ipybox").iterdir()}
+    assert {"ipyboxConfig.cmake", "ipyboxZmq.cmake", "usage", "copyright"} <= installed
+    assert (packages / "include/ipybox/executor.hpp").exists()
+
+
+def test_the_port_and_the_manifest_name_the_same_libraries() -> None:
+    port = json.loads((PORT / "vcpkg.json").read_text(encoding="utf-8"))
+    manifest = json.loads((REPOSITORY / "vcpkg.json").read_text(encoding="utf-8"))
+    assert port["dependencies"] == manifest["dependencies"]
+    assert port["features"]["zmq"] == manifest["features"]["zmq"]

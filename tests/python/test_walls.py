@@ -1,0 +1,211 @@
+"""Rooms whose first process has ended: nothing is started outside of them instead."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from ipybox_kernel import workplace
+
+from harness import PACKAGE, PYTHON
+
+#: Makes rooms as the supervisor does. What a program of a kernel prints are the namespaces that it is in.
+PRELUDE = """
+import atexit, os, signal, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from ipybox_kernel import process, walls
+from ipybox_kernel.landlock import Missing
+from ipybox_kernel.refused import Refused
+
+directory = sys.argv[2]
+hello = {"workspace": directory, "private": [], "kept": [], "size": 0, "allow": []}
+process.adopt_orphans()
+atexit.register(lambda: [process.kill(pid, signal.SIGKILL) for pid in process.children()])
+between = walls.Walls({**hello, "user": os.geteuid(), "group": os.getegid()})
+living = set()
+
+def kernel(place=directory):
+    pid, room, _ = between.fork(lambda: place, False, lambda listener: {"PATH": "/usr/bin:/bin"}, living)
+    if not pid:
+        time.sleep(600)
+        os._exit(0)
+    between.add(pid, room)
+    return pid, room
+
+def run(pid, *argv, cwd=None):
+    reading, writing = os.pipe()
+    try:
+        program = between.start(pid, lambda env: (list(argv), env, cwd), [writing] * 3)
+    finally:
+        os.close(writing)
+    with open(reading) as output:
+        said = output.read()
+    os.waitpid(program, 0)
+    return said
+
+NAMESPACES = "/bin/sh", "-c", "readlink /proc/self/ns/pid /proc/self/ns/mnt"
+outside = {os.readlink(f"/proc/self/ns/{kind}") for kind in ("pid", "mnt")}
+
+def outcome(pid, *argv, **options):
+    try:
+        return run(pid, *argv, **options)
+    except (Missing, Refused, OSError) as error:
+        return f"{type(error).__name__}: {error}"
+
+def end(room):
+    os.kill(room.init, signal.SIGKILL)
+"""
+
+
+def said_by(code: str, directory: Path) -> list[str]:
+    """What a script says that may make namespaces."""
+    command = [PYTHON, "-c", PRELUDE + code, str(PACKAGE.parent), str(directory)]
+    if os.geteuid() != 0:
+        command = ["unshare", "--user", "--map-root-user", *command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(autouse=True)
+def namespaces() -> None:
+    trial = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--net", "--fork", "true"]
+    if not shutil.which("unshare") or subprocess.run(trial, capture_output=True).returncode:
+        if os.environ.get("IPYBOX_TEST_STRICT"):
+            pytest.fail("there are no user namespaces")
+        pytest.skip("there are no user namespaces")
+
+
+def test_a_program_of_a_room_whose_first_process_has_just_ended(tmp_path: Path) -> None:
+    lines = said_by(
+        """
+pid, room = kernel()
+print(not outside & set(run(pid, *NAMESPACES).split()))
+end(room)
+print(outcome(pid, "touch", f"{directory}/made"))
+for each in pid, room.init:  # as the supervisor does; the room is still known
+    os.waitpid(each, 0)
+print(outcome(pid, "touch", f"{directory}/made"))
+print(outside == {os.readlink(f"/proc/self/ns/{kind}") for kind in ("pid", "mnt")})
+""",
+        tmp_path,
+    )
+    ended = "Missing: the first process of its namespace has ended"
+    gone = "Missing: the namespaces for a kernel cannot be entered: No such process (errno 3)"
+    assert lines[0] == lines[3] == "True"
+    # As long as it is ending, a program is killed before it does anything, or the system has no process for it.
+    assert lines[1] in ("", ended, gone, "OSError: [Errno 12] Cannot allocate memory")
+    assert lines[2] in (ended, gone)
+    assert not (tmp_path / "made").exists()
+
+
+def test_a_room_that_ends_while_a_program_is_started(tmp_path: Path) -> None:
+    """Wherever the start is when the room ends, nothing runs outside of it."""
+    lines = said_by(
+        """
+for i in range(100):
+    pid, room = kernel()
+    ends = threading.Timer(i * 0.0001, end, [room])
+    ends.start()
+    said = outcome(pid, *NAMESPACES)
+    ends.join()
+    print("ESCAPED" if outside & set(said.split()) else "ran" if said.startswith("pid:") else "ended")
+    os.waitpid(pid, 0)  # the first process ends last
+    os.waitpid(room.init, 0)
+    between.forget(pid)
+""",
+        tmp_path,
+    )
+    assert len(lines) == 100
+    assert set(lines) == {"ran", "ended"}
+
+
+def test_a_room_that_was_made_ahead_and_has_ended_is_made_anew(tmp_path: Path) -> None:
+    lines = said_by(
+        """
+kernel()
+between.prepare(living)
+ahead = between.next
+print(ahead.init in living)
+end(ahead)
+while not ahead.has_ended():
+    time.sleep(0.001)
+pid, room = kernel()
+print(room.init != ahead.init, ahead.init in living, not outside & set(run(pid, *NAMESPACES).split()))
+""",
+        tmp_path,
+    )
+    assert lines == ["True", "True False True"]
+
+
+def test_the_way_to_a_working_directory_follows_no_link_of_the_workspace(tmp_path: Path) -> None:
+    space = tmp_path / "space"
+    for name in ("a/inner", "c", "elsewhere"):
+        (space / name).mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    links = {
+        "outside/link": "../space/a",
+        "outside/again": "link/inner",
+        "outside/round": "round",
+        "space/a/link": "../c",
+        "space/a/far": str(space / "c"),
+        "space/a/inner/up": "..",
+        "space/file": "a",
+        "outside/through": "../space/a/link",
+    }
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+
+    def where(name: str) -> str:
+        try:
+            place = workplace.walk(f"{tmp_path}/{name}", os.stat(space))
+        except OSError as error:
+            return os.strerror(error.errno or 0)
+        path = os.readlink(f"/proc/self/fd/{place}")
+        os.close(place)
+        return os.path.relpath(path, tmp_path)
+
+    before = len(os.listdir("/proc/self/fd"))
+    ways = {"space/a": "space/a", "space/a//inner/.": "space/a/inner", "outside/link": "space/a", "space": "space"}
+    ways |= {"outside/again": "space/a/inner", "space/a/inner/../..": "space", "outside": "outside"}
+    for way, place in ways.items():
+        assert where(way) == place, way
+    links_of_kernels = ("space/a/link", "space/a/far", "space/a/inner/up", "space/file/inner", "outside/through")
+    for way in (*links_of_kernels, "outside/round", "outside/link/link"):
+        assert where(way) == "Too many levels of symbolic links", way
+    assert where("space/none") == "No such file or directory"
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_directory_or_a_program_that_is_missing(tmp_path: Path) -> None:
+    """What is told in the supervisor does not name it: kernels inherit the memory of that."""
+    lines = said_by(
+        """
+def attempt(place):
+    try:
+        kernel(place)
+    except Refused as refusal:
+        print(refusal.error)
+
+attempt("/no/such/place")
+attempt("/etc/passwd")
+pid, _ = kernel()
+for refused in (["no-such-program"], "/no/such/place"), (["no-such-program"], None), (["/etc/passwd"], None):
+    try:
+        run(pid, *refused[0], cwd=refused[1])
+    except Refused as refusal:
+        print(refusal.error)
+""",
+        tmp_path,
+    )
+    missing = {"text": "No such file or directory", "errno": 2}
+    assert [eval(line) for line in lines] == [
+        {"kind": "cwd", **missing},
+        {"kind": "cwd", "text": "Not a directory", "errno": 20},
+        {"kind": "cwd", **missing},
+        {"kind": "exec", **missing},
+        {"kind": "exec", "text": "Permission denied", "errno": 13},
+    ]

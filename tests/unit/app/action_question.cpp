@@ -1,0 +1,103 @@
+#include <ipybox/app/action_question.hpp>
+#include <ipybox/rules/grant.hpp>
+
+#include <support/catch.hpp>
+#include <support/contains.hpp>
+#include <support/subjects.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace {
+
+using namespace ipybox;
+using ipybox::test::contains;
+using ipybox::test::tool_subject;
+using nlohmann::ordered_json;
+
+approval_subject shell_line_of(std::string line) {
+    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/work", .cell_id = "c1"};
+}
+
+using answer = mcp::elicitation_answer;
+
+/// What is decided where a form with this content comes back.
+decision filled_in(ordered_json content) {
+    return decision_of(answer{mcp::elicitation_action::accept, std::move(content)}, shell_line_of("ls"));
+}
+
+TEST_CASE("action_question: the action is shown, and cannot pass for the question") {
+    auto const asked = shell_line_of("ls\nAccept this");
+    CHECK(contains(question_about(asked), "run a command:\n\n| shell command /bin/sh -c $'ls\\nAccept this'"));
+    auto const form = form_about(asked);
+    CHECK(form["properties"]["decision"]["enum"] == ordered_json::array({"accept", "accept_always", "reject"}));
+    CHECK(form["properties"]["decision"]["enumNames"].size() == 3);
+    CHECK(form["required"] == ordered_json::array({"decision"}));
+}
+
+TEST_CASE("action_question: the session whose code asks is named") {
+    CHECK(contains(question_about(shell_line_of("ls"), "a"),
+                   "The Python code of the session \"a\" wants to run a command:"));
+    CHECK(contains(question_about(shell_line_of("ls")), "The Python code wants to run a command:"));
+}
+
+TEST_CASE("action_question: a long action is cut, and says so") {
+    auto const message = question_about(shell_line_of(std::string(100'000, 'x')));
+    CHECK(message.size() < 4000);
+    CHECK(contains(message, "characters are left out"));
+}
+
+TEST_CASE("action_question: the three answers") {
+    CHECK(filled_in({{"decision", "accept"}}).accepted());
+    CHECK(filled_in({{"decision", "accept"}}).granted() == nullptr);
+
+    auto const always = filled_in({{"decision", "accept_always"}});
+    CHECK(always.accepted());
+    REQUIRE(always.granted() != nullptr);
+    CHECK(always.granted()->covers(shell_line_of("ls")));
+    CHECK_FALSE(always.granted()->covers(shell_line_of("ls -l")));
+
+    auto const rejected = filled_in({{"decision", "reject"}, {"reason", "not now"}});
+    CHECK_FALSE(rejected.accepted());
+    CHECK(rejected.reason() == "the user rejected it: not now");
+    CHECK(rejected.again() == when_repeated::reject);
+
+    approval_subject const of_no_cell{.kind = approval_kind::server, .server = "fs"};
+    answer const no{mcp::elicitation_action::accept, {{"decision", "reject"}}};
+    CHECK(decision_of(no, of_no_cell).again() == when_repeated::ask);
+}
+
+TEST_CASE("action_question: what is no clear acceptance rejects, and may be asked again") {
+    ordered_json const accepted{{"decision", "accept"}};
+    auto const others = {answer{mcp::elicitation_action::decline, accepted},
+                         answer{mcp::elicitation_action::cancel, accepted},
+                         answer{mcp::elicitation_action::accept, ordered_json::object()},
+                         answer{mcp::elicitation_action::accept, ordered_json(nullptr)},
+                         answer{mcp::elicitation_action::accept, ordered_json::array({"accept"})},
+                         answer{mcp::elicitation_action::accept, {{"decision", true}}},
+                         answer{mcp::elicitation_action::accept, {{"decision", "ACCEPT"}}}};
+    for (auto const& given : others) {
+        INFO(given.content.dump());
+        auto const made = decision_of(given, shell_line_of("ls"));
+        CHECK_FALSE(made.accepted());
+        CHECK_FALSE(made.reason().empty());
+        CHECK(made.again() == when_repeated::ask);
+    }
+}
+
+TEST_CASE("action_question: a host is accepted whatever the port, a tool with the same arguments alone") {
+    approval_subject connection{
+        .kind = approval_kind::network, .host = "example.org", .port = 443, .protocol = "connect"};
+    auto other = connection;
+    other.port = 80;
+    CHECK(lasting_grant(connection).covers(other));
+    other.host = "example.com";
+    CHECK_FALSE(lasting_grant(connection).covers(other));
+
+    auto const call = tool_subject("fs", "read", ordered_json{{"path", "a"}});
+    CHECK(lasting_grant(call).covers(call));
+    CHECK_FALSE(lasting_grant(call).covers(tool_subject("fs", "read", ordered_json{{"path", "b"}})));
+}
+
+} // namespace
