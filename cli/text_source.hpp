@@ -19,7 +19,8 @@ struct text_source {
 
 /**
  * \brief The cells of a Python file, a notebook (`*.ipynb`), standard input (`-`) or of the given code.
- * \par Errors errc::io_error — it cannot be read; errc::invalid_argument — it is not UTF-8 or a malformed notebook. The text names the file.
+ * \par Errors errc::io_error — it cannot be read; errc::invalid_argument — it is not UTF-8 or a malformed notebook. The
+ * text names the file.
  */
 [[nodiscard]] result<std::vector<cell>> read_cells(text_source const& source);
 

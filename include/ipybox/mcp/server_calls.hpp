@@ -2,6 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_options.hpp>
+#include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server_action.hpp>
 #include <ipybox/mcp/server_listing.hpp>
 #include <ipybox/mcp/server_options.hpp>
