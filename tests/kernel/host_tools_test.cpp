@@ -400,7 +400,6 @@ TEST_CASE("host tools: a short function on the executor's own strand", "[kernel]
     CHECK(text_of(box.execute("from mcptools.host import which\n[which.run(i=n) for n in range(3)]")) == "[0, 1, 2]");
     CHECK(caller == loop_thread);
     CHECK(refused);
-    CHECK(text_of(box.execute("which.run(i='no')")).find("are refused") != std::string::npos);
     CHECK(box.stop());
     context.stop();
     loop.join();
