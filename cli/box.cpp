@@ -39,7 +39,7 @@ result<any_sandbox> sandbox_of(box_options const& options, output_file& err) {
         config.network.ask_for_others = true;
     }
     for (auto const& host : options.allowed_hosts) {
-        auto pattern = domain_pattern::parse(host);
+        auto pattern = sandbox_config::domain_pattern::parse(host);
         if (!pattern) return failure(pattern);
         config.network.allowed_domains.push_back(*std::move(pattern));
     }

@@ -1,4 +1,4 @@
-#include <ipybox/sandbox/domain_pattern.hpp>
+#include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -34,17 +34,15 @@ std::string check_sandbox(std::string const& name) {
 }
 
 std::string check_access(std::string const& name) {
-    if (system_access_of(name)) return {};
+    if (system_access::named(name)) return {};
     std::string known;
-    for (auto const& [access, its_name] : detail::system_access_names)
-        known.append(known.empty() ? "" : ", ").append(its_name);
+    for (auto const access : system_access::all()) known.append(known.empty() ? "" : ", ").append(access.name());
     return "'" + name + "' is none of " + known;
 }
 
 std::vector<std::string> access_names() {
     std::vector<std::string> names;
-    names.reserve(detail::system_access_names.size());
-    for (auto const& [access, name] : detail::system_access_names) names.emplace_back(name);
+    for (auto const access : system_access::all()) names.emplace_back(access.name());
     return names;
 }
 
@@ -56,7 +54,7 @@ std::vector<std::string> limit_beginnings() {
 }
 
 std::string check_host(std::string const& pattern) {
-    auto const read = domain_pattern::parse(pattern);
+    auto const read = sandbox_config::domain_pattern::parse(pattern);
     return read ? std::string() : read.error().text();
 }
 
@@ -132,7 +130,7 @@ CLI::Option* add_sandbox_options(CLI::App& command, box_options& options) {
         ->allow_extra_args(false)
         ->check(check_host);
     auto const allow = [&options](std::vector<std::string> const& names) {
-        for (auto const& name : names) options.allow.push_back(*system_access_of(name));
+        for (auto const& name : names) options.allow.push_back(*system_access::named(name));
     };
     command
         .add_option_function<std::vector<std::string>>(

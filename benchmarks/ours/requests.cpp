@@ -15,7 +15,7 @@ namespace {
 /// A sandbox from which one name can be reached, which leads to this machine.
 ipybox::bubblewrap_sandbox sandbox_with_proxy() {
     auto config = require(ipybox::sandbox_config::parse(R"({"network": {"allowedDomains": ["local.test"]}})"));
-    config.network.allowed_addresses.push_back(require(ipybox::address_range::parse("127.0.0.1")));
+    config.network.allowed_addresses.push_back(require(ipybox::sandbox_config::address_range::parse("127.0.0.1")));
     config.network.resolve = [](std::string const&) -> ipybox::result<std::vector<asio::ip::address>> {
         return std::vector<asio::ip::address>{asio::ip::make_address("127.0.0.1")};
     };

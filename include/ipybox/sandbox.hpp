@@ -13,7 +13,6 @@
 #include <ipybox/sandbox/landlock_sandbox.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
-#include <ipybox/sandbox/sandbox_description.hpp>
 #include <ipybox/sandbox/sandbox_policy.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 #include <ipybox/sandbox/srt_sandbox.hpp>

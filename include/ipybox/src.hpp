@@ -187,14 +187,13 @@
 #include <ipybox/rules/impl/tool_arguments.ipp>
 #include <ipybox/rules/impl/tool_pattern.ipp>
 #include <ipybox/rules/impl/wildcard.ipp>
-#include <ipybox/sandbox/impl/address_range.ipp>
 #include <ipybox/sandbox/impl/best_sandbox.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_mounts.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_preflight.ipp>
 #include <ipybox/sandbox/impl/bubblewrap_sandbox.ipp>
+#include <ipybox/sandbox/impl/config_reader.ipp>
 #include <ipybox/sandbox/impl/configured_rules.ipp>
 #include <ipybox/sandbox/impl/device_files.ipp>
-#include <ipybox/sandbox/impl/domain_pattern.ipp>
 #include <ipybox/sandbox/impl/file_rules.ipp>
 #include <ipybox/sandbox/impl/home_directory.ipp>
 #include <ipybox/sandbox/impl/landlock_grants.ipp>
@@ -203,9 +202,9 @@
 #include <ipybox/sandbox/impl/path_pattern.ipp>
 #include <ipybox/sandbox/impl/path_search.ipp>
 #include <ipybox/sandbox/impl/placeholder_journal.ipp>
+#include <ipybox/sandbox/impl/public_address.ipp>
 #include <ipybox/sandbox/impl/repository_files.ipp>
 #include <ipybox/sandbox/impl/sandbox_config.ipp>
-#include <ipybox/sandbox/impl/sandbox_description.ipp>
 #include <ipybox/sandbox/impl/sandbox_report.ipp>
 #include <ipybox/sandbox/impl/srt_command.ipp>
 #include <ipybox/sandbox/impl/srt_preflight.ipp>

@@ -106,7 +106,7 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
     runtime_options shared{.working_dir = dir.path(), .python = python()};
     shared.limits.processes = 100;
     shared.limits.kernel_memory = 500 * mib;
-    runtime const both(shared, bubblewrap_sandbox(bubblewrap_options{.tmpfs_size = 20 * mib}));
+    runtime const both(shared, bubblewrap_sandbox({.tmpfs_size = 20 * mib}));
     executor attacker(options, any_approval(deny_approval{}), both);
     executor neighbour(options, any_approval(deny_approval{}), both);
     REQUIRE(text_of(neighbour.execute("kept = 41")).empty());

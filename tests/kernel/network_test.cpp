@@ -31,7 +31,7 @@ using test::text_of;
 /// A configuration in which every name leads to the loopback of this machine.
 sandbox_config configured(std::string_view network) {
     auto config = sandbox_config::parse("{\"network\": " + std::string(network) + "}").value();
-    config.network.allowed_addresses.push_back(address_range::parse("127.0.0.1").value());
+    config.network.allowed_addresses.push_back(sandbox_config::address_range::parse("127.0.0.1").value());
     config.network.resolve = [](std::string const&) -> result<std::vector<asio::ip::address>> {
         return std::vector<asio::ip::address>{asio::ip::make_address("127.0.0.1")};
     };

@@ -108,7 +108,7 @@ void serve_index(asio::ip::tcp::socket& socket, std::filesystem::path const& whe
 package_options indexed(std::uint16_t port, std::string const& name = "index.test") {
     package_options options;
     options.index = "http://" + name + ":" + std::to_string(port) + "/simple";
-    options.network.allowed_addresses.push_back(address_range::parse("127.0.0.1").value());
+    options.network.allowed_addresses.push_back(sandbox_config::address_range::parse("127.0.0.1").value());
     options.network.resolve = [](std::string const& host) -> result<std::vector<asio::ip::address>> {
         if (host != "index.test") return failure(errc::io_error, host + " has no address");
         return std::vector<asio::ip::address>{asio::ip::make_address("127.0.0.1")};
@@ -244,7 +244,7 @@ TEST_CASE("packages: pip reaches the index by name, and nothing else", "[kernel]
     CHECK(away.error() == errc::package_index_unreachable);
     CHECK(contains(away.error().text(), "elsewhere.test has no address; package_options::index names"));
     auto denied = indexed(web.port());
-    denied.network.denied_domains.push_back(domain_pattern::parse("index.test").value());
+    denied.network.denied_domains.push_back(sandbox_config::domain_pattern::parse("index.test").value());
     auto const closed = outcome_of(test::python(), denied);
     REQUIRE_FALSE(closed);
     CHECK(closed.error() == errc::package_index_unreachable);

@@ -67,7 +67,7 @@ sandbox_config with_example_host(std::string const& port) {
                                         front + "}}");
     REQUIRE(config);
     if constexpr (!is_srt<Sandbox>) {
-        config->network.allowed_addresses.push_back(address_range::parse("127.0.0.1").value());
+        config->network.allowed_addresses.push_back(sandbox_config::address_range::parse("127.0.0.1").value());
         config->network.resolve = [](std::string const&) -> result<std::vector<asio::ip::address>> {
             return std::vector<asio::ip::address>{asio::ip::make_address("127.0.0.1")};
         };

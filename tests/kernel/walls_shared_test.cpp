@@ -81,7 +81,7 @@ std::string uncovering(std::filesystem::path const& secret) {
 
 sandbox_config to_this_machine(std::string_view network) {
     auto config = sandbox_config::parse("{\"network\": " + std::string(network) + "}").value();
-    config.network.allowed_addresses.push_back(address_range::parse("127.0.0.1").value());
+    config.network.allowed_addresses.push_back(sandbox_config::address_range::parse("127.0.0.1").value());
     config.network.resolve = [](std::string const&) -> result<std::vector<asio::ip::address>> {
         return std::vector<asio::ip::address>{asio::ip::make_address("127.0.0.1")};
     };

@@ -14,7 +14,7 @@ namespace ipybox {
  * \details Starts a kernel in every sandbox policy that is available, one after the other, and runs a cell that tells
  * the versions. "none" is tried only if it is wanted: an interpreter in a `.venv` may have been put there by code, and
  * would run outside of a sandbox. Programs are asked for their versions side by side. Holds up the calling thread for
- * some seconds; the bounds of the options and of `report_sandboxes` add up.
+ * some seconds; the bounds of the options and of `sandbox_report::make` add up.
  * \param stop cancels what runs; what is left is untried
  * \par Thread safety Safe.
  */

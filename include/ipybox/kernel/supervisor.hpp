@@ -84,7 +84,7 @@ class supervised_process {
     [[nodiscard]] os::unique_fd take_listener() const;
 
     /// The hosts that it may reach by name; none where it has no such socket.
-    [[nodiscard]] std::shared_ptr<network_config const> network() const;
+    [[nodiscard]] std::shared_ptr<sandbox_config const> network() const;
 
     /// Its pid in the supervisor's pid namespace.
     [[nodiscard]] int pid() const noexcept;

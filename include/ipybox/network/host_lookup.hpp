@@ -22,7 +22,7 @@ inline constexpr int most_lookups = 64;
  * \par Errors errc::io_error — it has no address, or there are too many lookups
  */
 [[nodiscard]] asio::awaitable<result<std::vector<asio::ip::address>>>
-look_up_host(std::shared_ptr<network_config const> config, std::string host);
+look_up_host(std::shared_ptr<sandbox_config::network_access const> config, std::string host);
 
 } // namespace ipybox::detail
 

@@ -25,7 +25,8 @@ namespace ipybox::detail {
  * so.
  * \param host as `normal_host` returns it
  */
-[[nodiscard]] matched_rule decide_host(network_config const& config, std::string_view host, std::uint16_t port);
+[[nodiscard]] matched_rule decide_host(sandbox_config::network_access const& config, std::string_view host,
+                                       std::uint16_t port);
 
 /**
  * \brief Those of the addresses of a host that may be connected to.
@@ -34,7 +35,7 @@ namespace ipybox::detail {
  * the host up again: a second answer could be another.
  * \par Errors errc::approval_rejected — none is left; errc::io_error — there was none
  */
-[[nodiscard]] result<std::vector<asio::ip::address>> reachable_addresses(network_config const& config,
+[[nodiscard]] result<std::vector<asio::ip::address>> reachable_addresses(sandbox_config::network_access const& config,
                                                                          std::string_view host,
                                                                          std::vector<asio::ip::address> const& found,
                                                                          std::vector<asio::ip::address> const& own);

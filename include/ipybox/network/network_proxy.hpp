@@ -41,8 +41,9 @@ class proxy_connection;
  */
 class network_proxy : public std::enable_shared_from_this<network_proxy> {
   public:
-    network_proxy(asio::any_io_executor executor, os::unique_fd listener, std::shared_ptr<network_config const> config,
-                  std::weak_ptr<network_gate> gate, proxy_limits limits = {});
+    network_proxy(asio::any_io_executor executor, os::unique_fd listener,
+                  std::shared_ptr<sandbox_config::network_access const> config, std::weak_ptr<network_gate> gate,
+                  proxy_limits limits = {});
 
     /// Serves until `close`.
     void start();
@@ -65,7 +66,7 @@ class network_proxy : public std::enable_shared_from_this<network_proxy> {
 
     asio::any_io_executor executor_;
     tcp::acceptor acceptor_;
-    std::shared_ptr<network_config const> config_;
+    std::shared_ptr<sandbox_config::network_access const> config_;
     std::weak_ptr<network_gate> gate_;
     proxy_limits limits_;
     std::set<connection_ptr> connections_;

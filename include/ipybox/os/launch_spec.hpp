@@ -2,9 +2,9 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/os/file_identity.hpp>
-#include <ipybox/os/kernel_walls.hpp>
 #include <ipybox/os/system_access.hpp>
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace ipybox {
 
-struct network_config;
+struct sandbox_config;
 
 namespace os {
 struct confinement;
@@ -27,6 +27,21 @@ using environment = std::map<std::string, std::string>;
  * \details A policy puts itself around `argv`; the paths say what the program must be able to reach from inside.
  */
 struct launch_spec {
+    /**
+     * \brief How the kernels of one sandbox are kept apart: what each of them has anew, and what they share.
+     * \details A sandbox policy says so for `keeps_kernels_apart`. All paths are absolute and as they are inside.
+     */
+    struct kernel_walls {
+        /// The working directories of kernels lie in it; each kernel sees its own alone.
+        std::filesystem::path workspace;
+        /// Directories of which each kernel has empty ones.
+        std::vector<std::filesystem::path> private_directories = {};
+        /// Paths in one of these directories that all kernels share.
+        std::vector<std::filesystem::path> kept = {};
+        /// Bytes of each private directory; 0: what the system allows.
+        std::uint64_t private_size = 0;
+    };
+
     std::vector<std::string> argv;                    ///< program (absolute path) and arguments
     environment env;                                  ///< the whole environment, nothing is inherited
     std::filesystem::path working_dir;                ///< absolute; also writable
@@ -67,9 +82,9 @@ struct launch_spec {
     /// `bwrap`.
     std::map<int, std::string> inputs = {};
 
-    /// Hosts that the program may reach by name, set by a policy that leaves it no network of its own: who starts the
-    /// program serves them. None: nothing is to be served.
-    std::shared_ptr<network_config const> network = {};
+    /// The configuration whose hosts the program may reach by name, set by a policy that leaves it no network of its
+    /// own: the library serves them. None: nothing is to be served.
+    std::shared_ptr<sandbox_config const> network = {};
 
     /// Confines the program right before it runs. None: it is not confined.
     std::shared_ptr<os::confinement const> confinement = {};

@@ -87,7 +87,7 @@ class package_installation final : public network_gate, public std::enable_share
     asio::any_io_executor executor_;
     std::shared_ptr<package_layer const> layer_;
     std::weak_ptr<network_gate> gate_;
-    std::shared_ptr<network_config const> network_;
+    std::shared_ptr<sandbox_config::network_access const> network_;
     std::shared_ptr<network_proxy> proxy_;
     std::string unreachable_; ///< why the latest connection that failed did
 

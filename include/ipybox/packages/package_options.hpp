@@ -34,7 +34,7 @@ struct package_options {
 
     /// The network of pip: hosts of files that are not the index's own (those of PyPI are known), addresses that are
     /// not public. Nothing is asked for.
-    network_config network = {};
+    sandbox_config::network_access network = {};
 
     /// How long one installation may take.
     std::chrono::milliseconds timeout = std::chrono::minutes(10);

@@ -38,7 +38,7 @@ class best_sandbox {
      * \brief The `describe` of the policy that works here, which the first notice names.
      * \details Tries bubblewrap, which holds up the calling thread for about 50 ms, 20 s at most.
      */
-    [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
+    [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
   private:
     bubblewrap_sandbox bubblewrap_;
@@ -50,7 +50,7 @@ static_assert(sandbox_policy<best_sandbox>);
 namespace detail {
 
 /// Why bubblewrap_sandbox does not work here; empty where it does.
-[[nodiscard]] std::string why_no_bubblewrap(bubblewrap_options const& options);
+[[nodiscard]] std::string why_no_bubblewrap(bubblewrap_sandbox::options const& options);
 
 } // namespace detail
 } // namespace ipybox

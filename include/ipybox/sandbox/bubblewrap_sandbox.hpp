@@ -2,7 +2,6 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
-#include <ipybox/sandbox/sandbox_description.hpp>
 #include <ipybox/sandbox/sandbox_policy.hpp>
 
 #include <cstddef>
@@ -12,18 +11,6 @@
 #include <vector>
 
 namespace ipybox {
-
-/// Options of bubblewrap_sandbox.
-struct bubblewrap_options {
-    /// The `bwrap` program; empty: that of the configuration, else the one on PATH.
-    std::filesystem::path program = {};
-
-    /// Bytes that each private temporary directory may take; 0: what the kernel allows (half the memory).
-    std::uint64_t tmpfs_size = std::uint64_t{256} * 1024 * 1024;
-
-    /// How many names in directories the patterns of a configuration may search.
-    std::size_t most_searched = 1'000'000;
-};
 
 /**
  * \brief Runs the kernel under bubblewrap (`bwrap`), the unprivileged Linux sandbox. The default.
@@ -48,15 +35,28 @@ struct bubblewrap_options {
  */
 class bubblewrap_sandbox {
   public:
+    /// Its options.
+    struct options {
+        /// The `bwrap` program; empty: that of the configuration, else the one on PATH.
+        std::filesystem::path program = {};
+
+        /// Bytes that each private temporary directory may take; 0: what the kernel allows (half the memory).
+        std::uint64_t tmpfs_size = std::uint64_t{256} * 1024 * 1024;
+
+        /// How many names in directories the patterns of a configuration may search.
+        std::size_t most_searched = 1'000'000;
+    };
+
     bubblewrap_sandbox() = default;
     /// With the default configuration.
-    explicit bubblewrap_sandbox(bubblewrap_options options) : options_(std::move(options)) {}
+    explicit bubblewrap_sandbox(options chosen) : options_(std::move(chosen)) {}
     /// With a configuration of files and hosts.
-    explicit bubblewrap_sandbox(sandbox_config config, bubblewrap_options options = {})
-        : config_(std::move(config)), options_(std::move(options)) {}
+    explicit bubblewrap_sandbox(sandbox_config config) : config_(std::move(config)) {}
+    /// With options, too.
+    explicit bubblewrap_sandbox(sandbox_config config, options chosen) : config_(std::move(config)), options_(std::move(chosen)) {}
 
     /// The options that it was made with.
-    [[nodiscard]] bubblewrap_options const& options() const noexcept { return options_; }
+    [[nodiscard]] options const& get_options() const noexcept { return options_; }
     /// The configuration that it was made with.
     [[nodiscard]] sandbox_config const& config() const noexcept { return config_; }
 
@@ -77,7 +77,7 @@ class bubblewrap_sandbox {
      * \brief The meaning of the configuration on this machine, now, for a working directory.
      * \par Errors those of `wrap`, but for errc::sandbox_unavailable: nothing is tried
      */
-    [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
+    [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
     /**
      * \brief Those of some paths that code in a sandbox for `spec` can change.
@@ -94,7 +94,7 @@ class bubblewrap_sandbox {
 
   private:
     sandbox_config config_;
-    bubblewrap_options options_;
+    options options_;
 };
 
 static_assert(sandbox_policy<bubblewrap_sandbox>);

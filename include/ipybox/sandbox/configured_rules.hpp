@@ -4,7 +4,6 @@
 #include <ipybox/sandbox/file_rules.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
-#include <ipybox/sandbox/sandbox_description.hpp>
 
 #include <cstddef>
 #include <filesystem>
@@ -22,7 +21,7 @@ namespace ipybox::detail {
                                                   placeholder_journal const& journal);
 
 /// The meaning of a configuration with these rules, without additions of a policy.
-[[nodiscard]] sandbox_description description_of(file_rules rules, sandbox_config const& config);
+[[nodiscard]] sandbox_config::description description_of(file_rules rules, sandbox_config const& config);
 
 } // namespace ipybox::detail
 

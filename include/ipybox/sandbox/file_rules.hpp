@@ -44,7 +44,7 @@ struct file_rules {
  * \par Errors errc::invalid_argument — a pattern cannot be used, or searches too much; control groups would be
  * writable; the working directory, or "/", could not be read. errc::io_error — a directory cannot be searched
  */
-[[nodiscard]] result<file_rules> file_rules_of(filesystem_config const& config, int search_depth,
+[[nodiscard]] result<file_rules> file_rules_of(sandbox_config::file_access const& config, int search_depth,
                                                file_scene const& scene);
 
 } // namespace ipybox::detail

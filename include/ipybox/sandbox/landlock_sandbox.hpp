@@ -2,7 +2,6 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
-#include <ipybox/sandbox/sandbox_description.hpp>
 #include <ipybox/sandbox/sandbox_policy.hpp>
 
 #include <cstddef>
@@ -10,12 +9,6 @@
 #include <utility>
 
 namespace ipybox {
-
-/// Options of landlock_sandbox.
-struct landlock_options {
-    /// How many names in directories the patterns of a configuration may search.
-    std::size_t most_searched = 1'000'000;
-};
 
 /**
  * \brief Runs the kernel in a domain of Landlock, where there are no user namespaces for bubblewrap: in Docker, on
@@ -36,15 +29,22 @@ struct landlock_options {
  */
 class landlock_sandbox {
   public:
+    /// Its options.
+    struct options {
+        /// How many names in directories the patterns of a configuration may search.
+        std::size_t most_searched = 1'000'000;
+    };
+
     landlock_sandbox() = default;
     /// With the default configuration.
-    explicit landlock_sandbox(landlock_options options) : options_(options) {}
+    explicit landlock_sandbox(options chosen) : options_(chosen) {}
     /// With a configuration of files.
-    explicit landlock_sandbox(sandbox_config config, landlock_options options = {})
-        : config_(std::move(config)), options_(options) {}
+    explicit landlock_sandbox(sandbox_config config) : config_(std::move(config)) {}
+    /// With options, too.
+    explicit landlock_sandbox(sandbox_config config, options chosen) : config_(std::move(config)), options_(chosen) {}
 
     /// The options that it was made with.
-    [[nodiscard]] landlock_options const& options() const noexcept { return options_; }
+    [[nodiscard]] options const& get_options() const noexcept { return options_; }
     /// The configuration that it was made with.
     [[nodiscard]] sandbox_config const& config() const noexcept { return config_; }
 
@@ -63,11 +63,11 @@ class landlock_sandbox {
      * \brief The meaning of the configuration on this machine, now, for a working directory.
      * \par Errors those of `wrap`, but for errc::sandbox_unavailable: nothing is tried
      */
-    [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
+    [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
   private:
     sandbox_config config_;
-    landlock_options options_;
+    options options_;
 };
 
 static_assert(sandbox_policy<landlock_sandbox>);

@@ -2,7 +2,6 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
-#include <ipybox/sandbox/sandbox_description.hpp>
 #include <ipybox/sandbox/sandbox_policy.hpp>
 
 #include <cstddef>
@@ -11,15 +10,6 @@
 #include <variant>
 
 namespace ipybox {
-
-/// Options of srt_sandbox.
-struct srt_options {
-    /// The `srt` program; empty: the one on PATH.
-    std::filesystem::path program = {};
-
-    /// How many names in directories the patterns of a configuration may search.
-    std::size_t most_searched = 1'000'000;
-};
 
 /**
  * \brief Runs the kernel under Anthropic's sandbox-runtime (`srt`, 0.0.83 or newer), which the user has installed.
@@ -38,20 +28,32 @@ struct srt_options {
  */
 class srt_sandbox {
   public:
+    /// Its options.
+    struct options {
+        /// The `srt` program; empty: the one on PATH.
+        std::filesystem::path program = {};
+
+        /// How many names in directories the patterns of a configuration may search.
+        std::size_t most_searched = 1'000'000;
+    };
+
     srt_sandbox() = default;
     /// With the default configuration.
-    explicit srt_sandbox(srt_options options) : options_(std::move(options)) {}
+    explicit srt_sandbox(options chosen) : options_(std::move(chosen)) {}
     /// With a configuration of files and hosts.
-    explicit srt_sandbox(sandbox_config config, srt_options options = {})
-        : settings_(std::move(config)), options_(std::move(options)) {}
+    explicit srt_sandbox(sandbox_config config) : settings_(std::move(config)) {}
+    /// With options, too.
+    explicit srt_sandbox(sandbox_config config, options chosen) : settings_(std::move(config)), options_(std::move(chosen)) {}
 
     /// With the settings of a file of srt's. All of its keys are passed on as they are, also those that sandbox_config
     /// does not know.
-    explicit srt_sandbox(std::filesystem::path settings_file, srt_options options = {})
-        : settings_(std::move(settings_file)), options_(std::move(options)) {}
+    explicit srt_sandbox(std::filesystem::path settings_file) : settings_(std::move(settings_file)) {}
+    /// With options, too.
+    explicit srt_sandbox(std::filesystem::path settings_file, options chosen)
+        : settings_(std::move(settings_file)), options_(std::move(chosen)) {}
 
     /// The options that it was made with.
-    [[nodiscard]] srt_options const& options() const noexcept { return options_; }
+    [[nodiscard]] options const& get_options() const noexcept { return options_; }
 
     /**
      * \brief Puts `srt`, with the shells around and inside it, before the program's arguments.
@@ -70,11 +72,11 @@ class srt_sandbox {
      * \par Errors those of `wrap`, but for errc::sandbox_unavailable: nothing is tried; also errc::invalid_argument for
      * a settings file with keys that sandbox_config does not know
      */
-    [[nodiscard]] result<sandbox_description> describe(std::filesystem::path const& working_dir) const;
+    [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
   private:
     std::variant<sandbox_config, std::filesystem::path> settings_;
-    srt_options options_;
+    options options_;
 };
 
 static_assert(sandbox_policy<srt_sandbox>);

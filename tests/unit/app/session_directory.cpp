@@ -14,7 +14,7 @@ using namespace ipybox;
 using ipybox::test::contains;
 using ipybox::test::scratch_dir;
 
-std::vector<std::string> paths_of(std::vector<config_path> const& entries) {
+std::vector<std::string> paths_of(std::vector<sandbox_config::path_entry> const& entries) {
     std::vector<std::string> paths;
     for (auto const& entry : entries) paths.push_back(entry.path);
     return paths;

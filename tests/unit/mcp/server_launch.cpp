@@ -11,7 +11,7 @@ namespace {
 /// A sandbox whose program may reach hosts by name, if it is served.
 struct sandbox_with_hosts {
     [[nodiscard]] ipybox::result<ipybox::launch_spec> wrap(ipybox::launch_spec spec) const {
-        spec.network = std::make_shared<ipybox::network_config const>();
+        spec.network = std::make_shared<ipybox::sandbox_config const>();
         return ipybox::result<ipybox::launch_spec>(std::move(spec));
     }
 };

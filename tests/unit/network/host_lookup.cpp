@@ -24,7 +24,7 @@ using lookup = result<std::vector<asio::ip::address>>;
 
 /// Looks up hosts beside each other, and returns what came of each. Waits for the ends of the threads: what the system
 /// keeps for each of them would count as lost in a process that ends before.
-std::vector<lookup> look_up(std::shared_ptr<network_config const> const& config,
+std::vector<lookup> look_up(std::shared_ptr<sandbox_config::network_access const> const& config,
                             std::vector<std::string> const& hosts) {
     std::thread([] {}).join(); // with the first one TSan starts a thread of its own, which stays
     auto const threads = test::entries_of("/proc/self/task");
@@ -43,7 +43,7 @@ std::string first_of(lookup const& found) { return found && !found->empty() ? fo
 } // namespace
 
 TEST_CASE("look_up_host: an address is itself, and a name what the system says", "[tsan]") {
-    auto const config = std::make_shared<network_config const>();
+    auto const config = std::make_shared<sandbox_config::network_access const>();
     auto const found = look_up(config, {"8.8.8.8", "2606:4700::1", "localhost", "no-such-host.invalid"});
     CHECK(first_of(found[0]) == "8.8.8.8");
     CHECK(first_of(found[1]) == "2606:4700::1");
@@ -58,7 +58,7 @@ TEST_CASE("look_up_host: so many at one time, and further ones when these have e
         std::condition_variable changed;
         int refused = 0;
     };
-    auto config = std::make_shared<network_config>();
+    auto config = std::make_shared<sandbox_config::network_access>();
     auto const shared = std::make_shared<gate>();
     config->resolve = [shared](std::string const&) -> lookup {
         std::unique_lock lock(shared->mutex);

@@ -14,11 +14,11 @@ using namespace ipybox::detail;
 
 using addresses = std::vector<asio::ip::address>;
 
-network_config configured(std::string_view network) {
+sandbox_config::network_access configured(std::string_view network) {
     return sandbox_config::parse("{\"network\": " + std::string(network) + "}").value().network;
 }
 
-rule_effect effect(network_config const& config, std::string_view host, std::uint16_t port = 443) {
+rule_effect effect(sandbox_config::network_access const& config, std::string_view host, std::uint16_t port = 443) {
     return decide_host(config, host, port).effect;
 }
 
@@ -29,7 +29,8 @@ addresses all_of(std::vector<std::string> const& texts) {
 }
 
 /// Those of the addresses that a host may be reached at.
-std::vector<std::string> left_of(std::vector<std::string> const& found, network_config const& config = {},
+std::vector<std::string> left_of(std::vector<std::string> const& found,
+                                 sandbox_config::network_access const& config = {},
                                  std::vector<std::string> const& own = {}) {
     auto const reachable = reachable_addresses(config, "a.test", all_of(found), all_of(own));
     std::vector<std::string> texts;
@@ -62,8 +63,8 @@ TEST_CASE("decide_host: denied before allowed, ports, and what is below a name")
 }
 
 TEST_CASE("decide_host: an empty list means nothing, and others are asked for where that is said") {
-    CHECK(effect(network_config(), "allowed.test") == rule_effect::deny);
-    CHECK_FALSE(network_config().opens_hosts());
+    CHECK(effect(sandbox_config::network_access(), "allowed.test") == rule_effect::deny);
+    CHECK_FALSE(sandbox_config::network_access().opens_hosts());
     CHECK_FALSE(configured(R"({"allowedDomains": []})").opens_hosts());
     CHECK(effect(configured(R"({"allowedDomains": []})"), "other.test") == rule_effect::deny);
     CHECK(effect(configured(R"({"allowedDomains": ["allowed.test"]})"), "other.test") == rule_effect::ask);
@@ -108,7 +109,8 @@ TEST_CASE("reachable_addresses: not this machine's own, nor denied ones") {
     CHECK(left_of({"::ffff:8.8.8.8"}, {}, {"8.8.8.8"}).empty());
     auto config = configured(R"({"deniedResolvedAddresses": ["8.8.0.0/16"]})");
     CHECK(left_of({"8.8.8.8", "9.9.9.9"}, config) == texts{"9.9.9.9"});
-    config.allowed_addresses = {address_range::parse("10.0.0.0/8").value(), address_range::parse("8.8.8.8").value()};
+    config.allowed_addresses = {sandbox_config::address_range::parse("10.0.0.0/8").value(),
+                                sandbox_config::address_range::parse("8.8.8.8").value()};
     CHECK(left_of({"10.1.1.1", "192.168.1.1", "8.8.8.8"}, config) == texts{"10.1.1.1"});
 }
 

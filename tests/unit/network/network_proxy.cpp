@@ -104,7 +104,7 @@ struct listening {
 /// A proxy on a thread of its own, for a configuration in which *.test leads to the loopback.
 class proxy {
   public:
-    explicit proxy(network_config config, proxy_limits limits = {})
+    explicit proxy(sandbox_config::network_access config, proxy_limits limits = {})
         : gate(std::make_shared<scripted_gate>(context_.get_executor())) {
         if (!config.resolve)
             config.resolve = [this](std::string const& host) -> result<std::vector<asio::ip::address>> {
@@ -112,9 +112,9 @@ class proxy {
                 looked_up_.push_back(host);
                 return std::vector<asio::ip::address>{asio::ip::make_address("127.0.0.1")};
             };
-        proxy_ =
-            std::make_shared<network_proxy>(context_.get_executor(), std::move(listening_.socket),
-                                            std::make_shared<network_config const>(std::move(config)), gate, limits);
+        proxy_ = std::make_shared<network_proxy>(
+            context_.get_executor(), std::move(listening_.socket),
+            std::make_shared<sandbox_config::network_access const>(std::move(config)), gate, limits);
         asio::post(context_, [this] { proxy_->start(); });
         thread_ = std::thread([this] { context_.run(); });
     }
@@ -156,11 +156,12 @@ class proxy {
     std::thread thread_;
 };
 
-network_config allowing(std::vector<std::string> const& hosts, bool others = false) {
-    network_config config;
-    for (auto const& host : hosts) config.allowed_domains.push_back(domain_pattern::parse(host).value());
+sandbox_config::network_access allowing(std::vector<std::string> const& hosts, bool others = false) {
+    sandbox_config::network_access config;
+    for (auto const& host : hosts)
+        config.allowed_domains.push_back(sandbox_config::domain_pattern::parse(host).value());
     config.ask_for_others = others;
-    config.allowed_addresses.push_back(address_range::parse("127.0.0.1").value());
+    config.allowed_addresses.push_back(sandbox_config::address_range::parse("127.0.0.1").value());
     return config;
 }
 
@@ -230,7 +231,7 @@ TEST_CASE("network_proxy: hosts that are not allowed are refused, looked up by n
           "[tsan]") {
     loopback_server const web(answer_with_head);
     auto config = allowing({"allowed.test", "*.wide.test"});
-    config.denied_domains.push_back(domain_pattern::parse("bad.wide.test").value());
+    config.denied_domains.push_back(sandbox_config::domain_pattern::parse("bad.wide.test").value());
     proxy through(std::move(config));
     for (auto const* host : {"other.test", "wide.test", "notwide.test", "bad.wide.test", "127.0.0.1", "[::1]"}) {
         INFO(host);
@@ -324,8 +325,8 @@ TEST_CASE("network_proxy: a host of no list is asked for, and a pending question
 
 TEST_CASE("network_proxy: an empty configuration reaches nothing") {
     loopback_server const web(answer_with_head);
-    network_config config;
-    config.allowed_addresses.push_back(address_range::parse("127.0.0.1").value());
+    sandbox_config::network_access config;
+    config.allowed_addresses.push_back(sandbox_config::address_range::parse("127.0.0.1").value());
     proxy through(std::move(config));
     CHECK(is_status(through.answer_to(get("allowed.test", web.port())), "403"));
     CHECK(through.gate->asked.empty());

@@ -14,7 +14,6 @@
 
 namespace {
 
-using ipybox::bubblewrap_options;
 using ipybox::bubblewrap_sandbox;
 using ipybox::errc;
 using ipybox::launch_spec;
@@ -136,7 +135,7 @@ TEST_CASE("bubblewrap: temporary directories are private, writable and bounded")
                               "head -c 2000000 /dev/zero > /tmp/big 2>/dev/null || echo full; touch /dev/x "
                               "/sys/x 2>/dev/null || echo closed",
                           work.path()),
-                    bubblewrap_sandbox{bubblewrap_options{.tmpfs_size = 1'000'000}});
+                    bubblewrap_sandbox{{.tmpfs_size = 1'000'000}});
     CHECK(seen.output == "/dev/shm:\n\n/run:\n\n/sys:\n\n/tmp:\n\n/var/tmp:\nok\nok\nok\nok\nfull\nclosed\n");
     CHECK_FALSE(fs::exists("/tmp/" + name));
 }

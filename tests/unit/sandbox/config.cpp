@@ -13,7 +13,7 @@
 
 namespace {
 
-using ipybox::config_path;
+using path_entry = ipybox::sandbox_config::path_entry;
 using ipybox::sandbox_config;
 using ipybox::test::contains;
 
@@ -29,7 +29,7 @@ std::string problem(std::string_view text) {
     return config ? "" : config.error().text();
 }
 
-std::vector<std::string> texts(std::vector<ipybox::domain_pattern> const& patterns) {
+std::vector<std::string> texts(std::vector<ipybox::sandbox_config::domain_pattern> const& patterns) {
     std::vector<std::string> all;
     for (auto const& p : patterns) all.push_back(p.text());
     return all;
@@ -37,14 +37,14 @@ std::vector<std::string> texts(std::vector<ipybox::domain_pattern> const& patter
 
 bool denies_reading(sandbox_config const& config, std::string_view path) {
     auto const& list = config.filesystem.deny_read;
-    return std::any_of(list.begin(), list.end(), [&](config_path const& p) { return p.path == path; });
+    return std::any_of(list.begin(), list.end(), [&](path_entry const& p) { return p.path == path; });
 }
 
 } // namespace
 
 TEST_CASE("sandbox_config: the default writes to the working directory, reads no secrets and reaches no host") {
     sandbox_config const config;
-    CHECK(config.filesystem.allow_write == std::vector<config_path>{{"."}});
+    CHECK(config.filesystem.allow_write == std::vector<path_entry>{{"."}});
     CHECK(denies_reading(config, ".env"));
     CHECK(denies_reading(config, "**/.env"));
     CHECK(denies_reading(config, "~/.ssh"));
@@ -56,7 +56,7 @@ TEST_CASE("sandbox_config: the default writes to the working directory, reads no
 TEST_CASE("sandbox_config: a list that is missing is that of the default, an empty one is empty") {
     auto const config = read(R"({"filesystem": {"denyRead": []}})");
     CHECK(config.filesystem.deny_read.empty());
-    CHECK(config.filesystem.allow_write == std::vector<config_path>{{"."}});
+    CHECK(config.filesystem.allow_write == std::vector<path_entry>{{"."}});
     CHECK(read("{}").filesystem.deny_read == sandbox_config().filesystem.deny_read);
 }
 
@@ -90,10 +90,10 @@ TEST_CASE("sandbox_config: reads what srt reads") {
     CHECK_FALSE(config.network.ask_for_others);
     CHECK(config.network.unix_sockets == std::vector<std::filesystem::path>{"/run/x.sock"});
     CHECK(config.network.parent_proxy == "http://proxy:3128");
-    CHECK(config.filesystem.deny_read == std::vector<config_path>{{".env"}, {"a*b", true}, {"~/token"}});
-    CHECK(config.filesystem.allow_read == std::vector<config_path>{{"~/.ssh/known_hosts"}});
-    CHECK(config.filesystem.allow_write == std::vector<config_path>{{"."}, {"/data/**"}});
-    CHECK(config.filesystem.deny_write == std::vector<config_path>{{"config"}});
+    CHECK(config.filesystem.deny_read == std::vector<path_entry>{{".env"}, {"a*b", true}, {"~/token"}});
+    CHECK(config.filesystem.allow_read == std::vector<path_entry>{{"~/.ssh/known_hosts"}});
+    CHECK(config.filesystem.allow_write == std::vector<path_entry>{{"."}, {"/data/**"}});
+    CHECK(config.filesystem.deny_write == std::vector<path_entry>{{"config"}});
     CHECK(config.filesystem.allow_git_config);
     CHECK(config.hidden_variables == std::vector<std::string>{"KEY"});
     CHECK(config.nested_user_namespaces);

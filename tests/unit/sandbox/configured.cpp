@@ -65,7 +65,7 @@ class configured {
             "echo $p $d; done");
     }
 
-    ipybox::result<ipybox::sandbox_description> describe() const {
+    ipybox::result<ipybox::sandbox_config::description> describe() const {
         return bubblewrap_sandbox{config_}.describe(work());
     }
 

@@ -13,8 +13,8 @@
 
 namespace {
 
-using ipybox::config_path;
-using ipybox::filesystem_config;
+using path_entry = ipybox::sandbox_config::path_entry;
+using file_access = ipybox::sandbox_config::file_access;
 using ipybox::sandbox_config;
 using ipybox::detail::file_rules;
 using ipybox::detail::file_rules_of;
@@ -38,11 +38,11 @@ struct fixture {
         std::ofstream(path) << "text";
     }
 
-    ipybox::result<file_rules> try_rules(filesystem_config const& config) const {
+    ipybox::result<file_rules> try_rules(file_access const& config) const {
         return file_rules_of(config, 3, {.working_dir = work, .home = home});
     }
 
-    file_rules rules(filesystem_config const& config) const {
+    file_rules rules(file_access const& config) const {
         auto made = try_rules(config);
         INFO((made ? std::string() : made.error().text()));
         REQUIRE(made);

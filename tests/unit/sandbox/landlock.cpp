@@ -277,7 +277,7 @@ void check_refusals(int abi, std::string const& what_there_is) {
         CHECK(boxed->first_in_namespace);
     }
 
-    auto const report = report_sandboxes({.program = no_bwrap});
+    auto const report = ipybox::sandbox_report::make(ipybox::bubblewrap_sandbox({.program = no_bwrap}));
     CHECK(report.machine.landlock == abi);
     auto const& policy = report.policies.at(2);
     CHECK(policy.policy == "landlock");

@@ -1,6 +1,6 @@
-#include <ipybox/sandbox/address_range.hpp>
-#include <ipybox/sandbox/domain_pattern.hpp>
 #include <ipybox/sandbox/network_host.hpp>
+#include <ipybox/sandbox/public_address.hpp>
+#include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <support/catch.hpp>
 
@@ -9,8 +9,8 @@
 
 namespace {
 
-using ipybox::address_range;
-using ipybox::domain_pattern;
+using address_range = ipybox::sandbox_config::address_range;
+using domain_pattern = ipybox::sandbox_config::domain_pattern;
 using ipybox::normal_host;
 using ipybox::detail::is_public;
 using namespace std::string_literals;

@@ -13,7 +13,6 @@
 namespace {
 
 using namespace std::chrono_literals;
-using ipybox::bubblewrap_options;
 using ipybox::bubblewrap_sandbox;
 using ipybox::errc;
 using ipybox::detail::bubblewrap_preflight;
@@ -67,16 +66,15 @@ TEST_CASE("preflight: a missing bwrap is told with the command that installs it"
 }
 
 TEST_CASE("preflight: the program can be chosen") {
-    auto const missing = bubblewrap_sandbox{bubblewrap_options{.program = "/not-there/bwrap"}}.wrap(nothing_to_do());
+    auto const missing = bubblewrap_sandbox{{.program = "/not-there/bwrap"}}.wrap(nothing_to_do());
     REQUIRE_FALSE(missing);
     CHECK(missing.error() == errc::sandbox_unavailable);
     CHECK(missing.error().text().find("/not-there/bwrap is not there") != std::string::npos);
-    CHECK(bubblewrap_sandbox{bubblewrap_options{.program = "bwrap"}}.wrap(nothing_to_do()).error() ==
-          errc::invalid_argument);
+    CHECK(bubblewrap_sandbox{{.program = "bwrap"}}.wrap(nothing_to_do()).error() == errc::invalid_argument);
 
     scratch_dir const dir;
     auto const own = script(dir, "echo 'ipybox: the sandbox works'");
-    auto const wrapped = bubblewrap_sandbox{bubblewrap_options{.program = own}}.wrap(nothing_to_do());
+    auto const wrapped = bubblewrap_sandbox{{.program = own}}.wrap(nothing_to_do());
     REQUIRE(wrapped);
     CHECK(wrapped->argv.front() == own.string());
     with_path const path("/not-there:" + dir.path().string());

@@ -11,11 +11,11 @@
 
 namespace {
 
-using ipybox::report_sandboxes;
-using ipybox::sandbox_machine;
+using machine_parts = ipybox::sandbox_report::machine_parts;
+using ipybox::sandbox_report;
 using ipybox::detail::sandbox_report_of;
 
-sandbox_machine modern() {
+machine_parts modern() {
     return {.system = "Linux 6.12.1 x86_64", .bubblewrap = "0.8.0", .srt = "", .landlock = 6, .seccomp_filters = true};
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("sandbox_report: where bubblewrap does not work, the reason stands for
 }
 
 TEST_CASE("sandbox_report: what older systems lack is told with what mends it") {
-    auto const gap = [](sandbox_machine const& machine, std::size_t policy, std::size_t protection) {
+    auto const gap = [](machine_parts const& machine, std::size_t policy, std::size_t protection) {
         return sandbox_report_of(machine, "", "").policies.at(policy).protections.at(protection).gap;
     };
     auto machine = modern();
@@ -106,11 +106,11 @@ TEST_CASE("sandbox_report: what to do about control groups") {
     CHECK(sandbox_report_of(machine, "", "")
               .text()
               .find("  cgroup v2   cpu memory pids, delegated to this user; name ../kernels\n") != std::string::npos);
-    CHECK_FALSE(report_sandboxes().machine.cgroup_advice.empty());
+    CHECK_FALSE(sandbox_report::make().machine.cgroup_advice.empty());
 }
 
 TEST_CASE("sandbox_report: this machine, as bubblewrap itself sees it") {
-    auto const report = report_sandboxes();
+    auto const report = sandbox_report::make();
     CHECK(report.machine.system.starts_with("Linux "));
     CHECK(std::ranges::count(report.machine.bubblewrap, '.') == 2);
     CHECK(report.machine.seccomp_filters);
@@ -128,7 +128,7 @@ TEST_CASE("sandbox_report: a bwrap that does not work") {
     auto const program = dir.path() / "bwrap";
     std::ofstream(program) << "#!/bin/sh\n[ \"$1\" = --version ] && echo bubblewrap 0.3.1 || echo Unknown option\n";
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
-    auto const report = report_sandboxes({.program = program});
+    auto const report = sandbox_report::make(ipybox::bubblewrap_sandbox({.program = program}));
     CHECK(report.machine.bubblewrap == "0.3.1");
     CHECK(report.policies.at(0).gap.find("install version 0.8 or newer") != std::string::npos);
 }

@@ -187,10 +187,10 @@ TEST_CASE("srt: one that is missing is told with the command that installs it") 
     CHECK(
         why.text().starts_with("sandbox-runtime is not installed: there is no srt on PATH. Install it: npm install -g "
                                "@anthropic-ai/sandbox-runtime@0.0.83."));
-    CHECK(refusal(srt_sandbox(ipybox::srt_options{.program = "/not-there/srt"}), here.spec())
+    CHECK(refusal(srt_sandbox({.program = "/not-there/srt"}), here.spec())
               .text()
               .starts_with("the srt program /not-there/srt is not there"));
-    CHECK(refusal(srt_sandbox(ipybox::srt_options{.program = "srt"}), here.spec()) == errc::invalid_argument);
+    CHECK(refusal(srt_sandbox({.program = "srt"}), here.spec()) == errc::invalid_argument);
 }
 
 TEST_CASE("srt: one that does not answer is told of, within the bound") {
@@ -280,7 +280,7 @@ TEST_CASE("srt: an srt that lies in the working directory cannot be changed, and
     fs::create_symlink(packages / "@anthropic-ai/sandbox-runtime/dist/cli.js", program);
     fs::create_directories(here.work / "bin");
     with_variable const path("PATH", "relative:" + (here.work / "bin").string() + ":" + path_of_tests());
-    auto const launch = wrapped(srt_sandbox(ipybox::srt_options{.program = program}), here.spec());
+    auto const launch = wrapped(srt_sandbox({.program = program}), here.spec());
     CHECK(has(settings_of(launch), "denyWrite", packages));
     CHECK(launch.env.at("PATH").find("relative") == std::string::npos);
     CHECK(launch.env.at("PATH").find((here.work / "bin").string()) == std::string::npos);

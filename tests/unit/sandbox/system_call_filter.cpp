@@ -31,7 +31,7 @@ launch_spec tries(std::vector<std::string> allowed, std::filesystem::path const&
     auto spec = python({}, working_dir);
     for (auto const& name : allowed) {
         arguments.push_back(name);
-        spec.allow.push_back(*ipybox::system_access_of(name));
+        spec.allow.push_back(*system_access::named(name));
     }
     spec.readable = {ipybox::test::source_dir() / "tests/support"};
     spec.argv.insert(spec.argv.end(), arguments.begin(), arguments.end());
@@ -48,16 +48,14 @@ std::string hexadecimal(std::string const& bytes) {
 } // namespace
 
 TEST_CASE("system calls: the names of what can be left open lead there and back") {
-    for (auto const& [access, name] : ipybox::detail::system_access_names) {
-        CHECK(to_string(access) == name);
-        CHECK(ipybox::system_access_of(name) == access);
-    }
-    CHECK_FALSE(ipybox::system_access_of("sockets"));
+    for (auto const access : system_access::all()) CHECK(system_access::named(access.name()) == access);
+    CHECK(system_access::named("io-uring") == system_access::io_uring);
+    CHECK_FALSE(system_access::named("sockets"));
 }
 
 TEST_CASE("system calls: the host's filter is the kernel's, byte for byte, whatever is allowed") {
     std::vector<std::vector<system_access>> choices{{}};
-    for (auto const& [access, name] : ipybox::detail::system_access_names) {
+    for (auto const access : system_access::all()) {
         choices.push_back({access});
         choices.front().push_back(access);
     }
@@ -65,7 +63,7 @@ TEST_CASE("system calls: the host's filter is the kernel's, byte for byte, whate
     for (auto const* machine : {"x86_64", "aarch64"}) {
         for (auto const& allow : choices) {
             std::string names;
-            for (auto const access : allow) names.append("'").append(to_string(access)).append("',");
+            for (auto const access : allow) names.append("'").append(access.name()).append("',");
             auto const code = "import sys; sys.path.insert(0, '" + (ipybox::test::source_dir() / "python").string() +
                               "')\nfrom ipybox_kernel import filters as f\nprint(f.base(f.MACHINES['" + machine +
                               "'], [" + names + "]).hex(), end='')";

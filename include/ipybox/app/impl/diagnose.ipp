@@ -110,7 +110,7 @@ IPYBOX_DECL diagnosis diagnose(diagnose_options const& options, std::stop_token 
     diagnosis result;
     result.sandbox = options.sandbox;
     result.libraries = library_versions();
-    result.sandboxes = report_sandboxes();
+    result.sandboxes = sandbox_report::make();
 
     auto const working_dir = detail::absolute_directory(options.working_dir);
     auto const python = find_python(options.python, stop);

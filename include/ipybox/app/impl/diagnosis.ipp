@@ -127,14 +127,14 @@ inline diagnosis_json finding_to_json(std::string const& group, finding const& f
             {"remedy", or_null(f.remedy)}};
 }
 
-inline diagnosis_json policy_to_json(sandbox_policy_report const& policy) {
+inline diagnosis_json policy_to_json(sandbox_report::policy_report const& policy) {
     auto protections = diagnosis_json::array();
     for (auto const& protection : policy.protections)
         protections.push_back({{"what", protection.what}, {"gap", or_null(protection.gap)}});
     return {{"policy", policy.policy}, {"gap", or_null(policy.gap)}, {"protections", std::move(protections)}};
 }
 
-inline diagnosis_json machine_to_json(sandbox_machine const& machine) {
+inline diagnosis_json machine_to_json(sandbox_report::machine_parts const& machine) {
     return {{"system", machine.system},
             {"bubblewrap", or_null(machine.bubblewrap)},
             {"srt", or_null(machine.srt)},

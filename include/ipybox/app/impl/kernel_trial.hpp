@@ -82,7 +82,7 @@ class kernel_trials {
         return {};
     }
 
-    [[nodiscard]] std::string why_untried(sandbox_policy_report const& policy, bool has_python,
+    [[nodiscard]] std::string why_untried(sandbox_report::policy_report const& policy, bool has_python,
                                           tried_kernels const& before) const {
         if (policy.policy == "none" && options_.sandbox != "none")
             return "not tried: code would run without a sandbox; ipybox doctor --sandbox none tries it";

@@ -19,13 +19,13 @@ inline bool may_begin_session_name(char c) noexcept {
 }
 
 /// Paths that begin at the directory of the sessions begin at the workspace again.
-inline void move_up(config_path& entry) {
+inline void move_up(sandbox_config::path_entry& entry) {
     auto const& path = entry.path;
     bool const is_relative = !path.empty() && path.front() != '/' && path != "~" && !path.starts_with("~/");
     if (is_relative) entry.path = "../" + path;
 }
 
-inline bool is_working_directory(config_path const& entry) {
+inline bool is_working_directory(sandbox_config::path_entry const& entry) {
     auto const path = std::filesystem::path(entry.path).lexically_normal();
     return path == "." || path == "./";
 }

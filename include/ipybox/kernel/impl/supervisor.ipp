@@ -31,7 +31,7 @@ IPYBOX_DECL os::unique_fd supervised_process::take_listener() const {
     return state_ ? std::move(state_->listener) : os::unique_fd();
 }
 
-IPYBOX_DECL std::shared_ptr<network_config const> supervised_process::network() const {
+IPYBOX_DECL std::shared_ptr<sandbox_config const> supervised_process::network() const {
     return state_ ? state_->network : nullptr;
 }
 
@@ -165,7 +165,7 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_
                             {"cwd", launch.working_dir.string()},
                             {"restore_cwd", launch.after_cell == cwd_policy::restore}};
     if (launch.guard == kernel_guard::no_exec) request["guard"] = "no_exec";
-    for (auto const access : launch.allow) request["allow"].push_back(to_string(access));
+    for (auto const access : launch.allow) request["allow"].push_back(access.name());
     std::vector<os::unique_fd> descriptors;
     descriptors.push_back(std::move(stream));
     if (launch.action_socket) {

@@ -38,7 +38,7 @@ class supervised_state {
     int const pid;
 
     os::unique_fd listener;                        ///< where the process asks for hosts, until it is taken
-    std::shared_ptr<network_config const> network; ///< the hosts; none where there is no such socket
+    std::shared_ptr<sandbox_config const> network; ///< the hosts; none where there is no such socket
 
     struct watch {
         std::optional<exit_status> status;
@@ -134,7 +134,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     bool started_ = false;
     std::optional<supervisor_info> info_;
     std::optional<error> failure_;
-    std::shared_ptr<network_config const> network_; ///< hosts that its kernels may reach by name
+    std::shared_ptr<sandbox_config const> network_; ///< hosts that its kernels may reach by name
     bool keeps_apart_ = false;                      ///< kernels live within walls
     std::vector<os::unique_fd> arrived_;            ///< descriptors that came with the message that is being dispatched
     std::int64_t last_id_ = 0;

@@ -19,7 +19,7 @@ struct launched_supervisor {
     os::unique_fd lifeline;
     std::string program; ///< the interpreter, or what the sandbox has put in front of it
     std::shared_ptr<void const> kept;
-    std::shared_ptr<network_config const> network;
+    std::shared_ptr<sandbox_config const> network;
     bool keeps_apart;                           ///< its kernels live within walls
     std::shared_ptr<supervisor_cgroups> groups; ///< in which it and its kernels are; none where there are to be none
 };

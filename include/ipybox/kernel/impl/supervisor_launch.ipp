@@ -26,14 +26,14 @@ namespace ipybox::detail {
 /// docs/kernel-protocol.md section 1.
 inline constexpr int protocol_version = 1;
 
-inline json described(kernel_walls const& walls, std::vector<system_access> const& allow) {
+inline json described(launch_spec::kernel_walls const& walls, std::vector<system_access> const& allow) {
     auto const texts = [](std::vector<std::filesystem::path> const& paths) {
         json names = json::array();
         for (auto const& path : paths) names.push_back(path.string());
         return names;
     };
     json names = json::array();
-    for (auto const access : allow) names.push_back(to_string(access));
+    for (auto const access : allow) names.push_back(access.name());
     return {{"workspace", walls.workspace.string()},
             {"private", texts(walls.private_directories)},
             {"kept", texts(walls.kept)},

@@ -34,7 +34,7 @@ inline found_addresses look_up_in_system(std::string const& host) {
 }
 
 /// The application's own `resolve` may throw.
-inline found_addresses look_up_now(network_config const& config, std::string const& host) {
+inline found_addresses look_up_now(sandbox_config::network_access const& config, std::string const& host) {
     if (!config.resolve) return look_up_in_system(host);
     try {
         return config.resolve(host);
@@ -61,7 +61,7 @@ class lookup_turn {
     int const before_;
 };
 
-IPYBOX_DECL asio::awaitable<found_addresses> look_up_host(std::shared_ptr<network_config const> config,
+IPYBOX_DECL asio::awaitable<found_addresses> look_up_host(std::shared_ptr<sandbox_config::network_access const> config,
                                                           std::string host) {
     asio::error_code no_address;
     auto const address = asio::ip::make_address(host, no_address);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/network/host_rules.hpp>
+#include <ipybox/sandbox/public_address.hpp>
 
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -11,13 +12,14 @@
 
 namespace ipybox::detail {
 
-inline domain_pattern const* matching(std::vector<domain_pattern> const& patterns, std::string_view host,
-                                      std::uint16_t port) {
+inline sandbox_config::domain_pattern const* matching(std::vector<sandbox_config::domain_pattern> const& patterns,
+                                                      std::string_view host, std::uint16_t port) {
     auto const found = std::ranges::find_if(patterns, [&](auto const& each) { return each.matches(host, port); });
     return found == patterns.end() ? nullptr : &*found;
 }
 
-IPYBOX_DECL matched_rule decide_host(network_config const& config, std::string_view host, std::uint16_t port) {
+IPYBOX_DECL matched_rule decide_host(sandbox_config::network_access const& config, std::string_view host,
+                                     std::uint16_t port) {
     if (auto const* const denied = matching(config.denied_domains, host, port)) {
         auto const reason = config.denied_domain_reasons.find(denied->text());
         auto why = reason != config.denied_domain_reasons.end()
@@ -31,7 +33,7 @@ IPYBOX_DECL matched_rule decide_host(network_config const& config, std::string_v
     return {rule_effect::deny, "", "the sandbox's configuration does not allow it (allowedDomains)"};
 }
 
-inline bool lies_in_any(std::vector<address_range> const& ranges, asio::ip::address const& address) {
+inline bool lies_in_any(std::vector<sandbox_config::address_range> const& ranges, asio::ip::address const& address) {
     return std::ranges::any_of(ranges, [&](auto const& range) { return range.contains(address); });
 }
 
@@ -41,14 +43,14 @@ inline asio::ip::address plain_address(asio::ip::address const& address) {
     return asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
 }
 
-inline bool may_be_reached(network_config const& config, asio::ip::address const& address,
+inline bool may_be_reached(sandbox_config::network_access const& config, asio::ip::address const& address,
                            std::vector<asio::ip::address> const& own) {
     if (lies_in_any(config.denied_addresses, address)) return false;
     if (lies_in_any(config.allowed_addresses, address)) return true;
     return is_public(address) && std::ranges::find(own, address) == own.end();
 }
 
-IPYBOX_DECL result<std::vector<asio::ip::address>> reachable_addresses(network_config const& config,
+IPYBOX_DECL result<std::vector<asio::ip::address>> reachable_addresses(sandbox_config::network_access const& config,
                                                                        std::string_view host,
                                                                        std::vector<asio::ip::address> const& found,
                                                                        std::vector<asio::ip::address> const& own) {

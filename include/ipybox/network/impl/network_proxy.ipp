@@ -53,8 +53,8 @@ inline proxy_refusal refusal_of(error const& why) {
 }
 
 IPYBOX_DECL network_proxy::network_proxy(asio::any_io_executor executor, os::unique_fd listener,
-                                         std::shared_ptr<network_config const> config, std::weak_ptr<network_gate> gate,
-                                         proxy_limits limits)
+                                         std::shared_ptr<sandbox_config::network_access const> config,
+                                         std::weak_ptr<network_gate> gate, proxy_limits limits)
     : executor_(executor), acceptor_(executor), config_(std::move(config)), gate_(std::move(gate)), limits_(limits),
       room_(executor, asio::steady_timer::time_point::max()) {
     listener_unforked_ = os::unforked(listener.get());

@@ -123,7 +123,7 @@ IPYBOX_DECL result<void> package_installation::launch(std::filesystem::path cons
     if (!spec) return failure(spec);
     auto control = os::make_seqpacket_pair();
     if (!control) return failure(control);
-    network_ = spec->network;
+    if (spec->network) network_ = {spec->network, &spec->network->network};
     auto const wanted = wanted_of(*layer_, order, network_ != nullptr);
     if (os::send_datagram(control->ours.get(), wanted, {}) != os::transfer::done)
         return failure(system_failure("telling pip what to install", errno));

@@ -2,7 +2,7 @@
 
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/packages/package_layer.hpp>
-#include <ipybox/sandbox/domain_pattern.hpp>
+#include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <sys/stat.h>
 
@@ -31,8 +31,8 @@ inline result<std::string> host_of_index(std::string_view url) {
     return std::string(authority) + (has_port ? "" : is_plain ? ":80" : ":443");
 }
 
-inline result<void> add_host(network_config& network, std::string_view host) {
-    auto pattern = domain_pattern::parse(host);
+inline result<void> add_host(sandbox_config::network_access& network, std::string_view host) {
+    auto pattern = sandbox_config::domain_pattern::parse(host);
     if (!pattern) return failure(pattern);
     network.allowed_domains.push_back(std::move(*pattern));
     return {};

@@ -8,7 +8,7 @@
 namespace ipybox {
 namespace detail {
 
-IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_options const& options) {
+IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_sandbox::options const& options) {
     sandbox_config no_rules; // which would search the directory, and leave placeholders there for a moment
     no_rules.filesystem = {};
     auto const tried =
@@ -30,8 +30,8 @@ IPYBOX_DECL result<launch_spec> best_sandbox::wrap(launch_spec spec) const {
                                                   ". Landlock: " + confined.error().text());
 }
 
-IPYBOX_DECL result<sandbox_description> best_sandbox::describe(std::filesystem::path const& working_dir) const {
-    auto options = bubblewrap_.options();
+IPYBOX_DECL result<sandbox_config::description> best_sandbox::describe(std::filesystem::path const& working_dir) const {
+    auto options = bubblewrap_.get_options();
     if (options.program.empty()) options.program = bubblewrap_.config().bwrap;
     auto const gap = detail::why_no_bubblewrap(options);
     auto seen = gap.empty() ? bubblewrap_.describe(working_dir) : landlock_.describe(working_dir);

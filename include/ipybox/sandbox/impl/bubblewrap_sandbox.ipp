@@ -29,7 +29,7 @@ namespace detail {
 enum class room_for_walls { no, yes };
 
 /// Everything but the binds: what can be had on this machine does not depend on the paths.
-inline std::vector<std::string> bubblewrap_flags(bubblewrap_options const& options,
+inline std::vector<std::string> bubblewrap_flags(bubblewrap_sandbox::options const& options,
                                                  std::vector<system_access> const& allow,
                                                  std::vector<std::filesystem::path> const& private_dirs,
                                                  device_files const& devices, room_for_walls room) {
@@ -78,7 +78,7 @@ inline std::vector<std::string> bubblewrap_flags(bubblewrap_options const& optio
 }
 
 /// Keys that other policies could honour.
-inline result<void> check_enforceable(network_config const& network) {
+inline result<void> check_enforceable(sandbox_config::network_access const& network) {
     auto const refuse = [](std::string_view key, std::string_view why) {
         return failure(errc::invalid_argument, std::string("the sandbox's configuration has network/")
                                                    .append(key)
@@ -147,10 +147,10 @@ inline result<std::vector<std::string>> bubblewrap_command(std::filesystem::path
     return usable;
 }
 
-inline kernel_walls walls_of(bubblewrap_options const& options, file_rules const& rules, launch_spec const& spec,
-                             std::filesystem::path const& working_dir,
-                             std::vector<std::filesystem::path> const& private_dirs) {
-    kernel_walls walls{working_dir, private_dirs, {}, options.tmpfs_size};
+inline launch_spec::kernel_walls walls_of(bubblewrap_sandbox::options const& options, file_rules const& rules,
+                                          launch_spec const& spec, std::filesystem::path const& working_dir,
+                                          std::vector<std::filesystem::path> const& private_dirs) {
+    launch_spec::kernel_walls walls{working_dir, private_dirs, {}, options.tmpfs_size};
     walls.private_directories.emplace_back("/dev/shm");
     for (auto const* paths : {&rules.writable, &rules.readable, &spec.writable, &spec.readable})
         for (auto const& path : *paths) {
@@ -221,11 +221,12 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.first_in_namespace = true;
     for (auto const& name : config_.hidden_variables) spec.env.erase(name);
     spec.sandbox_variables = config_.hidden_variables;
-    if (config_.network.opens_hosts()) spec.network = std::make_shared<network_config const>(config_.network);
+    if (config_.network.opens_hosts()) spec.network = std::make_shared<sandbox_config const>(config_);
     return spec;
 }
 
-IPYBOX_DECL result<sandbox_description> bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
+IPYBOX_DECL result<sandbox_config::description>
+bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
     if (auto enforceable = detail::check_enforceable(config_.network); !enforceable) return failure(enforceable);
     auto private_dirs = detail::private_directories();
     auto const real = detail::bubblewrap_mounts(private_dirs).working_directory(working_dir);

@@ -18,8 +18,8 @@ IPYBOX_DECL result<file_rules> configured_rules(sandbox_config const& config, st
     return file_rules_of(config.filesystem, config.search_depth, scene);
 }
 
-IPYBOX_DECL sandbox_description description_of(file_rules rules, sandbox_config const& config) {
-    sandbox_description seen;
+IPYBOX_DECL sandbox_config::description description_of(file_rules rules, sandbox_config const& config) {
+    sandbox_config::description seen;
     seen.writable = std::move(rules.writable);
     for (auto const& guarded : rules.guarded) seen.read_only.push_back(guarded.path);
     seen.masked = std::move(rules.unreadable);

@@ -39,7 +39,7 @@ void add_once(std::vector<T>& values, T value) {
 /// Turns a configuration into rules: first what can be written, then what patterns find, then everything else.
 class file_rules_maker {
   public:
-    file_rules_maker(filesystem_config const& config, int search_depth, file_scene const& scene)
+    file_rules_maker(sandbox_config::file_access const& config, int search_depth, file_scene const& scene)
         : config_(config), scene_(scene), search_depth_(static_cast<std::size_t>(search_depth)) {}
 
     result<file_rules> make() {
@@ -97,7 +97,7 @@ class file_rules_maker {
         return spelled_path{std::move(path), is_directory};
     }
 
-    static bool is_pattern(config_path const& entry) {
+    static bool is_pattern(sandbox_config::path_entry const& entry) {
         return !entry.literal && path_pattern::has_wildcards(without_contents(entry.path));
     }
 
@@ -120,7 +120,7 @@ class file_rules_maker {
         return text.starts_with("/dev/") && !text.starts_with("/dev/shm/");
     }
 
-    void add_writable(config_path const& entry) {
+    void add_writable(sandbox_config::path_entry const& entry) {
         auto const path = spelled(entry.path);
         if (!path || is_device(path->path)) return; // those that there are can be written to
         auto const real = without_links(path->path);
@@ -210,7 +210,7 @@ class file_rules_maker {
 
     // --- what cannot be read ---------------------------------------------------------------------------------------------
 
-    void add_readable(config_path const& entry) {
+    void add_readable(sandbox_config::path_entry const& entry) {
         auto const path = spelled(entry.path);
         if (path && !add_readable_at(path->path) && !is_pattern(entry))
             notice("allowRead " + entry.path + " has no effect: it does not exist");
@@ -226,7 +226,7 @@ class file_rules_maker {
         return true;
     }
 
-    void add_unreadable(config_path const& entry) {
+    void add_unreadable(sandbox_config::path_entry const& entry) {
         auto const path = spelled(entry.path);
         if (path && !add_unreadable_at(path->path) && !is_pattern(entry)) add_once(rules_.absent, path->path);
     }
@@ -256,7 +256,7 @@ class file_rules_maker {
 
     // --- what cannot be written ------------------------------------------------------------------------------------------
 
-    void guard_entry(config_path const& entry) {
+    void guard_entry(sandbox_config::path_entry const& entry) {
         auto path = spelled(entry.path);
         if (!path) return;
         bool const is_missing = !without_links(path->path);
@@ -320,7 +320,7 @@ class file_rules_maker {
         return lies_in_one(path, rules_.unreadable) && !lies_in_one(path, rules_.readable);
     }
 
-    filesystem_config const& config_;
+    sandbox_config::file_access const& config_;
     file_scene const& scene_;
     std::size_t const search_depth_;
     file_rules rules_;
@@ -328,7 +328,7 @@ class file_rules_maker {
     std::vector<purpose> purposes_; ///< of the patterns
 };
 
-IPYBOX_DECL result<file_rules> file_rules_of(filesystem_config const& config, int search_depth,
+IPYBOX_DECL result<file_rules> file_rules_of(sandbox_config::file_access const& config, int search_depth,
                                              file_scene const& scene) {
     return file_rules_maker(config, search_depth, scene).make();
 }

@@ -25,7 +25,7 @@ namespace detail {
 
 inline constexpr std::string_view shared_memory = "/dev/shm";
 
-inline result<void> check_for_landlock(network_config const& network) {
+inline result<void> check_for_landlock(sandbox_config::network_access const& network) {
     if (network.opens_hosts())
         return failure(errc::invalid_argument, "the sandbox's configuration names hosts, which landlock_sandbox cannot "
                                                "open: that needs a network of its own; choose bubblewrap");
@@ -51,7 +51,7 @@ struct landlock_scene {
     std::vector<std::filesystem::path> devices; ///< without links; but for the harmless ones
 };
 
-inline bool opens_shared_memory(filesystem_config const& config) {
+inline bool opens_shared_memory(sandbox_config::file_access const& config) {
     return std::ranges::any_of(config.allow_write, [](auto const& entry) {
         return entry.path == shared_memory || entry.path == std::string(shared_memory) + '/';
     });
@@ -128,7 +128,8 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     return spec;
 }
 
-IPYBOX_DECL result<sandbox_description> landlock_sandbox::describe(std::filesystem::path const& working_dir) const {
+IPYBOX_DECL result<sandbox_config::description>
+landlock_sandbox::describe(std::filesystem::path const& working_dir) const {
     if (auto possible = detail::check_for_landlock(config_.network); !possible) return failure(possible);
     launch_spec spec{.argv = {"/bin/sh"}, .env = {}, .working_dir = working_dir};
     auto scene = detail::landlock_scene_of(config_, options_.most_searched, spec);

@@ -1,15 +1,17 @@
 #pragma once
 
 #include <ipybox/core/json_text.hpp>
-#include <ipybox/core/strict_json.hpp>
 #include <ipybox/os/read_file.hpp>
-#include <ipybox/sandbox/device_files.hpp>
+#include <ipybox/sandbox/impl/config_reader.hpp>
+#include <ipybox/sandbox/network_host.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
+#include <asio/ip/network_v4.hpp>
+#include <asio/ip/network_v6.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -17,269 +19,7 @@
 namespace ipybox {
 namespace detail {
 
-/// A key that means nothing in this library, and why.
-struct foreign_key {
-    std::string_view name;
-    std::string_view reason;
-};
-
-inline constexpr std::string_view of_macos = "is meant for macOS";
-inline constexpr std::string_view of_windows = "is meant for Windows";
-inline constexpr std::string_view of_srt = "is meant for srt's own programs, which are not used here";
-inline constexpr std::string_view not_here = "is not supported; remove it, or run srt itself";
-inline constexpr std::string_view inspects =
-    "needs a proxy that reads encrypted traffic, which is not supported; remove it";
-
-inline constexpr std::array<foreign_key, 10> accepted_keys{{
-    {"allowAppleEvents", of_macos},
-    {"allowPty", of_macos},
-    {"enableWeakerNetworkIsolation", of_macos},
-    {"ignoreViolations", of_macos},
-    {"windows", of_windows},
-    {"ripgrep", of_srt},
-    {"seccomp", of_srt},
-    {"socatPath", of_srt},
-    {"javaAgentJarPath", of_srt},
-    {"enableWeakerNestedSandbox", "is not needed: where /proc cannot be mounted, it is replaced"},
-}};
-
-inline constexpr std::array<foreign_key, 1> refused_keys{{{"git", not_here}}};
-
-inline constexpr std::array<foreign_key, 2> accepted_network_keys{{
-    {"allowLocalBinding", "is meant for macOS: here the loopback of the sandbox is its own"},
-    {"allowMachLookup", of_macos},
-}};
-
-inline constexpr std::array<foreign_key, 10> refused_network_keys{{
-    {"httpProxyPort", not_here},
-    {"socksProxyPort", not_here},
-    {"filterRequest", not_here},
-    {"mitmProxy", inspects},
-    {"tlsTerminate", inspects},
-    {"allowPlaintextHeaderSet", inspects},
-    {"stripResponseHeaders", inspects},
-    {"refuseOpaqueTunnels", inspects},
-    {"requireHostMatch", inspects},
-    {"ambiguousRequestTarget", inspects},
-}};
-
-/// Reads a configuration, and keeps the first thing that is wrong with it.
-class sandbox_config_reader {
-  public:
-    explicit sandbox_config_reader(nlohmann::json const& document) : document_(document, "") {}
-
-    /// \return what is wrong
-    std::optional<json_problem> read(sandbox_config& into) {
-        accept(document_, accepted_keys, into);
-        refuse(document_, refused_keys);
-        read_below(document_, "filesystem", [&](strict_object& o) { read_filesystem(o, into.filesystem); });
-        read_below(document_, "network", [&](strict_object& o) { read_network(o, into); });
-        read_below(document_, "credentials", [&](strict_object& o) { read_credentials(o, into); });
-        read_devices(into);
-        read_depth(into);
-        set(into.nested_user_namespaces, document_.flag("allowNestedUserNamespaces"));
-        read_bwrap(into);
-        finish(document_);
-        return std::move(problem_);
-    }
-
-  private:
-    template <class T>
-    static void set(T& member, std::optional<T> value) {
-        if (value) member = *std::move(value);
-    }
-
-    template <class Keys>
-    static void accept(strict_object& object, Keys const& keys, sandbox_config& into) {
-        for (auto const& key : keys) {
-            if (!object.find(key.name)) continue;
-            into.notices.push_back(std::string(key.name).append(" ").append(key.reason));
-        }
-    }
-
-    template <class Keys>
-    static void refuse(strict_object& object, Keys const& keys) {
-        for (auto const& key : keys)
-            if (object.find(key.name)) object.fail(key.name, key.reason);
-    }
-
-    template <class Read>
-    void read_below(strict_object& object, std::string_view name, Read read) {
-        auto below = object.object(name);
-        if (!below) return;
-        read(*below);
-        finish(*below);
-    }
-
-    void finish(strict_object& object) {
-        auto found = object.problem();
-        if (!problem_) problem_ = std::move(found);
-    }
-
-    void read_filesystem(strict_object& object, filesystem_config& into) {
-        set(into.deny_read, paths(object, "denyRead"));
-        set(into.allow_read, paths(object, "allowRead"));
-        set(into.allow_write, paths(object, "allowWrite"));
-        set(into.deny_write, paths(object, "denyWrite"));
-        set(into.allow_git_config, object.flag("allowGitConfig"));
-        if (object.flag("disabled").value_or(false))
-            object.fail("disabled", "would switch the rules for files off; choose no sandbox if that is meant");
-    }
-
-    std::optional<std::vector<config_path>> paths(strict_object& object, std::string_view name) {
-        auto const* entries = object.array(name);
-        if (!entries) return std::nullopt;
-        std::vector<config_path> read;
-        for (std::size_t i = 0; i < entries->size(); ++i) {
-            auto const place = std::string(name) + "/" + std::to_string(i);
-            if (auto path = one_path(object, place, (*entries)[i])) read.push_back(*std::move(path));
-        }
-        return read;
-    }
-
-    /// The system ends a path at its first NUL.
-    static bool is_path(std::string_view text) { return !text.empty() && text.find('\0') == text.npos; }
-
-    /// A text, or {"path": "…", "literal": true}.
-    std::optional<config_path> one_path(strict_object& list, std::string const& place, nlohmann::json const& entry) {
-        if (!entry.is_object()) {
-            auto const* text = entry.get_ptr<std::string const*>();
-            if (text && is_path(*text)) return config_path{*text};
-            list.fail(place, "a path is wanted, or {\"path\": \"…\", \"literal\": true}");
-            return std::nullopt;
-        }
-        strict_object object(entry, list.place(place));
-        auto path = object.text("path").value_or("");
-        if (!is_path(path)) object.fail("path", "a path is wanted");
-        if (!object.flag("literal").value_or(false)) object.fail("literal", "true is wanted");
-        finish(object);
-        return config_path{std::move(path), true};
-    }
-
-    void read_network(strict_object& object, sandbox_config& into) {
-        auto& network = into.network;
-        accept(object, accepted_network_keys, into);
-        refuse(object, refused_network_keys);
-        set(network.allowed_domains, parsed(object, "allowedDomains", &domain_pattern_from));
-        set(network.denied_domains, parsed(object, "deniedDomains", &domain_pattern::parse_denied));
-        set(network.denied_addresses, parsed(object, "deniedResolvedAddresses", &address_range::parse));
-        network.ask_for_others = !object.flag("strictAllowlist").value_or(network.allowed_domains.empty());
-        set(network.all_unix_sockets, object.flag("allowAllUnixSockets"));
-        if (auto sockets = object.texts("allowUnixSockets"))
-            network.unix_sockets.assign(sockets->begin(), sockets->end());
-        read_reasons(object, network);
-        read_below(object, "parentProxy", [&](strict_object& proxy) { read_proxy(proxy, network); });
-    }
-
-    static result<domain_pattern> domain_pattern_from(std::string_view text) { return domain_pattern::parse(text); }
-
-    /// A list of texts, each of which `parse` understands.
-    template <class T>
-    static std::optional<std::vector<T>> parsed(strict_object& object, std::string_view name,
-                                                result<T> (*parse)(std::string_view)) {
-        auto const texts = object.texts(name);
-        if (!texts) return std::nullopt;
-        std::vector<T> values;
-        for (std::size_t i = 0; i < texts->size(); ++i) {
-            auto value = parse((*texts)[i]);
-            if (value) {
-                values.push_back(*std::move(value));
-            } else {
-                object.fail(std::string(name) + "/" + std::to_string(i), value.error().text());
-            }
-        }
-        return values;
-    }
-
-    static void read_reasons(strict_object& object, network_config& into) {
-        auto const* reasons = object.find("deniedDomainReasons");
-        if (!reasons) return;
-        if (!reasons->is_object()) return object.fail("deniedDomainReasons", "an object is wanted");
-        for (auto const& [domain, reason] : reasons->items()) {
-            if (!reason.is_string()) return object.fail("deniedDomainReasons/" + domain, "text is wanted");
-            into.denied_domain_reasons.emplace(domain, reason.get<std::string>());
-        }
-    }
-
-    static void read_proxy(strict_object& object, network_config& into) {
-        auto const http = object.text("http");
-        set(into.parent_proxy, object.text("https"));
-        if (into.parent_proxy.empty()) set(into.parent_proxy, http);
-        if (object.find("noProxy")) object.fail("noProxy", not_here);
-    }
-
-    /// Secrets that code must not see. To show it others in their place (`mask`) takes a proxy that reads encrypted
-    /// traffic.
-    void read_credentials(strict_object& object, sandbox_config& into) {
-        each_credential(object, "files", "path",
-                        [&](std::string path) { into.filesystem.deny_read.push_back({std::move(path)}); });
-        each_credential(object, "envVars", "name",
-                        [&](std::string name) { into.hidden_variables.push_back(std::move(name)); });
-    }
-
-    template <class Take>
-    void each_credential(strict_object& object, std::string_view list, std::string_view key, Take take) {
-        auto const* entries = object.array(list);
-        for (std::size_t i = 0; entries && i < entries->size(); ++i) {
-            strict_object entry((*entries)[i], object.place(list) + "/" + std::to_string(i));
-            auto named = entry.text(key).value_or("");
-            if (named.empty()) entry.fail(key, "text is wanted");
-            auto const mode = entry.text("mode").value_or("");
-            if (mode == "mask") entry.fail("mode", inspects);
-            if (mode != "mask" && mode != "deny") entry.fail("mode", "deny is wanted");
-            for (auto const* unused :
-                 {"extract", "onExtractNoMatch", "decode", "maskClaims", "maskDuplicates", "injectHosts"})
-                (void)entry.find(unused); // of `mask` alone
-            finish(entry);
-            take(std::move(named));
-        }
-    }
-
-    void read_devices(sandbox_config& into) {
-        auto devices = document_.texts("devices");
-        for (std::size_t i = 0; devices && i < devices->size(); ++i)
-            if (!is_device_name((*devices)[i]))
-                document_.fail("devices/" + std::to_string(i), "a path below /dev is wanted, or nvidia");
-        set(into.devices, std::move(devices));
-    }
-
-    void read_depth(sandbox_config& into) {
-        constexpr std::uint64_t deepest = 10;
-        auto const depth = document_.count("mandatoryDenySearchDepth");
-        if (!depth) return;
-        if (*depth > deepest) document_.fail("mandatoryDenySearchDepth", "an integer from 1 to 10 is wanted");
-        into.search_depth = static_cast<int>(std::min(*depth, deepest));
-    }
-
-    void read_bwrap(sandbox_config& into) {
-        auto const path = document_.text("bwrapPath");
-        if (!path) return;
-        into.bwrap = *path;
-        if (!into.bwrap.is_absolute()) document_.fail("bwrapPath", "an absolute path is wanted");
-    }
-
-    strict_object document_;
-    std::optional<json_problem> problem_;
-};
-
-/// The line of the value at `place`, or of the object that it is missing from.
-inline std::ptrdiff_t line_of(std::string_view place, std::string_view text) {
-    for (; !place.empty(); place = place.substr(0, place.rfind('/')))
-        if (auto const part = json_part(text, place)) {
-            auto const offset = static_cast<std::size_t>(part->data() - text.data());
-            return 1 + std::ranges::count(text.substr(0, offset), '\n');
-        }
-    return 1;
-}
-
-/// "NAME:LINE: filesystem/allowWrite: WHY".
-inline error located(json_problem const& problem, std::string_view text, std::string_view name) {
-    auto const where = std::string(name).append(":").append(std::to_string(line_of(problem.place, text)));
-    auto const key = problem.place.empty() ? problem.place : problem.place.substr(1) + ": ";
-    return error(errc::invalid_argument, where + ": " + key + problem.reason);
-}
-
-inline nlohmann::json json_of(std::vector<config_path> const& paths) {
+inline nlohmann::json json_of(std::vector<sandbox_config::path_entry> const& paths) {
     auto list = nlohmann::json::array();
     for (auto const& [path, literal] : paths)
         list.push_back(literal ? nlohmann::json{{"path", path}, {"literal", true}} : nlohmann::json(path));
@@ -293,7 +33,7 @@ nlohmann::json texts_of(std::vector<T> const& values) {
     return list;
 }
 
-inline nlohmann::json json_of(filesystem_config const& files) {
+inline nlohmann::json json_of(sandbox_config::file_access const& files) {
     return {{"denyRead", json_of(files.deny_read)},
             {"allowRead", json_of(files.allow_read)},
             {"allowWrite", json_of(files.allow_write)},
@@ -301,7 +41,7 @@ inline nlohmann::json json_of(filesystem_config const& files) {
             {"allowGitConfig", files.allow_git_config}};
 }
 
-inline nlohmann::json json_of(network_config const& network) {
+inline nlohmann::json json_of(sandbox_config::network_access const& network) {
     nlohmann::json value{{"allowedDomains", texts_of(network.allowed_domains)},
                          {"deniedDomains", texts_of(network.denied_domains)},
                          {"deniedDomainReasons", network.denied_domain_reasons},
@@ -312,6 +52,38 @@ inline nlohmann::json json_of(network_config const& network) {
     if (!network.parent_proxy.empty())
         value["parentProxy"] = {{"http", network.parent_proxy}, {"https", network.parent_proxy}};
     return value;
+}
+
+/// "host:port" taken apart. A colon that is part of an IPv6 address in brackets separates nothing.
+struct host_and_port {
+    std::string_view host;
+    std::optional<std::string_view> port = std::nullopt;
+
+    explicit host_and_port(std::string_view text) : host(text) {
+        auto const from = text.starts_with('[') ? text.find(']') : 0;
+        auto const colon = from == std::string_view::npos ? from : text.find(':', from);
+        if (colon == std::string_view::npos) return;
+        host = text.substr(0, colon);
+        port = text.substr(colon + 1);
+    }
+};
+
+inline std::optional<std::uint16_t> port_number(std::string_view text) noexcept {
+    std::uint16_t number = 0;
+    auto const [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+    bool const good = failed == std::errc() && end == text.data() + text.size() && number != 0 && text.front() != '0';
+    return good ? std::optional(number) : std::nullopt;
+}
+
+inline std::string_view as_text(std::string const& value) { return value; }
+inline std::string_view as_text(std::filesystem::path const& value) { return value.native(); }
+
+template <class T>
+void append_list(std::string& text, std::string_view title, std::vector<T> const& values) {
+    if (values.empty()) return;
+    text.append(title).append(":");
+    for (auto const& value : values) text.append(" ").append(as_text(value));
+    text.append("\n");
 }
 
 } // namespace detail
@@ -332,12 +104,7 @@ IPYBOX_DECL sandbox_config::sandbox_config()
                  .allow_write = {{"."}}} {}
 
 IPYBOX_DECL result<sandbox_config> sandbox_config::parse(std::string_view text, std::string_view name) {
-    auto const document = detail::parse_strictly(text, name);
-    if (!document) return failure(document.error());
-    sandbox_config read;
-    auto const problem = detail::sandbox_config_reader(*document).read(read);
-    if (problem) return failure(detail::located(*problem, text, name));
-    return read;
+    return detail::read_config(text, name);
 }
 
 IPYBOX_DECL result<sandbox_config> sandbox_config::load(std::filesystem::path const& file) {
@@ -357,6 +124,108 @@ IPYBOX_DECL std::string sandbox_config::text() const {
     if (!devices.empty()) json["devices"] = devices;
     if (!bwrap.empty()) json["bwrapPath"] = bwrap.string();
     return json_text(json, 2);
+}
+
+IPYBOX_DECL result<sandbox_config::address_range> sandbox_config::address_range::parse(std::string_view text) {
+    auto const refused = [text] {
+        return failure(errc::invalid_argument,
+                       std::string("\"").append(text).append(
+                           "\" is not a range of addresses; write one as 10.0.0.0/8, fc00::/7 or 192.168.1.10"));
+    };
+    asio::error_code wrong;
+    auto const single = asio::ip::make_address(text, wrong);
+    if (!wrong) {
+        if (single.is_v4()) return address_range(single, 32);
+        if (single.to_v6().scope_id() != 0) return refused();
+        return address_range(single, 128);
+    }
+    auto const v4 = asio::ip::make_network_v4(text, wrong);
+    if (!wrong) return address_range(v4.network(), v4.prefix_length());
+    auto const v6 = asio::ip::make_network_v6(text, wrong);
+    if (!wrong) return address_range(v6.network(), v6.prefix_length());
+    return refused();
+}
+
+IPYBOX_DECL std::string sandbox_config::address_range::text() const {
+    return network_.to_string() + "/" + std::to_string(prefix_length_);
+}
+
+IPYBOX_DECL bool sandbox_config::address_range::contains(asio::ip::address const& address) const noexcept {
+    if (network_.is_v4()) {
+        if (address.is_v6() && !address.to_v6().is_v4_mapped()) return false;
+        auto const host =
+            address.is_v4() ? address.to_v4() : asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+        return asio::ip::make_network_v4(host, prefix_length_).network() == network_.to_v4();
+    }
+    if (address.is_v4()) return false;
+    return asio::ip::make_network_v6(address.to_v6(), prefix_length_).network() == network_.to_v6();
+}
+
+IPYBOX_DECL result<sandbox_config::domain_pattern> sandbox_config::domain_pattern::parse(std::string_view text) {
+    return parse(text, false);
+}
+
+IPYBOX_DECL result<sandbox_config::domain_pattern> sandbox_config::domain_pattern::parse_denied(std::string_view text) {
+    return parse(text, true);
+}
+
+IPYBOX_DECL result<sandbox_config::domain_pattern> sandbox_config::domain_pattern::parse(std::string_view text,
+                                                                                         bool every_host_allowed) {
+    auto const refuse = [text](std::string_view why) {
+        return failure(errc::invalid_argument,
+                       std::string("the host \"").append(text).append("\" cannot be used: ").append(why));
+    };
+    if (text.find('/') != std::string_view::npos)
+        return refuse("a host's name is wanted, as example.org, *.example.org or example.org:443, not a URL");
+    if (std::count(text.begin(), text.end(), ':') > 1 && !text.starts_with('['))
+        return refuse("an IPv6 address stands in brackets, as [::1] or [::1]:443");
+    detail::host_and_port const parts(text);
+    std::optional<std::uint16_t> port;
+    if (parts.port) {
+        port = detail::port_number(*parts.port);
+        if (!port) return refuse("a port is a number from 1 to 65535");
+    }
+    if (parts.host == "*") {
+        if (!every_host_allowed) return refuse("* would be every host; name them, as example.org or *.example.org");
+        return domain_pattern(text, "", scope::every_host, port);
+    }
+    bool const below = parts.host.starts_with("*.");
+    auto host = normal_host(below ? parts.host.substr(2) : parts.host);
+    if (!host) return refuse("a host is a name as example.org or *.example.org, or an IP address");
+    bool const is_single_label = host->find_first_of(".:") == std::string::npos;
+    if (is_single_label && (below || *host != "localhost")) return refuse("it needs two labels, as example.org");
+    if (!below) return domain_pattern(text, *std::move(host), scope::one_host, port);
+    if (host->find(':') != std::string::npos || host->find_first_not_of("0123456789.") == std::string::npos)
+        return refuse("there is nothing below an IP address");
+    return domain_pattern(text, "." + *host, scope::hosts_below, port);
+}
+
+IPYBOX_DECL bool sandbox_config::domain_pattern::matches(std::string_view host, std::uint16_t port) const noexcept {
+    if (port_ && *port_ != port) return false;
+    switch (scope_) {
+    case scope::one_host: return host == host_;
+    case scope::hosts_below: return host.size() > host_.size() && host.ends_with(host_);
+    case scope::every_host: return true;
+    }
+    return false;
+}
+
+IPYBOX_DECL std::string sandbox_config::description::text() const {
+    std::string text;
+    detail::append_list(text, "writable", writable);
+    detail::append_list(text, "read-only within", read_only);
+    detail::append_list(text, "not readable", masked);
+    detail::append_list(text, "readable within", readable);
+    detail::append_list(text, "readable, and nothing else", only_readable);
+    detail::append_list(text, "private and empty", private_directories);
+    detail::append_list(text, "not readable, but missing", absent);
+    detail::append_list(text, "devices", devices);
+    if (hosts.empty() && !asks_for_hosts) text += "hosts: none\n";
+    detail::append_list(text, "hosts", hosts);
+    if (asks_for_hosts) text += "other hosts: are asked for\n";
+    detail::append_list(text, "variables taken away", hidden_variables);
+    for (auto const& notice : notices) text += "notice: " + notice + "\n";
+    return text;
 }
 
 } // namespace ipybox

@@ -48,7 +48,7 @@ inline bool has_seccomp_filters() {
     return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-inline sandbox_machine this_machine(bubblewrap_options const& options) {
+inline sandbox_report::machine_parts this_machine(bubblewrap_sandbox::options const& options) {
     auto const host = this_sandbox_host();
     auto cgroup = os::find_cgroup_support();
     return {.system = system_name(),
@@ -64,7 +64,7 @@ inline sandbox_machine this_machine(bubblewrap_options const& options) {
 }
 
 /// Why code cannot be kept from going around approvals; empty: it can be.
-inline std::string gap_of_the_guard(sandbox_machine const& machine) {
+inline std::string gap_of_the_guard(sandbox_report::machine_parts const& machine) {
     if (!machine.seccomp_filters) return "needs filters of system calls: a Linux with CONFIG_SECCOMP_FILTER";
     if (machine.landlock == 0)
         return "needs Landlock: Linux 5.13 or newer, with landlock in the list of `lsm=` that it is booted with";
@@ -73,13 +73,13 @@ inline std::string gap_of_the_guard(sandbox_machine const& machine) {
     return {};
 }
 
-inline std::string gap_of_signals(sandbox_machine const& machine) {
+inline std::string gap_of_signals(sandbox_report::machine_parts const& machine) {
     return machine.landlock >= os::landlock_abi_with_scopes ? "" : "needs Linux 6.12 or newer (Landlock ABI 6)";
 }
 
 constexpr auto approvals = "approvals: code cannot start programs by itself (require_shell_escape)";
 
-inline sandbox_policy_report bubblewrap_report(sandbox_machine const& machine, std::string gap) {
+inline sandbox_report::policy_report bubblewrap_report(sandbox_report::machine_parts const& machine, std::string gap) {
     if (!gap.empty()) return {.policy = "bubblewrap", .gap = std::move(gap)};
     return {.policy = "bubblewrap",
             .protections = {{"files: nothing is written but what is writable"},
@@ -92,13 +92,13 @@ inline sandbox_policy_report bubblewrap_report(sandbox_machine const& machine, s
 
 /// As root, the code has all capabilities in a user namespace that srt makes for it, and the files in /proc that only
 /// ask for the user.
-inline std::string gap_of_root_in_srt(sandbox_machine const& machine) {
+inline std::string gap_of_root_in_srt(sandbox_report::machine_parts const& machine) {
     return machine.root ? "srt leaves code of root its capabilities within the sandbox; run as another user, or choose "
                           "bubblewrap"
                         : "";
 }
 
-inline sandbox_policy_report srt_report(sandbox_machine const& machine, std::string gap) {
+inline sandbox_report::policy_report srt_report(sandbox_report::machine_parts const& machine, std::string gap) {
     if (!gap.empty()) return {.policy = "srt", .gap = std::move(gap)};
     return {.policy = "srt",
             .protections = {{"files: nothing is written but what is writable", gap_of_root_in_srt(machine)},
@@ -110,12 +110,12 @@ inline sandbox_policy_report srt_report(sandbox_machine const& machine, std::str
 }
 
 /// Why landlock_sandbox does not work; empty: it does.
-inline std::string gap_of_landlock(sandbox_machine const& machine) {
+inline std::string gap_of_landlock(sandbox_report::machine_parts const& machine) {
     if (auto gap = gap_of_signals(machine); !gap.empty()) return gap;
     return gap_of_the_guard(machine); // which needs the same filters
 }
 
-inline sandbox_policy_report landlock_report(sandbox_machine const& machine) {
+inline sandbox_report::policy_report landlock_report(sandbox_report::machine_parts const& machine) {
     if (auto gap = gap_of_landlock(machine); !gap.empty()) return {.policy = "landlock", .gap = std::move(gap)};
     auto const* const other = "choose bubblewrap";
     return {.policy = "landlock",
@@ -129,7 +129,7 @@ inline sandbox_policy_report landlock_report(sandbox_machine const& machine) {
                             {approvals, gap_of_the_guard(machine)}}};
 }
 
-inline sandbox_policy_report none_report(sandbox_machine const& machine) {
+inline sandbox_report::policy_report none_report(sandbox_report::machine_parts const& machine) {
     auto const* const other = "choose bubblewrap";
     return {.policy = "none",
             .protections = {{"files: nothing is written but what is writable", other},
@@ -138,13 +138,14 @@ inline sandbox_policy_report none_report(sandbox_machine const& machine) {
                             {approvals, gap_of_the_guard(machine)}}};
 }
 
-IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_machine machine, std::string no_bubblewrap, std::string no_srt) {
+IPYBOX_DECL sandbox_report sandbox_report_of(sandbox_report::machine_parts machine, std::string no_bubblewrap,
+                                             std::string no_srt) {
     std::vector policies{bubblewrap_report(machine, std::move(no_bubblewrap)), srt_report(machine, std::move(no_srt)),
                          landlock_report(machine), none_report(machine)};
     return {std::move(machine), std::move(policies)};
 }
 
-IPYBOX_DECL std::string cgroup_in_words(sandbox_machine const& machine) {
+IPYBOX_DECL std::string cgroup_in_words(sandbox_report::machine_parts const& machine) {
     auto text = machine.cgroup_controllers.empty() ? std::string("no controllers") : machine.cgroup_controllers;
     text += machine.delegated_cgroup ? ", delegated to this user" : ", not delegated to this user";
     return machine.cgroup_advice.empty() ? text : text + "; " + machine.cgroup_advice;
@@ -161,8 +162,8 @@ inline std::string why_no_srt() {
 
 } // namespace detail
 
-IPYBOX_DECL bool sandbox_policy_report::whole() const noexcept {
-    return gap.empty() && std::ranges::all_of(protections, &sandbox_protection::enforced);
+IPYBOX_DECL bool sandbox_report::policy_report::whole() const noexcept {
+    return gap.empty() && std::ranges::all_of(protections, &sandbox_report::protection::enforced);
 }
 
 IPYBOX_DECL std::string sandbox_report::text() const {
@@ -186,9 +187,10 @@ IPYBOX_DECL std::string sandbox_report::text() const {
     return text;
 }
 
-IPYBOX_DECL sandbox_report report_sandboxes() { return report_sandboxes(bubblewrap_options()); }
+IPYBOX_DECL sandbox_report sandbox_report::make() { return make(bubblewrap_sandbox()); }
 
-IPYBOX_DECL sandbox_report report_sandboxes(bubblewrap_options const& options) {
+IPYBOX_DECL sandbox_report sandbox_report::make(bubblewrap_sandbox const& bubblewrap) {
+    auto const& options = bubblewrap.get_options();
     return detail::sandbox_report_of(detail::this_machine(options), detail::why_no_bubblewrap(options),
                                      detail::why_no_srt());
 }

@@ -167,7 +167,7 @@ struct srt_scene {
     file_rules rules;
 };
 
-inline result<srt_scene> scene_of(sandbox_config const& config, srt_options const& options,
+inline result<srt_scene> scene_of(sandbox_config const& config, srt_sandbox::options const& options,
                                   std::filesystem::path const& working_dir) {
     if (!config.devices.empty())
         return failure(errc::invalid_argument, "the sandbox's configuration names devices, which srt cannot open; "
@@ -187,7 +187,7 @@ struct usable_srt {
     std::string search_path; ///< PATH of it
 };
 
-inline result<usable_srt> find_usable_srt(srt_options const& options, std::filesystem::path const& bwrap,
+inline result<usable_srt> find_usable_srt(srt_sandbox::options const& options, std::filesystem::path const& bwrap,
                                           launch_spec const& spec) {
     auto program = find_srt(options.program);
     if (!program) return failure(program);
@@ -301,7 +301,7 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     return spec;
 }
 
-IPYBOX_DECL result<sandbox_description> srt_sandbox::describe(std::filesystem::path const& working_dir) const {
+IPYBOX_DECL result<sandbox_config::description> srt_sandbox::describe(std::filesystem::path const& working_dir) const {
     auto const* const file = std::get_if<std::filesystem::path>(&settings_);
     auto const config = file ? sandbox_config::load(*file) : std::get<sandbox_config>(settings_);
     if (!config) return failure(config.error());

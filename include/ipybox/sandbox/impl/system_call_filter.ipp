@@ -26,7 +26,7 @@ IPYBOX_DECL result<std::string> system_call_filter(std::string_view machine, std
     }
     auto const is_allowed = [&](filter_block const& block) {
         if (block.name == "no-internet") return internet == internet_sockets::open;
-        return std::ranges::any_of(allow, [&](system_access access) { return to_string(access) == block.name; });
+        return std::ranges::any_of(allow, [&](system_access access) { return access.name() == block.name; });
     };
     std::string bytes;
     for (auto const& block : blocks) {

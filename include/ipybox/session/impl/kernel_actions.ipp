@@ -150,8 +150,10 @@ IPYBOX_DECL void kernel_actions::serve(supervised_process kernel) {
 
 IPYBOX_DECL void kernel_actions::serve_hosts() {
     auto listener = kernel_.take_listener();
-    if (!listener) return;
-    proxy_ = std::make_shared<network_proxy>(executor_, std::move(listener), kernel_.network(), weak_from_this());
+    auto const config = kernel_.network();
+    if (!listener || !config) return;
+    std::shared_ptr<sandbox_config::network_access const> network(config, &config->network);
+    proxy_ = std::make_shared<network_proxy>(executor_, std::move(listener), std::move(network), weak_from_this());
     proxy_->start();
 }
 

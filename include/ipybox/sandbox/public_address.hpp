@@ -1,0 +1,21 @@
+#pragma once
+
+#include <ipybox/core/config.hpp>
+
+#include <asio/ip/address.hpp>
+
+namespace ipybox::detail {
+
+/**
+ * \brief Whether an address belongs to the public network.
+ * \details Not public are those of this machine and of networks around it: loopback, private, link-local (the metadata
+ * services of clouds), shared, multicast, unspecified and reserved addresses (IANA's special-purpose registries, RFC
+ * 6890), also within IPv6 addresses that lead to IPv4 ones (mapped, NAT64, 6to4).
+ */
+[[nodiscard]] bool is_public(asio::ip::address const& address);
+
+} // namespace ipybox::detail
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/sandbox/impl/public_address.ipp>
+#endif
