@@ -60,7 +60,7 @@ result<any_sandbox> sandbox_of(box_options const& options, output_file& err) {
 }
 
 result<std::shared_ptr<package_layer const>> packages_of(package_choice const& chosen) {
-    package_options options;
+    package_layer::options options;
     options.directory = chosen.directory;
     options.wheels = chosen.wheels;
     if (chosen.index) options.index = *chosen.index == "none" ? "" : *chosen.index;

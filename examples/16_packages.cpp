@@ -9,7 +9,7 @@
 int main() {
     //! [layer]
     // Packages lie in this directory from now on; without one they go with the last executor.
-    ipybox::package_options where;
+    ipybox::package_layer::options where;
     where.directory = "build/examples/packages";
     auto const layer = ipybox::package_layer::make(where);
     if (!layer) {

@@ -95,8 +95,8 @@ int main() {
     //! [tools]
     // Several functions under one name: code imports them from `mcptools.arm`.
     ipybox::host_tools tools("arm", {.executor = in_loop});
-    tools.add("move", "Moves the arm by so much", {"x", "y"}, ipybox::method(arm, &robot_arm::move));
-    tools.add("where", "Says where the arm is", ipybox::method(arm, &robot_arm::where));
+    tools.add("move", "Moves the arm by so much", {"x", "y"}, ipybox::host_tool::method(arm, &robot_arm::move));
+    tools.add("where", "Says where the arm is", ipybox::host_tool::method(arm, &robot_arm::where));
     auto added = box.add_tools(tools);
     if (added) {
         auto const made = box.generate_mcp_sources("arm", dir / "mcptools");

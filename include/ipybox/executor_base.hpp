@@ -7,7 +7,7 @@
 #include <ipybox/execution/json_value.hpp>
 #include <ipybox/job.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
-#include <ipybox/packages/package_result.hpp>
+#include <ipybox/packages/package_layer.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 #include <ipybox/session/kernel_state.hpp>
 #include <ipybox/session/unprotected_file.hpp>
@@ -375,19 +375,19 @@ class executor_base {
      * \par Errors errc::approval_rejected, approval_timed_out; errc::invalid_argument — there is no layer, or a word
      * that is neither a package nor an option that may be used; errc::package_conflict, package_index_unreachable,
      * pip_missing, package_not_installed, package_layer_full — the text says what to do and what pip said;
-     * condition::timeout — `package_options::timeout`; errc::sandbox_unavailable — pip needs bubblewrap; those of
+     * condition::timeout — `package_layer::options::timeout`; errc::sandbox_unavailable — pip needs bubblewrap; those of
      * `start`
      * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the packages
      * may be installed all the same
      */
-    [[nodiscard]] result<package_result> install_package(std::vector<std::string> words);
+    [[nodiscard]] result<package_layer::installation> install_package(std::vector<std::string> words);
     /// Installs one package.
-    [[nodiscard]] result<package_result> install_package(std::string name);
+    [[nodiscard]] result<package_layer::installation> install_package(std::string name);
 
     /// \copydoc install_package
-    template <asio::completion_token_for<void(result<package_result>)> Token = asio::use_awaitable_t<>>
+    template <asio::completion_token_for<void(result<package_layer::installation>)> Token = asio::use_awaitable_t<>>
     auto async_install_package(std::vector<std::string> words, Token&& token = Token{}) {
-        return asio::async_initiate<Token, void(result<package_result>)>(
+        return asio::async_initiate<Token, void(result<package_layer::installation>)>(
             [session = session_](auto handler, std::vector<std::string> wanted) {
                 submit_installation(session, std::move(wanted), {std::move(handler), executor_of(*session)});
             },
@@ -493,7 +493,7 @@ class executor_base {
     static void submit_put(session_ptr const&, std::string name, result<std::string> json,
                            detail::completion<result<void>>);
     static void submit_installation(session_ptr const&, std::vector<std::string> words,
-                                    detail::completion<result<package_result>>);
+                                    detail::completion<result<package_layer::installation>>);
     static void submit_approval(session_ptr const&, approval_subject, detail::completion<result<std::uint64_t>>);
     static void submit_start(session_ptr const&, detail::completion<result<void>>);
     static void submit_interrupt(session_ptr const&, detail::completion<result<void>>);

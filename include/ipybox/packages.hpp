@@ -5,5 +5,3 @@
  */
 
 #include <ipybox/packages/package_layer.hpp>
-#include <ipybox/packages/package_options.hpp>
-#include <ipybox/packages/package_result.hpp>

@@ -7,7 +7,6 @@
 #include <ipybox/tools/host_tool.hpp>
 #include <ipybox/tools/host_tools.hpp>
 #include <ipybox/tools/tool_context.hpp>
-#include <ipybox/tools/tool_options.hpp>
 #include <ipybox/tools/tool_reply.hpp>
 #include <ipybox/tools/tool_result.hpp>
 #include <ipybox/tools/tool_type.hpp>

@@ -1,4 +1,4 @@
-// expect: a host tool is a function with one signature: a lambda without auto parameters, a function pointer, or ipybox::method(object, &type::name)
+// expect: a host tool is a function with one signature: a lambda without auto parameters, a function pointer, or ipybox::host_tool::method(object, &type::name)
 
 #include <ipybox/tools/host_tool.hpp>
 

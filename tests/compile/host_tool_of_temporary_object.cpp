@@ -1,4 +1,4 @@
-// expect: the object of ipybox::method would be gone: name it, or give a pointer that shares it
+// expect: the object of host_tool::method would be gone: name it, or give a pointer that shares it
 
 #include <ipybox/tools/host_tool.hpp>
 
@@ -6,4 +6,4 @@ struct arm {
     int move(int by) { return by; }
 };
 
-ipybox::host_tool mistake("move", "Moves the arm", {"by"}, ipybox::method(arm(), &arm::move));
+ipybox::host_tool mistake("move", "Moves the arm", {"by"}, ipybox::host_tool::method(arm(), &arm::move));

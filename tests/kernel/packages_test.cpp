@@ -51,14 +51,14 @@ std::filesystem::path wheels_in(std::filesystem::path const& dir) {
 }
 
 /// Options of a layer without an index.
-package_options offline(std::filesystem::path const& wheels) {
-    package_options options;
+package_layer::options offline(std::filesystem::path const& wheels) {
+    package_layer::options options;
     options.index = "";
     options.wheels = {wheels};
     return options;
 }
 
-std::shared_ptr<package_layer const> layer_of(package_options options) {
+std::shared_ptr<package_layer const> layer_of(package_layer::options options) {
     auto layer = package_layer::make(std::move(options));
     REQUIRE(layer);
     return *layer;
@@ -70,14 +70,14 @@ executor_options options_with(test::scratch_dir const& dir, std::shared_ptr<pack
     return options;
 }
 
-std::string names_of(result<package_result> const& installed) {
+std::string names_of(result<package_layer::installation> const& installed) {
     if (!installed) return installed.error().code().message() + ": " + installed.error().text();
     std::string names;
     for (auto const& package : installed->installed) names += package.name + "-" + package.version + " ";
     return names;
 }
 
-std::error_code code_of_installation(result<package_result> const& installed) {
+std::error_code code_of_installation(result<package_layer::installation> const& installed) {
     return installed ? std::error_code() : installed.error().code();
 }
 
@@ -105,8 +105,8 @@ void serve_index(asio::ip::tcp::socket& socket, std::filesystem::path const& whe
 }
 
 /// A layer whose index is on the loopback of this machine, by the name `index.test`.
-package_options indexed(std::uint16_t port, std::string const& name = "index.test") {
-    package_options options;
+package_layer::options indexed(std::uint16_t port, std::string const& name = "index.test") {
+    package_layer::options options;
     options.index = "http://" + name + ":" + std::to_string(port) + "/simple";
     options.network.allowed_addresses.push_back(sandbox_config::address_range::parse("127.0.0.1").value());
     options.network.resolve = [](std::string const& host) -> result<std::vector<asio::ip::address>> {
@@ -132,7 +132,7 @@ class silent_server {
 };
 
 /// What an installation without a kernel comes to.
-result<std::vector<installed_package>> outcome_of(std::filesystem::path const& python, package_options options) {
+result<std::vector<package_layer::package>> outcome_of(std::filesystem::path const& python, package_layer::options options) {
     asio::io_context context;
     detail::installation_streams unheard{os::unique_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
                                          os::unique_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC))};
@@ -204,7 +204,7 @@ TEST_CASE("packages: what is installed can be imported in the running session, a
     CHECK(contains(text_of(box.execute("%pip install -r /etc/passwd")), "cannot be used here"));
 
     // Kept, and shared.
-    options.access = package_access::import;
+    options.access = package_layer::permission::import;
     executor later(options_with(dir, layer_of(options)), auto_approval{}, bubblewrap_sandbox{});
     CHECK(text_of(later.execute("import ipybox_tiny; print(ipybox_tiny.version)")) == "1.0");
     CHECK(code_of_installation(later.install_package("ipybox_tiny")) == errc::invalid_argument);
@@ -242,7 +242,7 @@ TEST_CASE("packages: pip reaches the index by name, and nothing else", "[kernel]
     auto const away = outcome_of(test::python(), indexed(web.port(), "elsewhere.test"));
     REQUIRE_FALSE(away);
     CHECK(away.error() == errc::package_index_unreachable);
-    CHECK(contains(away.error().text(), "elsewhere.test has no address; package_options::index names"));
+    CHECK(contains(away.error().text(), "elsewhere.test has no address; package_layer::options::index names"));
     auto denied = indexed(web.port());
     denied.network.denied_domains.push_back(sandbox_config::domain_pattern::parse("index.test").value());
     auto const closed = outcome_of(test::python(), denied);
@@ -265,10 +265,10 @@ TEST_CASE("packages: an installation ends with its cell, and with its kernel", "
         CHECK(late.error() == errc::timed_out);
         CHECK(text_of(box.execute("print(x)")) == "1");
 
-        std::promise<result<package_result>> installed;
+        std::promise<result<package_layer::installation>> installed;
         int const before = web->connections;
         box.async_install_package({"ipybox_tiny"},
-                                  [&](result<package_result> r) { installed.set_value(std::move(r)); });
+                                  [&](result<package_layer::installation> r) { installed.set_value(std::move(r)); });
         while (web->connections == before) std::this_thread::sleep_for(5ms);
         REQUIRE(box.reset());
         auto const ended = installed.get_future().get();
@@ -300,11 +300,11 @@ TEST_CASE("packages: a session has one installation under way at a time", "[kern
     executor box(options_with(dir, layer_of(indexed(web->port()))), auto_approval{}, bubblewrap_sandbox{});
     REQUIRE(box.execute("x = 1"));
     auto const before = children();
-    std::vector<std::future<result<package_result>>> installed;
+    std::vector<std::future<result<package_layer::installation>>> installed;
     for (int i = 0; i < 4; ++i) {
-        auto done = std::make_shared<std::promise<result<package_result>>>();
+        auto done = std::make_shared<std::promise<result<package_layer::installation>>>();
         installed.push_back(done->get_future());
-        box.async_install_package({"ipybox_tiny"}, [done](result<package_result> r) { done->set_value(std::move(r)); });
+        box.async_install_package({"ipybox_tiny"}, [done](result<package_layer::installation> r) { done->set_value(std::move(r)); });
     }
     while (web->connections == 0) std::this_thread::sleep_for(5ms);
     CHECK(children() == before + 1);
@@ -345,9 +345,9 @@ TEST_CASE("packages: no kernel is started for an installation where one was stop
     executor box(options_with(dir, layer_of(offline(dir.path()))), auto_approval{}, test::unsandboxed);
     REQUIRE(box.execute("x = 1"));
 
-    std::promise<result<package_result>> installed;
+    std::promise<result<package_layer::installation>> installed;
     box.async_stop([](result<void> const&) {});
-    box.async_install_package({"ipybox_tiny"}, [&](result<package_result> r) { installed.set_value(std::move(r)); });
+    box.async_install_package({"ipybox_tiny"}, [&](result<package_layer::installation> r) { installed.set_value(std::move(r)); });
     auto const refused = installed.get_future().get();
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::not_running);

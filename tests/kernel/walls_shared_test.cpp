@@ -49,7 +49,7 @@ class small_packages {
 
   private:
     scratch_dir dir_;
-    package_options options_;
+    package_layer::options options_;
 };
 
 /// A device of this machine that is among no sandbox's own. Opening it does nothing.

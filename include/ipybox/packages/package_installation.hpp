@@ -8,7 +8,6 @@
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/packages/package_layer.hpp>
 #include <ipybox/packages/package_order.hpp>
-#include <ipybox/packages/package_result.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -60,7 +59,7 @@ class package_installation final : public network_gate, public std::enable_share
     /// The installed packages, once it has ended.
     /// \par Errors errc::package_conflict, package_index_unreachable, pip_missing, package_not_installed,
     /// package_layer_full, timed_out, cancelled
-    [[nodiscard]] result<std::vector<installed_package>> const& outcome() const noexcept { return outcome_; }
+    [[nodiscard]] result<std::vector<package_layer::package>> const& outcome() const noexcept { return outcome_; }
 
     /// Ends it; files that are being moved are moved first.
     void end();
@@ -101,7 +100,7 @@ class package_installation final : public network_gate, public std::enable_share
     asio::steady_timer limit_; ///< of the whole
     asio::steady_timer over_;  ///< cancelled when it has ended
     std::optional<exit_status> status_;
-    result<std::vector<installed_package>> outcome_ = failure(errc::package_not_installed, "pip was killed");
+    result<std::vector<package_layer::package>> outcome_ = failure(errc::package_not_installed, "pip was killed");
 };
 
 } // namespace ipybox::detail

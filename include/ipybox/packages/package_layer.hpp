@@ -2,14 +2,18 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/os/claimed_directory.hpp>
-#include <ipybox/packages/package_options.hpp>
+#include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <sys/types.h>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace ipybox {
 
@@ -23,9 +27,65 @@ namespace ipybox {
  */
 class package_layer {
   public:
+    /// What sessions may do with a layer.
+    enum class permission {
+        install, ///< import from it, and have packages installed into it
+        import,  ///< import from it
+    };
+
+    /// How a layer is made. Members are given in this order.
+    struct options {
+        /// The directory in which the packages lie, and stay: sessions that come later may use them. Made where it is
+        /// missing. Empty: a private one, which is removed with the layer.
+        std::filesystem::path directory = {};
+
+        /// The access of code, and of `install_package`.
+        permission access = permission::install;
+
+        /// URL of the index that pip looks at, with name and password where it asks for some. Empty: none, `wheels` alone
+        /// count.
+        std::string index = "https://pypi.org/simple";
+
+        /// Directories of this machine with wheels, which pip looks at as well.
+        std::vector<std::filesystem::path> wheels = {};
+
+        /// The network of pip: hosts of files that are not the index's own (those of PyPI are known), addresses that are
+        /// not public. Nothing is asked for.
+        sandbox_config::network_access network = {};
+
+        /// How long one installation may take.
+        std::chrono::milliseconds timeout = std::chrono::minutes(10);
+
+        /// Bytes of the disk that the layer may take, with what pip fetches and unpacks meanwhile. An installation that
+        /// takes more is ended (errc::package_layer_full). None: no limit.
+        std::optional<std::uint64_t> size = std::uint64_t(20) << 30;
+    };
+
+    /// An installed package, as its metadata name it.
+    struct package {
+        /// The name of the package.
+        std::string name;
+        /// The version that was installed.
+        std::string version;
+
+        /// Whether all members are equal.
+        friend bool operator==(package const&, package const&) = default;
+    };
+
+    /// The result of an installation.
+    struct installation {
+        /// The packages that were installed, dependencies among them; empty if everything was there already.
+        std::vector<package> installed;
+        /// The output of pip; of more than 1 MiB the end.
+        std::string output;
+    };
+
     /// \par Errors errc::invalid_argument — the index is not a URL of http or https, or names no host; the directory is
     /// a link, or behind one below the current directory; errc::io_error — the directory cannot be made
-    [[nodiscard]] static result<std::shared_ptr<package_layer const>> make(package_options options = {});
+    [[nodiscard]] static result<std::shared_ptr<package_layer const>> make(options chosen);
+
+    /// A private layer with the packages of PyPI.
+    [[nodiscard]] static result<std::shared_ptr<package_layer const>> make();
 
     package_layer(package_layer const&) = delete;
     package_layer& operator=(package_layer const&) = delete;
@@ -35,15 +95,15 @@ class package_layer {
     [[nodiscard]] std::filesystem::path const& path() const noexcept { return path_; }
 
     /// With the hosts of the index among those of the network.
-    [[nodiscard]] package_options const& options() const noexcept { return options_; }
+    [[nodiscard]] options const& get_options() const noexcept { return options_; }
 
     /// Whether the directory is still the one that was there at the beginning, and not a link or another one.
     [[nodiscard]] bool is_in_place() const noexcept;
 
   private:
-    package_layer(package_options options, std::optional<os::claimed_directory> own, std::filesystem::path path);
+    package_layer(options chosen, std::optional<os::claimed_directory> own, std::filesystem::path path);
 
-    package_options options_;
+    options options_;
     std::optional<os::claimed_directory> own_; ///< of a private layer
     std::filesystem::path path_;
     std::optional<std::pair<dev_t, ino_t>> identity_;

@@ -5,8 +5,8 @@
 #include <ipybox/mcp/tool.hpp>
 #include <ipybox/tools/tool_body.hpp>
 #include <ipybox/tools/tool_context.hpp>
+#include <ipybox/tools/tool_executor.hpp>
 #include <ipybox/tools/tool_function.hpp>
-#include <ipybox/tools/tool_options.hpp>
 #include <ipybox/tools/tool_reply.hpp>
 #include <ipybox/tools/tool_result.hpp>
 #include <ipybox/tools/tool_type.hpp>
@@ -23,19 +23,27 @@
 #include <vector>
 
 namespace ipybox {
+namespace detail {
 
-/// A parameter of a host tool.
-struct tool_parameter {
-    /// A parameter without a description.
-    tool_parameter(char const* own_name) : name(own_name) {}
-    /// A parameter with a description for the code.
-    tool_parameter(char const* own_name, char const* about) : name(own_name), description(about) {}
-
-    /// Its name in Python.
-    std::string name;
-    /// Its description, for the code.
-    std::string description;
+template <class T, class Method, class R, class... Args>
+struct bound_method {
+    T object; ///< a pointer of any kind
+    Method function;
+    R operator()(Args... arguments) const { return ((*object).*function)(std::forward<Args>(arguments)...); }
 };
+
+template <class T>
+auto pointer_to(T&& object) {
+    if constexpr (requires { *object; }) {
+        return std::remove_cvref_t<T>(object); // a pointer already
+    } else {
+        static_assert(std::is_lvalue_reference_v<T>,
+                      "the object of host_tool::method would be gone: name it, or give a pointer that shares it");
+        return &object;
+    }
+}
+
+} // namespace detail
 
 /**
  * \brief A function of the application that code calls as a tool: `executor_base::add_tool` offers it.
@@ -53,6 +61,43 @@ struct tool_parameter {
  */
 class host_tool {
   public:
+    /// A parameter, by its name in Python.
+    struct parameter {
+        /// A parameter without a description.
+        parameter(char const* own_name) : name(own_name) {}
+        /// A parameter with a description for the code.
+        parameter(char const* own_name, char const* about) : name(own_name), description(about) {}
+
+        /// Its name in Python.
+        std::string name;
+        /// Its description, for the code.
+        std::string description;
+    };
+
+    /**
+     * \brief How a tool is called, and what is said of it.
+     * \par Example
+     * \snippet 18_host_object.cpp loop
+     */
+    struct options {
+        /// The Asio executor on which it is called, or a function that has work done elsewhere:
+        /// `[window](auto work) { QMetaObject::invokeMethod(window, work); }`, which may be called from any thread.
+        /// Work that such a function drops fails its call. None: functions that block are called on threads of the
+        /// session, at most `most_threads` of them at once, and those that answer later on the executor's own strand,
+        /// which they must not hold up.
+        detail::tool_executor executor = {};
+        /// Its name for people.
+        std::string title = {};
+        /// Whether it changes nothing.
+        std::optional<bool> read_only = {};
+        /// Whether it may destroy something.
+        std::optional<bool> destructive = {};
+        /// Whether calling it twice does no more than calling it once.
+        std::optional<bool> idempotent = {};
+        /// Whether it deals with what is outside of the application.
+        std::optional<bool> open_world = {};
+    };
+
     /**
      * \brief A function with a name for each of its parameters. Their schema follows from the types:
      * docs/host_tools.md, section 2.
@@ -60,12 +105,11 @@ class host_tool {
      * \param description for the code, and for models
      * \param parameters names, or `{name, description}`; a parameter whose type is `std::optional` may be left out
      * \param function what is called
-     * \param options its executor, and what it says about its effects
+     * \param chosen its executor, and what it says about its effects
      */
     template <std::size_t N, class F>
-    host_tool(std::string name, std::string description, tool_parameter const (&parameters)[N], F function,
-              tool_options options = {})
-        : host_tool(std::move(name), std::move(description), std::move(options)) {
+    host_tool(std::string name, std::string description, parameter const (&parameters)[N], F function, options chosen)
+        : host_tool(std::move(name), std::move(description), std::move(chosen)) {
         using traits = detail::tool_function<F>;
         static_assert(N == traits::count, "a host tool has a name for each parameter of its function");
         std::vector<std::string> names;
@@ -80,11 +124,16 @@ class host_tool {
         body_ = std::make_shared<detail::function_body<F>>(std::move(function), std::move(names));
     }
 
+    /// The same without options.
+    template <std::size_t N, class F>
+    host_tool(std::string name, std::string description, parameter const (&parameters)[N], F function)
+        : host_tool(std::move(name), std::move(description), parameters, std::move(function), options()) {}
+
     /// A function without parameters, or with one struct (`IPYBOX_TOOL_TYPE`), whose members are the parameters of the
     /// tool.
     template <class F>
-    host_tool(std::string name, std::string description, F function, tool_options options = {})
-        : host_tool(std::move(name), std::move(description), std::move(options)) {
+    host_tool(std::string name, std::string description, F function, options chosen)
+        : host_tool(std::move(name), std::move(description), std::move(chosen)) {
         using traits = detail::tool_function<F>;
         static_assert(traits::count <= 1, "a host tool has a name for each parameter of its function");
         if constexpr (traits::count == 1) {
@@ -101,6 +150,11 @@ class host_tool {
         body_ = std::make_shared<detail::function_body<F>>(std::move(function), std::vector<std::string>());
     }
 
+    /// The same without options.
+    template <class F>
+    host_tool(std::string name, std::string description, F function)
+        : host_tool(std::move(name), std::move(description), std::move(function), options()) {}
+
     /**
      * \brief A function of JSON: it gets all arguments as one object, `nlohmann::json` or `nlohmann::ordered_json`, and
      * returns what any host tool may.
@@ -109,21 +163,44 @@ class host_tool {
      * \param schema  JSON Schema 2020-12 of the arguments, an object. `add_tool` refuses keywords that are not checked
      * here.
      * \param function what is called
-     * \param options its executor, and what it says about its effects
+     * \param chosen its executor, and what it says about its effects
      * \param returns schema of the result, which is documentation for the code; not checked here. None: any value
      */
     template <class F>
     [[nodiscard]] static host_tool of_json(std::string name, std::string description, nlohmann::ordered_json schema,
-                                           F function, tool_options options = {},
+                                           F function, options chosen,
                                            std::optional<nlohmann::ordered_json> returns = {}) {
         using traits = detail::tool_function<F>;
         static_assert(traits::count == 1 && detail::is_json<typename traits::template parameter<0>>,
                       "a host tool of JSON takes one nlohmann::json, which has all arguments");
-        host_tool made(std::move(name), std::move(description), std::move(options));
+        host_tool made(std::move(name), std::move(description), std::move(chosen));
         made.listed_.input_schema = std::move(schema);
         made.listed_.output_schema = returns ? std::move(returns) : detail::result_schema<typename traits::returned>();
         made.body_ = std::make_shared<detail::function_body<F>>(std::move(function), std::vector<std::string>());
         return made;
+    }
+
+    /// The same without options.
+    template <class F>
+    [[nodiscard]] static host_tool of_json(std::string name, std::string description, nlohmann::ordered_json schema,
+                                           F function) {
+        return of_json(std::move(name), std::move(description), std::move(schema), std::move(function), options());
+    }
+
+    /// A member function as the function of a host tool. The object is given as itself, which has to live as long as
+    /// the tool, or as a pointer, also a shared one.
+    template <class T, class R, class C, class... Args>
+    [[nodiscard]] static auto method(T&& object, R (C::*function)(Args...)) {
+        auto pointer = detail::pointer_to(std::forward<T>(object));
+        return detail::bound_method<decltype(pointer), R (C::*)(Args...), R, Args...>{std::move(pointer), function};
+    }
+
+    /// The same of a member function that is const.
+    template <class T, class R, class C, class... Args>
+    [[nodiscard]] static auto method(T&& object, R (C::*function)(Args...) const) {
+        auto pointer = detail::pointer_to(std::forward<T>(object));
+        return detail::bound_method<decltype(pointer), R (C::*)(Args...) const, R, Args...>{std::move(pointer),
+                                                                                            function};
     }
 
     /// The name that code calls.
@@ -132,7 +209,7 @@ class host_tool {
     /// How the tool is listed: its schemas and annotations.
     [[nodiscard]] mcp::tool const& listed() const noexcept { return listed_; }
     /// The options that it was made with.
-    [[nodiscard]] tool_options const& options() const noexcept { return options_; }
+    [[nodiscard]] options const& get_options() const noexcept { return options_; }
 
     /// What the options say about its effects, as approvals see it.
     [[nodiscard]] tool_annotations const& annotations() const noexcept { return annotations_; }
@@ -145,52 +222,17 @@ class host_tool {
     [[nodiscard]] result<void> check() const;
 
   private:
-    host_tool(std::string name, std::string description, tool_options options);
+    host_tool(std::string name, std::string description, options chosen);
 
     /// The mistake in names of parameters; empty if there is none.
     [[nodiscard]] static std::string wrong_with(std::vector<std::string> const& names);
 
     mcp::tool listed_;
-    tool_options options_;
+    options options_;
     tool_annotations annotations_;
     std::string wrong_;
     std::shared_ptr<detail::tool_body> body_;
 };
-
-namespace detail {
-
-template <class T, class Method, class R, class... Args>
-struct bound_method {
-    T object; ///< a pointer of any kind
-    Method function;
-    R operator()(Args... arguments) const { return ((*object).*function)(std::forward<Args>(arguments)...); }
-};
-
-template <class T>
-auto pointer_to(T&& object) {
-    if constexpr (requires { *object; }) {
-        return std::remove_cvref_t<T>(object); // a pointer already
-    } else {
-        static_assert(std::is_lvalue_reference_v<T>,
-                      "the object of ipybox::method would be gone: name it, or give a pointer that shares it");
-        return &object;
-    }
-}
-
-} // namespace detail
-
-/// A member function as the function of a host tool. The object is given as itself, which has to live as long as the
-/// tool, or as a pointer, also a shared one.
-template <class T, class R, class C, class... Args>
-[[nodiscard]] auto method(T&& object, R (C::*function)(Args...)) {
-    auto pointer = detail::pointer_to(std::forward<T>(object));
-    return detail::bound_method<decltype(pointer), R (C::*)(Args...), R, Args...>{std::move(pointer), function};
-}
-template <class T, class R, class C, class... Args>
-[[nodiscard]] auto method(T&& object, R (C::*function)(Args...) const) {
-    auto pointer = detail::pointer_to(std::forward<T>(object));
-    return detail::bound_method<decltype(pointer), R (C::*)(Args...) const, R, Args...>{std::move(pointer), function};
-}
 
 } // namespace ipybox
 

@@ -19,9 +19,9 @@ namespace ipybox {
 class host_tools {
   public:
     /// \param package what Python imports them from: `mcptools.PACKAGE`
-    /// \param options of tools that are added without options of their own: the executor of the object, say
-    explicit host_tools(std::string package, tool_options options = {})
-        : package_(std::move(package)), options_(std::move(options)) {}
+    /// \param shared the options of tools that are added without options of their own: the executor of the object, say
+    explicit host_tools(std::string package, host_tool::options shared = {})
+        : package_(std::move(package)), options_(std::move(shared)) {}
 
     /// Adds a tool.
     host_tools& add(host_tool tool) {
@@ -31,7 +31,8 @@ class host_tools {
 
     /// Adds a function with a name for each of its parameters, as `host_tool` does.
     template <std::size_t N, class F>
-    host_tools& add(std::string name, std::string description, tool_parameter const (&parameters)[N], F function) {
+    host_tools& add(std::string name, std::string description, host_tool::parameter const (&parameters)[N],
+                    F function) {
         return add(host_tool(std::move(name), std::move(description), parameters, std::move(function), options_));
     }
 
@@ -48,7 +49,7 @@ class host_tools {
 
   private:
     std::string package_;
-    tool_options options_;
+    host_tool::options options_;
     std::vector<host_tool> tools_;
 };
 

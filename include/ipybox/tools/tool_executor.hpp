@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief The executor on which a host tool is called.
@@ -34,7 +34,7 @@ class tool_executor {
         requires std::convertible_to<IoExecutor, asio::any_io_executor> &&
                  (!std::same_as<std::remove_cvref_t<IoExecutor>, tool_executor>)
     tool_executor(IoExecutor executor)
-        : executor_(std::make_shared<detail::context_bound_executor const>(std::move(executor))) {}
+        : executor_(std::make_shared<context_bound_executor const>(std::move(executor))) {}
 
     /// Any other loop, by what posts to it. Work that is dropped unrun fails its call.
     template <class Post>
@@ -64,14 +64,12 @@ class tool_executor {
     }
 
     /// The Asio executor; none where another loop was named, or nothing.
-    [[nodiscard]] std::shared_ptr<detail::context_bound_executor const> const& asio() const noexcept {
-        return executor_;
-    }
+    [[nodiscard]] std::shared_ptr<context_bound_executor const> const& asio() const noexcept { return executor_; }
 
   private:
-    std::shared_ptr<detail::context_bound_executor const> executor_;
+    std::shared_ptr<context_bound_executor const> executor_;
     std::shared_ptr<post_function const> post_;
     bool is_own_strand_ = false;
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

@@ -64,7 +64,7 @@ template <class F>
     else {
         static_assert(one_call_operator<F>,
                       "a host tool is a function with one signature: a lambda without auto parameters, "
-                      "a function pointer, or ipybox::method(object, &type::name)");
+                      "a function pointer, or ipybox::host_tool::method(object, &type::name)");
         return signature<void>();
     }
 }

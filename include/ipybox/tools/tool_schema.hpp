@@ -34,6 +34,8 @@ namespace ipybox {
 template <class T>
 struct tool_schema {};
 
+namespace detail {
+
 /// Schemas that are referred to by name: those of structs.
 class tool_definitions {
   public:
@@ -63,8 +65,6 @@ class tool_definitions {
     std::map<std::type_index, std::string> names_;
     nlohmann::ordered_json list_ = nlohmann::ordered_json::object();
 };
-
-namespace detail {
 
 template <class T>
 concept has_own_schema = requires {

@@ -14,12 +14,12 @@ using namespace ipybox;
 
 /// The hosts that pip may reach, or an error's code.
 std::vector<std::string> hosts_of(std::string index) {
-    package_options options;
+    package_layer::options options;
     options.index = std::move(index);
     auto const layer = package_layer::make(std::move(options));
     if (!layer) return {layer.error().code().message()};
     std::vector<std::string> hosts;
-    for (auto const& host : (*layer)->options().network.allowed_domains) hosts.push_back(host.text());
+    for (auto const& host : (*layer)->get_options().network.allowed_domains) hosts.push_back(host.text());
     return hosts;
 }
 
@@ -41,7 +41,7 @@ TEST_CASE("package layer: the hosts of its index are the ones that can be reache
 
 TEST_CASE("package layer: a private one goes with its last holder, a named one stays") {
     test::scratch_dir const dir;
-    package_options named;
+    package_layer::options named;
     named.directory = dir.path() / "deep" / "layer";
     std::filesystem::path own;
     {
@@ -61,7 +61,7 @@ TEST_CASE("package layer: a link does not lead to it") {
     test::scratch_dir const dir;
     std::filesystem::create_directories(dir.path() / "secrets");
     std::filesystem::create_directory_symlink(dir.path() / "secrets", dir.path() / "layer");
-    package_options linked;
+    package_layer::options linked;
     for (auto const* name : {"layer", "layer/", "./layer/."}) {
         INFO(name);
         linked.directory = dir.path() / name;
@@ -80,7 +80,7 @@ TEST_CASE("package layer: a link does not lead to it") {
 
 TEST_CASE("package layer: it is in place until its directory is another one") {
     test::scratch_dir const dir;
-    package_options named;
+    package_layer::options named;
     named.directory = dir.path() / "layer";
     auto const layer = package_layer::make(named);
     REQUIRE(layer);

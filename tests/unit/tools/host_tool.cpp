@@ -89,11 +89,11 @@ TEST_CASE("host_tool: functions of all kinds", "[fast]") {
     counter object;
     auto const shared = std::make_shared<counter>();
     auto const tools = host_tools("counter")
-                           .add("add", "", {"by"}, method(object, &counter::add))
-                           .add("count", "", method(shared, &counter::count));
+                           .add("add", "", {"by"}, host_tool::method(object, &counter::add))
+                           .add("count", "", host_tool::method(shared, &counter::count));
     CHECK(tools.list().size() == 2);
-    CHECK(method(object, &counter::add)(3) == 3);
-    CHECK(method(shared, &counter::add)(4) == 4);
+    CHECK(host_tool::method(object, &counter::add)(3) == 3);
+    CHECK(host_tool::method(shared, &counter::add)(4) == 4);
     CHECK(object.count() == 3);
 }
 

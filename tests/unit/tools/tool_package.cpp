@@ -304,7 +304,7 @@ TEST_CASE("tool_package: functions that return a reference", "[fast]") {
         [[nodiscard]] std::vector<int> const& all_legs() const { return legs; }
     } robot;
     offering on({host_tool("name", "", []() -> std::string const& { return name; }),
-                 host_tool("legs", "", method(robot, &robot::all_legs))});
+                 host_tool("legs", "", host_tool::method(robot, &robot::all_legs))});
     CHECK(on.text("name") == "R2");
     CHECK(on.text("legs") == "[1,2]");
 }

@@ -38,7 +38,7 @@ inline constexpr std::size_t largest_installer_datagram = 128 * 1024;
 inline constexpr std::chrono::seconds time_to_end{5};
 
 /// The sandbox around pip: nothing but the layer can be written to, and the hosts of the index reached.
-inline bubblewrap_sandbox sandbox_of(package_options const& options) {
+inline bubblewrap_sandbox sandbox_of(package_layer::options const& options) {
     sandbox_config config;
     config.filesystem.allow_write.clear();
     config.network = options.network;
@@ -46,7 +46,7 @@ inline bubblewrap_sandbox sandbox_of(package_options const& options) {
 }
 
 /// Settings of the user, in files and variables, do not count: they would decide where packages come from.
-inline environment environment_of_pip(package_options const& options) {
+inline environment environment_of_pip(package_layer::options const& options) {
     auto env = kernel_environment({});
     env["PIP_CONFIG_FILE"] = "/dev/null";
     env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1";
@@ -67,17 +67,17 @@ inline launch_spec launch_of_installer(package_layer const& layer, std::filesyst
     paths.working_dir = layer.path();
     auto spec = confinement_of(paths);
     spec.argv = {python.string(), "-I", "-c", std::string(runtime_installer), std::to_string(spec.control_fd)};
-    spec.env = environment_of_pip(layer.options());
+    spec.env = environment_of_pip(layer.get_options());
     spec.writable.push_back(layer.path());
-    for (auto const& wheels : layer.options().wheels) spec.readable.push_back(wheels);
+    for (auto const& wheels : layer.get_options().wheels) spec.readable.push_back(wheels);
     return spec;
 }
 
 inline std::string wanted_of(package_layer const& layer, package_order const& order, bool has_network) {
     nlohmann::json wheels = nlohmann::json::array();
-    for (auto const& directory : layer.options().wheels) wheels.push_back(directory.string());
+    for (auto const& directory : layer.get_options().wheels) wheels.push_back(directory.string());
     auto const memory = large_share_of_memory();
-    auto const& size = layer.options().size;
+    auto const& size = layer.get_options().size;
     nlohmann::json const wanted = {{"layer", layer.path().string()},
                                    {"requirements", order.requirements},
                                    {"options", order.options},
@@ -92,7 +92,7 @@ IPYBOX_DECL result<std::shared_ptr<package_installation>>
 package_installation::start(asio::any_io_executor executor, std::shared_ptr<package_layer const> layer,
                             std::filesystem::path const& python, package_order const& order,
                             installation_streams streams, std::weak_ptr<network_gate> gate) {
-    if (layer->options().access != package_access::install)
+    if (layer->get_options().access != package_layer::permission::install)
         return failure(errc::invalid_argument, "nothing may be installed into the layer of packages " +
                                                    layer->path().string() + ", which sessions import from alone");
     if (!layer->is_in_place())
@@ -119,7 +119,7 @@ IPYBOX_DECL package_installation::~package_installation() {
 
 IPYBOX_DECL result<void> package_installation::launch(std::filesystem::path const& python, package_order const& order,
                                                       installation_streams streams) {
-    auto spec = sandbox_of(layer_->options()).wrap(launch_of_installer(*layer_, python));
+    auto spec = sandbox_of(layer_->get_options()).wrap(launch_of_installer(*layer_, python));
     if (!spec) return failure(spec);
     auto control = os::make_seqpacket_pair();
     if (!control) return failure(control);
@@ -145,11 +145,11 @@ IPYBOX_DECL void package_installation::watch(os::unique_fd control, os::unique_f
     unforked_.emplace_back(exit.get());
     control_.assign(control.release());
     exit_.assign(exit.release());
-    limit_.expires_after(countable(layer_->options().timeout));
+    limit_.expires_after(countable(layer_->get_options().timeout));
     limit_.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled) return;
-        self->give_up(error(errc::timed_out, "the installation was not done within package_options::timeout"));
+        self->give_up(error(errc::timed_out, "the installation was not done within package_layer::options::timeout"));
     });
 }
 
@@ -194,7 +194,7 @@ IPYBOX_DECL void package_installation::serve_hosts(os::unique_fd listener) {
 /// Keeps how it ended, and has people told what they can do about it.
 IPYBOX_DECL void package_installation::keep_outcome(nlohmann::json const& said) {
     auto const kind = jupyter::field(said, "outcome");
-    std::vector<installed_package> installed;
+    std::vector<package_layer::package> installed;
     auto const packages = said.find("installed");
     if (packages != said.end() && packages->is_array())
         for (auto const& package : *packages)
@@ -217,11 +217,11 @@ IPYBOX_DECL error package_installation::failure_of(std::string const& kind, std:
                             "package_layer");
     }
     if (kind == "full")
-        return error(errc::package_layer_full, text + "; raise package_options::size, or use a fresh package_layer");
+        return error(errc::package_layer_full, text + "; raise package_layer::options::size, or use a fresh package_layer");
     if (text.empty() && !unreachable_.empty())
         return error(errc::package_index_unreachable,
-                     unreachable_ + "; package_options::index names the index, and its other hosts stand in "
-                                    "package_options::network");
+                     unreachable_ + "; package_layer::options::index names the index, and its other hosts stand in "
+                                    "package_layer::options::network");
     if (text.empty()) text = "pip failed, and its output says why";
     return error(errc::package_not_installed,
                  text + "; packages that have no wheel for this interpreter are not built");

@@ -39,7 +39,7 @@ inline result<void> add_host(sandbox_config::network_access& network, std::strin
 }
 
 /// Opens the hosts that the index needs.
-inline result<void> open_index(package_options& options) {
+inline result<void> open_index(package_layer::options& options) {
     options.network.ask_for_others = false;
     if (options.index.empty()) return {};
     auto const host = host_of_index(options.index);
@@ -75,16 +75,18 @@ inline std::optional<std::pair<dev_t, ino_t>> identity_of(std::filesystem::path 
 
 } // namespace detail
 
-IPYBOX_DECL package_layer::package_layer(package_options options, std::optional<os::claimed_directory> own,
+IPYBOX_DECL package_layer::package_layer(package_layer::options options, std::optional<os::claimed_directory> own,
                                          std::filesystem::path path)
     : options_(std::move(options)), own_(std::move(own)), path_(std::move(path)),
       identity_(detail::identity_of(path_)) {}
+
+IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make() { return make(options()); }
 
 IPYBOX_DECL bool package_layer::is_in_place() const noexcept {
     return identity_ && detail::identity_of(path_) == identity_;
 }
 
-IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(package_options options) {
+IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(package_layer::options options) {
     if (auto opened = detail::open_index(options); !opened) return failure(opened);
     std::optional<os::claimed_directory> own;
     if (options.directory.empty()) {

@@ -291,7 +291,7 @@ IPYBOX_DECL asio::awaitable<result<std::uint64_t>> kernel_actions::approve_own(s
     co_return subject.id;
 }
 
-IPYBOX_DECL asio::awaitable<result<package_result>> kernel_actions::install(std::shared_ptr<kernel_actions> self,
+IPYBOX_DECL asio::awaitable<result<package_layer::installation>> kernel_actions::install(std::shared_ptr<kernel_actions> self,
                                                                             std::vector<std::string> words) {
     if (auto const order = read_package_order(words); !order) co_return failure(order.error());
     approval_subject subject;
@@ -310,7 +310,7 @@ IPYBOX_DECL asio::awaitable<result<package_result>> kernel_actions::install(std:
     co_return installed;
 }
 
-IPYBOX_DECL asio::awaitable<result<package_result>>
+IPYBOX_DECL asio::awaitable<result<package_layer::installation>>
 kernel_actions::carry_out_installation(kernel_actions& self, std::vector<std::string> const& words,
                                        action_outcome& how) {
     if (auto turn = co_await take_turn(self.shared_from_this()); !turn) co_return failure(turn);
@@ -325,7 +325,7 @@ kernel_actions::carry_out_installation(kernel_actions& self, std::vector<std::st
     auto output = co_await (*pipe)->text();
     auto const& outcome = (*begun)->outcome();
     if (!outcome) co_return failure(with_output(outcome.error(), output));
-    co_return package_result{*outcome, std::move(output)};
+    co_return package_layer::installation{*outcome, std::move(output)};
 }
 
 IPYBOX_DECL asio::awaitable<verdict> kernel_actions::approve_connection(approval_subject& subject) {

@@ -8,8 +8,8 @@
 
 namespace ipybox {
 
-IPYBOX_DECL host_tool::host_tool(std::string name, std::string description, tool_options options)
-    : options_(std::move(options)) {
+IPYBOX_DECL host_tool::host_tool(std::string name, std::string description, options chosen)
+    : options_(std::move(chosen)) {
     listed_.name = std::move(name);
     if (!description.empty()) listed_.description = std::move(description);
     if (!options_.title.empty()) listed_.title = options_.title;

@@ -39,7 +39,7 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
     }
 
   private:
-    [[nodiscard]] tool_executor const& place() const { return tool_->options().executor; }
+    [[nodiscard]] tool_executor const& place() const { return tool_->get_options().executor; }
     [[nodiscard]] tool_style style() const { return tool_->body()->style(); }
     [[nodiscard]] bool blocks_on_threads() const {
         return style() == tool_style::blocking && !place().is_named() && !place().is_own_strand();
