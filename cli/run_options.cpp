@@ -263,7 +263,7 @@ void add_completion_commands(CLI::App& program, std::string& shell) {
 /// Prints the completion script or the manual page, if one of them was asked for.
 bool print_of_tree(CLI::App& program, std::string const& shell) {
     if (program.got_subcommand("man-page")) {
-        std::cout << man_page(describe(program), version_string);
+        std::cout << man_page(describe(program), version::text);
         return true;
     }
     if (!program.got_subcommand("completion")) return false;

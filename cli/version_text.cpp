@@ -19,7 +19,7 @@ void add_line(std::string& text, std::string name, std::string const& value) {
 } // namespace
 
 std::string version_text(detail_of_version detail) {
-    auto text = std::string("ipybox ") + version_string;
+    auto text = std::string("ipybox ") + version::text;
     if (detail == detail_of_version::alone) return text;
     for (auto const& library : library_versions())
         if (library.name != "ipybox") add_line(text, library.name, library.version);

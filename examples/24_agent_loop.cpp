@@ -12,7 +12,6 @@
 
 #include <ipybox/adapters/openai_tool.hpp>
 #include <ipybox/core/json_census.hpp>
-#include <ipybox/core/json_text.hpp>
 #include <ipybox/ipybox.hpp>
 
 #include <asio/ip/tcp.hpp>
@@ -55,7 +54,7 @@ json post(std::string const& path, json const& request) {
     auto const colon = server.find(':', server.find(']') + 1); // [::1] is an address
     auto host = server.substr(0, colon);
     if (host.starts_with('[')) host = host.substr(1, host.size() - 2);
-    auto const body = ipybox::json_text(request);
+    auto const body = request.dump(-1, ' ', false, json::error_handler_t::replace);
     asio::ip::tcp::iostream stream;
     stream.expires_after(std::chrono::seconds(std::stoi(variable("OPENAI_TIMEOUT", "300")))); // for all of it
     stream.connect(host, colon == std::string::npos ? "80" : server.substr(colon + 1));

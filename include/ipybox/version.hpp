@@ -16,17 +16,15 @@
 namespace ipybox {
 
 /// Semantic version of these headers; before 1.0 a new minor version may break source compatibility.
-struct version_number {
-    int major_number; ///< not `major`: the C library has a macro of that name
+struct version {
+    /// The first number. (The C library has a macro `major`.)
+    static constexpr int major_number = IPYBOX_VERSION_MAJOR;
     /// The second number.
-    int minor_number;
+    static constexpr int minor_number = IPYBOX_VERSION_MINOR;
     /// The third number.
-    int patch_number;
+    static constexpr int patch_number = IPYBOX_VERSION_PATCH;
+    /// The version as text.
+    static constexpr char const* text = IPYBOX_VERSION_STRING;
 };
-
-/// The version of the library.
-inline constexpr version_number version{IPYBOX_VERSION_MAJOR, IPYBOX_VERSION_MINOR, IPYBOX_VERSION_PATCH};
-/// The version of the library as text.
-inline constexpr char const* version_string = IPYBOX_VERSION_STRING;
 
 } // namespace ipybox

@@ -55,4 +55,4 @@ LINKED_TWICE void make_executors(asio::io_context& io) {
                                         ipybox::zmq_transport({.kernelspec = "python3"}));
 }
 
-LINKED_TWICE int main() { std::printf("ipybox %s\n", ipybox::version_string); }
+LINKED_TWICE int main() { std::printf("ipybox %s\n", ipybox::version::text); }

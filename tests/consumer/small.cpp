@@ -17,6 +17,6 @@ int main() {
     auto const hash = ipybox::sha256_hex("abc");
     auto const right =
         json && json->at("a").size() == 2 && size && head.is_complete() && hash.substr(0, 8) == "ba7816bf";
-    std::printf("ipybox %s: %s\n", ipybox::version_string, right ? "right" : "wrong");
+    std::printf("ipybox %s: %s\n", ipybox::version::text, right ? "right" : "wrong");
     return right ? 0 : 1;
 }

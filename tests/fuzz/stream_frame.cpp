@@ -21,6 +21,8 @@ namespace {
 using namespace ipybox;
 using fuzz::require;
 using namespace ipybox::jupyter;
+using channel = message::channel;
+using json = nlohmann::json;
 using namespace ipybox::test;
 
 void require_same(stream_reading const& a, stream_reading const& b) {
@@ -41,7 +43,7 @@ void write_again(message& m) {
 
 void use(message& m) {
     require(!m.type.empty() && m.content.is_object() && m.metadata.is_object());
-    (void)take_text(m, "text");
+    (void)m.take_text("text");
     (void)take_bundle(m).to_json();
 }
 

@@ -25,6 +25,8 @@ namespace {
 using namespace ipybox;
 using fuzz::require;
 using namespace ipybox::jupyter;
+using channel = message::channel;
+using json = nlohmann::json;
 
 enum parser : unsigned char { signed_wire, unsigned_wire, stream, connection_file, kernel_json, parsers };
 
@@ -55,8 +57,8 @@ std::string joined(std::vector<std::string> const& frames) {
 void use(message& m) {
     require(!m.type.empty());
     require(m.content.is_object() && m.metadata.is_object());
-    (void)field(m.content, "execution_state");
-    (void)take_text(m, "text");
+    (void)message::field(m.content, "execution_state");
+    (void)m.take_text("text");
 }
 
 void fuzz_wire(channel on, std::string_view input, signer with) {

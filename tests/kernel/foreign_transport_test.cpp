@@ -17,8 +17,8 @@ class link {
   public:
     using message = ipybox::jupyter::message;
 
-    asio::awaitable<ipybox::result<ipybox::kernel_info>> open(std::shared_ptr<ipybox::kernel_host> host,
-                                                              ipybox::kernel_launch launch) {
+    asio::awaitable<ipybox::result<ipybox::kernel_host::info>> open(std::shared_ptr<ipybox::kernel_host> host,
+                                                                    ipybox::kernel_host::launch launch) {
         return inner_.start(std::move(host), std::move(launch));
     }
     asio::awaitable<ipybox::result<void>> put(message m) {
@@ -28,7 +28,7 @@ class link {
     asio::awaitable<ipybox::result<message>> take() { return inner_.receive(); }
     asio::awaitable<ipybox::result<void>> strike() { return inner_.interrupt(); }
     asio::awaitable<void> close() { return inner_.stop(); }
-    [[nodiscard]] ipybox::supervised_process process() const { return inner_.kernel(); }
+    [[nodiscard]] ipybox::kernel_host::process process() const { return inner_.kernel(); }
 
     int sent = 0;
 
@@ -47,8 +47,8 @@ template <class Link>
 struct link_traits {
     using message = ipybox::jupyter::message;
 
-    static asio::awaitable<ipybox::result<ipybox::kernel_info>> start(Link& l, std::shared_ptr<ipybox::kernel_host> h,
-                                                                      ipybox::kernel_launch launch) {
+    static asio::awaitable<ipybox::result<ipybox::kernel_host::info>>
+    start(Link& l, std::shared_ptr<ipybox::kernel_host> h, ipybox::kernel_host::launch launch) {
         return l.open(std::move(h), std::move(launch));
     }
     static asio::awaitable<ipybox::result<void>> send(Link& l, message m) { return l.put(std::move(m)); }

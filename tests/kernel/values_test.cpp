@@ -99,7 +99,7 @@ TEST_CASE("values: with a kernel that is not Python there is a reason", "[kernel
     specs.write("bash/kernel.json", R"({"argv": [")" + python().string() +
                                         R"(", "-m", "bash_kernel", "-f", "{connection_file}"],
         "display_name": "Bash", "language": "bash", "env": {"PS1": "$"}})");
-    zmq_options how;
+    zmq_transport::options how;
     how.kernelspec = "bash";
     how.kernelspec_dirs = {specs.path()};
     scratch_dir const dir;

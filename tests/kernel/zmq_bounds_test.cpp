@@ -17,8 +17,8 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using test::contains;
 
-zmq_options attached_to(std::filesystem::path const& file) {
-    zmq_options options;
+zmq_transport::options attached_to(std::filesystem::path const& file) {
+    zmq_transport::options options;
     options.connection_file = file;
     return options;
 }

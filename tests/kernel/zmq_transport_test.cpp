@@ -51,7 +51,8 @@ struct refusing_sandbox {
 
 /// A transport without a sandbox in a directory of its own.
 struct box {
-    explicit box(zmq_options options = {}) : driver(zmq_transport(std::move(options)), supervised_in(dir.path())) {}
+    explicit box(zmq_transport::options options = {})
+        : driver(zmq_transport(std::move(options)), supervised_in(dir.path())) {}
 
     [[nodiscard]] kernel_launch launch() const {
         kernel_launch l;
@@ -74,13 +75,13 @@ struct box {
 /// A kernel that somebody else runs: ipykernel with a connection file.
 struct running_kernel {
     explicit running_kernel(std::filesystem::path const& dir,
-                            jupyter::socket_protocol protocol = jupyter::socket_protocol::ipc)
+                            zmq_transport::socket_protocol protocol = zmq_transport::socket_protocol::ipc)
         : file(dir / "kernel.json") {
         jupyter::connection_info info;
         info.protocol = protocol;
-        info.ip = protocol == jupyter::socket_protocol::ipc ? (dir / "k").string() : "127.0.0.1";
+        info.ip = protocol == zmq_transport::socket_protocol::ipc ? (dir / "k").string() : "127.0.0.1";
         detail::tcp_ports ports = {1, 2, 3, 4, 5};
-        if (protocol == jupyter::socket_protocol::tcp) ports = detail::free_tcp_ports().value();
+        if (protocol == zmq_transport::socket_protocol::tcp) ports = detail::free_tcp_ports().value();
         info.shell_port = ports[0];
         info.iopub_port = ports[1];
         info.stdin_port = ports[2];
@@ -129,8 +130,8 @@ double ms_since(clock_type::time_point begin) {
 } // namespace
 
 TEST_CASE("zmq_transport runs a stock ipykernel", "[zmq][compat]") {
-    auto const protocol = GENERATE(jupyter::socket_protocol::ipc, jupyter::socket_protocol::tcp);
-    zmq_options options;
+    auto const protocol = GENERATE(zmq_transport::socket_protocol::ipc, zmq_transport::socket_protocol::tcp);
+    zmq_transport::options options;
     options.protocol = protocol;
     box b(options);
     auto const info = b.start();
@@ -219,10 +220,10 @@ TEST_CASE("zmq_transport answers input requests", "[zmq]") {
         auto const m = b.driver.receive();
         REQUIRE(m);
         if (m->type != "input_request") continue;
-        CHECK(m->on == jupyter::channel::stdin_);
-        CHECK(jupyter::field(m->content, "prompt") == "who? ");
+        CHECK(m->on == jupyter::message::channel::stdin_);
+        CHECK(jupyter::message::field(m->content, "prompt") == "who? ");
         CHECK(m->parent_id == id);
-        jupyter::message reply(jupyter::channel::stdin_, "input_reply", {{"value", "Ada"}, {"status", "ok"}});
+        jupyter::message reply(jupyter::message::channel::stdin_, "input_reply", {{"value", "Ada"}, {"status", "ok"}});
         reply.parent_header = m->parent_header;
         REQUIRE(b.driver.send(std::move(reply)));
         break;
@@ -280,7 +281,7 @@ TEST_CASE("zmq_transport keeps the messages of its own requests to itself", "[zm
         CAPTURE(m->type);
         CHECK((m->parent_id == id || m->parent_id.empty()));
         replied = replied || m->type == "execute_reply";
-        idle = idle || jupyter::field(m->content, "execution_state") == "idle";
+        idle = idle || jupyter::message::field(m->content, "execution_state") == "idle";
     }
 }
 
@@ -289,7 +290,7 @@ TEST_CASE("zmq_transport interrupts by message where the kernelspec says so", "[
     specs.write("polite/kernel.json",
                 R"({"argv": ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "language": "python",
                    "display_name": "polite", "interrupt_mode": "message"})");
-    zmq_options options;
+    zmq_transport::options options;
     options.kernelspec = "polite";
     options.kernelspec_dirs = {specs.path()};
     box b(options);
@@ -314,8 +315,8 @@ TEST_CASE("zmq_transport interrupts by message where the kernelspec says so", "[
 }
 
 TEST_CASE("zmq_transport reports how a kernel died, after all it said", "[zmq][compat]") {
-    auto const protocol = GENERATE(jupyter::socket_protocol::ipc, jupyter::socket_protocol::tcp);
-    zmq_options options;
+    auto const protocol = GENERATE(zmq_transport::socket_protocol::ipc, zmq_transport::socket_protocol::tcp);
+    zmq_transport::options options;
     options.protocol = protocol;
     box b(options);
     REQUIRE(b.start());
@@ -472,7 +473,7 @@ TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
     spec("missing", R"(["no-such-program-here"])");
     spec("silent", R"(["sleep", "100"])");
     spec("bare", R"(["sh", "-c", "echo \"$0: No module named ipykernel_launcher\" >&2; exit 1", "{connection_file}"])");
-    zmq_options options;
+    zmq_transport::options options;
     options.kernelspec_dirs = {specs.path()};
 
     SECTION("it ends") {
@@ -525,8 +526,8 @@ TEST_CASE("zmq_transport refuses TCP where the sandbox has a network of its own"
         test::skip("no user namespaces here");
         return;
     }
-    zmq_options options;
-    options.protocol = jupyter::socket_protocol::tcp;
+    zmq_transport::options options;
+    options.protocol = zmq_transport::socket_protocol::tcp;
     scratch_dir dir;
     auto host = supervised_in(dir.path());
     host.wrap = [](launch_spec spec) {
@@ -547,7 +548,7 @@ TEST_CASE("zmq_transport refuses TCP where the sandbox has a network of its own"
         CHECK(contains(info.error().text(), "network of its own"));
         CHECK(ms_since(begin) < 20'000);
     }
-    options.protocol = jupyter::socket_protocol::ipc;
+    options.protocol = zmq_transport::socket_protocol::ipc;
     test::transport_driver<zmq_transport> driver(zmq_transport(options), host);
     auto const info = driver.start(launch);
     if (!info) FAIL(info.error().text());
@@ -559,7 +560,7 @@ TEST_CASE("zmq_transport runs a kernel that is not Python", "[zmq][bash]") {
     specs.write("bash/kernel.json", R"({"argv": [")" + test::python().string() +
                                         R"(", "-m", "bash_kernel", "-f", "{connection_file}"],
         "display_name": "Bash", "language": "bash", "env": {"PS1": "$"}})");
-    zmq_options options;
+    zmq_transport::options options;
     options.kernelspec = "bash";
     options.kernelspec_dirs = {specs.path()};
     box b(options);
@@ -577,10 +578,10 @@ TEST_CASE("zmq_transport runs a kernel that is not Python", "[zmq][bash]") {
 }
 
 TEST_CASE("zmq_transport attaches to a running kernel and leaves it running", "[zmq][compat]") {
-    auto const protocol = GENERATE(jupyter::socket_protocol::ipc, jupyter::socket_protocol::tcp);
+    auto const protocol = GENERATE(zmq_transport::socket_protocol::ipc, zmq_transport::socket_protocol::tcp);
     scratch_dir dir;
     running_kernel kernel(dir.path(), protocol);
-    zmq_options options;
+    zmq_transport::options options;
     options.connection_file = kernel.file;
     {
         box b(options);
@@ -619,8 +620,8 @@ TEST_CASE("zmq_transport attaches to a running kernel and leaves it running", "[
 
 TEST_CASE("an executor that is attached to a running kernel needs no interpreter and starts no process", "[zmq]") {
     scratch_dir dir;
-    running_kernel kernel(dir.path(), jupyter::socket_protocol::ipc);
-    zmq_options attached;
+    running_kernel kernel(dir.path(), zmq_transport::socket_protocol::ipc);
+    zmq_transport::options attached;
     attached.connection_file = kernel.file;
     executor_options options;
     options.python = "/no/such/python";
@@ -639,12 +640,12 @@ TEST_CASE("an executor that is attached to a running kernel needs no interpreter
 TEST_CASE("zmq_transport says at once that nobody listens", "[zmq]") {
     scratch_dir dir;
     jupyter::connection_info info;
-    info.protocol = jupyter::socket_protocol::ipc;
+    info.protocol = zmq_transport::socket_protocol::ipc;
     info.ip = (dir.path() / "nobody").string();
     info.shell_port = info.iopub_port = info.stdin_port = info.control_port = info.hb_port = 1;
     auto const file = dir.path() / "kernel.json";
     REQUIRE(jupyter::write_connection_file(file, info));
-    zmq_options options;
+    zmq_transport::options options;
     options.connection_file = file;
     box b(options);
     auto const begin = clock_type::now();
@@ -653,7 +654,7 @@ TEST_CASE("zmq_transport says at once that nobody listens", "[zmq]") {
     CHECK(started.error() == errc::kernel_start_failed);
     CHECK(ms_since(begin) < 20'000);
 
-    zmq_options none;
+    zmq_transport::options none;
     none.connection_file = dir.path() / "none.json";
     box c(none);
     CHECK(c.start().error() == errc::io_error);
@@ -667,11 +668,11 @@ TEST_CASE("zmq_transport refuses a kernel with another key", "[zmq]") {
     info->key = "another";
     auto const wrong = dir.path() / "wrong.json";
     REQUIRE(jupyter::write_connection_file(wrong, *info));
-    zmq_options right;
+    zmq_transport::options right;
     right.connection_file = kernel.file;
     box first(right);
     REQUIRE(kernel.attach(first)); // it is up
-    zmq_options options;
+    zmq_transport::options options;
     options.connection_file = wrong;
     box b(options);
     auto const started = b.start(cwd_policy::keep, 2s);

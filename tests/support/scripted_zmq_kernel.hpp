@@ -21,7 +21,7 @@ namespace ipybox::test {
 class scripted_zmq_kernel {
   public:
     using message = jupyter::message;
-    using channel = jupyter::channel;
+    using channel = jupyter::message::channel;
 
     /// A request, and the way back to the side that sent it.
     class request : public message {
@@ -31,12 +31,12 @@ class scripted_zmq_kernel {
 
         /// Says something on the channel of the request; a parent's id of "" stands for the request's own.
         void answer(std::string kind, std::string parent = "") const {
-            message m(on, std::move(kind), jupyter::json::object());
+            message m(on, std::move(kind), nlohmann::json::object());
             m.parent_header = {{"msg_id", parent.empty() ? id : parent}};
             kernel_.send(on, from_, std::move(m));
         }
 
-        void publish(std::string kind, jupyter::json what) const {
+        void publish(std::string kind, nlohmann::json what) const {
             message m(channel::iopub, std::move(kind), std::move(what));
             m.parent_header = {{"msg_id", id}};
             kernel_.send(channel::iopub, std::string(m.type), std::move(m));
@@ -73,7 +73,7 @@ class scripted_zmq_kernel {
   private:
     static jupyter::connection_info addresses(std::filesystem::path const& dir) {
         jupyter::connection_info info;
-        info.protocol = jupyter::socket_protocol::ipc;
+        info.protocol = jupyter::detail::socket_protocol::ipc;
         info.ip = (dir / "k").string();
         info.shell_port = 1;
         info.iopub_port = 2;

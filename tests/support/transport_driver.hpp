@@ -55,11 +55,11 @@ class transport_driver {
 
     /// Sends a cell; the id of the request.
     std::string submit(std::string code, bool allow_stdin = false) {
-        jupyter::json content = {{"code", std::move(code)},    {"silent", false},
-                                 {"store_history", true},      {"user_expressions", jupyter::json::object()},
-                                 {"allow_stdin", allow_stdin}, {"stop_on_error", false}};
-        jupyter::message request(jupyter::channel::shell, "execute_request", std::move(content));
-        request.id = jupyter::new_message_id();
+        nlohmann::json content = {{"code", std::move(code)},    {"silent", false},
+                                  {"store_history", true},      {"user_expressions", nlohmann::json::object()},
+                                  {"allow_stdin", allow_stdin}, {"stop_on_error", false}};
+        jupyter::message request(jupyter::message::channel::shell, "execute_request", std::move(content));
+        request.id = jupyter::message::new_id();
         auto const id = request.id;
         sent_ = send(std::move(request));
         return id;
@@ -82,17 +82,17 @@ class transport_driver {
             }
             if (m->parent_id != id) continue;
             if (m->type == "stream") {
-                auto const text = jupyter::take_text(*m, "text");
-                (jupyter::field(m->content, "name") == "stderr" ? c.err : c.out) += text;
+                auto const text = m->take_text("text");
+                (jupyter::message::field(m->content, "name") == "stderr" ? c.err : c.out) += text;
             } else if (m->type == "execute_result") {
                 c.value = m->content["data"]["text/plain"].template get<std::string>();
             } else if (m->type == "error") {
-                c.ename = jupyter::field(m->content, "ename");
+                c.ename = jupyter::message::field(m->content, "ename");
                 c.traceback = m->content["traceback"].template get<std::vector<std::string>>();
             } else if (m->type == "status") {
-                if (jupyter::field(m->content, "execution_state") == "idle") idle = true;
+                if (jupyter::message::field(m->content, "execution_state") == "idle") idle = true;
             } else if (m->type == "execute_reply") {
-                c.status = jupyter::field(m->content, "status");
+                c.status = jupyter::message::field(m->content, "status");
                 replied = true;
             }
         }

@@ -14,7 +14,7 @@ namespace ipybox {
 IPYBOX_DECL runtime::runtime(runtime_options options) : runtime(std::move(options), bubblewrap_sandbox()) {}
 
 IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) : sandbox_(std::move(sandbox)) {
-    supervisor_options s;
+    detail::supervisor_options s;
     s.walls = options.walls && sandbox_.confines();
     s.wrap = [sandbox = sandbox_](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
     s.python = std::move(options.python);

@@ -23,7 +23,7 @@ struct connection_info {
     /// The longest path of a Unix socket in bytes (`sockaddr_un` less its final zero).
     static constexpr std::size_t ipc_path_limit = 107;
 
-    socket_protocol protocol = socket_protocol::tcp;
+    detail::socket_protocol protocol = detail::socket_protocol::tcp;
     std::string ip = "127.0.0.1";
     int shell_port = 0;
     int iopub_port = 0;
@@ -35,10 +35,10 @@ struct connection_info {
     std::string curve_publickey; ///< of CurveZMQ, in Z85; empty: not encrypted
     std::string curve_secretkey; ///< of CurveZMQ, in Z85
 
-    [[nodiscard]] int port(channel c) const noexcept;
+    [[nodiscard]] int port(message::channel c) const noexcept;
 
     /// The address that ZeroMQ connects to or binds: `ipc:///run/k-1`, `tcp://127.0.0.1:5001`.
-    [[nodiscard]] std::string address(channel c) const;
+    [[nodiscard]] std::string address(message::channel c) const;
 
     /// Path of an ipc channel's socket.
     [[nodiscard]] std::filesystem::path socket_path(int port) const;

@@ -19,12 +19,6 @@
 
 namespace ipybox::jupyter {
 
-using json = nlohmann::json;
-
-/// The channel that a message travels on. The numbers are those of the stream socket (docs/kernel-protocol.md section
-/// 3).
-enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 3 };
-
 /**
  * \brief One message, parsed.
  * \details Values that travelled as raw buffers (docs/kernel-protocol.md, "Raw values") stay in `buffers`: `take_text`
@@ -32,17 +26,32 @@ enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 
  * `field`.
  */
 struct message {
-    message() = default;
-    message(channel c, std::string t, json body) : on(c), type(std::move(t)), content(std::move(body)) {}
+    /// The channel that a message travels on. The numbers are those of the stream socket (docs/kernel-protocol.md
+    /// section 3).
+    enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 3 };
 
+    /// A message on the shell channel without content.
+    message() = default;
+    /// A message of a type, with its content.
+    message(channel c, std::string t, nlohmann::json body) : on(c), type(std::move(t)), content(std::move(body)) {}
+
+    /// The channel that it travels on.
     channel on = channel::shell;
-    std::string type;      ///< `header.msg_type`
-    std::string id;        ///< `header.msg_id`
-    std::string session;   ///< `header.session`
-    std::string parent_id; ///< `parent_header.msg_id`, empty without a parent
-    json parent_header;    ///< what replies on the stdin channel repeat of their parent's header; null unless needed
-    json content = json::object();
-    json metadata = json::object();
+    /// `header.msg_type`.
+    std::string type;
+    /// `header.msg_id`.
+    std::string id;
+    /// `header.session`.
+    std::string session;
+    /// `parent_header.msg_id`, empty without a parent.
+    std::string parent_id;
+    /// The parent's header as replies on the stdin channel repeat it; null unless needed.
+    nlohmann::json parent_header;
+    /// Its content.
+    nlohmann::json content = nlohmann::json::object();
+    /// Its metadata.
+    nlohmann::json metadata = nlohmann::json::object();
+    /// Its raw buffers.
     std::vector<std::string> buffers;
 
     /// Long JSON in `content.data`, by MIME type; an empty string stands there for it. `take_bundle` gets it out.
@@ -57,16 +66,16 @@ struct message {
     /// Its place among the messages of its kernel, where the transport counts them. 0: the first one, its sign of life,
     /// or not counted.
     std::uint64_t number = 0;
+
+    /// A fresh id: 128 random bits in hexadecimal.
+    [[nodiscard]] static std::string new_id();
+
+    /// A string of an untrusted object: empty when it is absent or no string.
+    [[nodiscard]] static std::string field(nlohmann::json const& object, std::string_view name);
+
+    /// The string `content[name]`, from its raw buffer where it travelled as one.
+    [[nodiscard]] std::string take_text(std::string_view name);
 };
-
-/// A string of an untrusted object: empty when it is absent or no string.
-[[nodiscard]] std::string field(json const& object, std::string_view name);
-
-/// The string `content[name]`, from its raw buffer where it travelled as one.
-[[nodiscard]] std::string take_text(message& m, std::string_view name);
-
-/// A fresh message id: 128 random bits in hexadecimal.
-[[nodiscard]] std::string new_message_id();
 
 } // namespace ipybox::jupyter
 

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace ipybox::jupyter {
+namespace ipybox::jupyter::detail {
 
 /// The transport of a kernel's ZeroMQ sockets.
 enum class socket_protocol {
@@ -8,4 +8,4 @@ enum class socket_protocol {
     tcp  ///< ports; the key keeps others out
 };
 
-} // namespace ipybox::jupyter
+} // namespace ipybox::jupyter::detail

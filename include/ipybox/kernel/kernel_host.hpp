@@ -27,8 +27,22 @@ namespace ipybox {
  */
 class kernel_host {
   public:
+    /// The settings that a transport starts one kernel with: `start_bound`, `env`, `working_dir`, `after_cell`, `stop`,
+    /// and, for transports that carry actions, `action_socket`, `guard` and `allow` (kernel/kernel_options.hpp).
+    using launch = detail::kernel_launch;
+
+    /// A transport's information about a kernel that runs: `implementation`, `language`, and the version of each.
+    using info = detail::kernel_info;
+
+    /// The supervisor, which forks a kernel (`fork`) or starts a program (`spawn`) in the sandbox.
+    using supervisor = detail::supervisor;
+
+    /// A process that the supervisor started, a kernel: a shared handle, with `exited` and `signal`. The process is
+    /// killed when its last handle goes.
+    using process = detail::supervised_process;
+
     /// Says how a supervisor is to be made, when it is. Its `python` is what was asked for, and is looked for first.
-    using supervisor_source = std::function<supervisor_options()>;
+    using supervisor_source = std::function<detail::supervisor_options()>;
 
     /// A host whose supervisor works on an executor, which must not run two handlers at once.
     kernel_host(asio::any_io_executor executor, supervisor_source options);
@@ -72,12 +86,12 @@ class kernel_host {
   private:
     kernel_host(std::shared_ptr<kernel_host> landlord, supervisor_source own);
 
-    [[nodiscard]] supervisor_options wanted() const;
+    [[nodiscard]] detail::supervisor_options wanted() const;
     [[nodiscard]] result<void> check_packages() const;
-    [[nodiscard]] std::optional<supervisor_options> made_with();
+    [[nodiscard]] std::optional<detail::supervisor_options> made_with();
 
     [[nodiscard]] std::shared_ptr<supervisor> present();
-    [[nodiscard]] std::shared_ptr<supervisor> present_or(supervisor_options options);
+    [[nodiscard]] std::shared_ptr<supervisor> present_or(detail::supervisor_options options);
     asio::awaitable<result<std::filesystem::path>> look_for_python(std::filesystem::path wanted);
 
     std::shared_ptr<kernel_host> const landlord_; ///< of a tenant
@@ -87,8 +101,8 @@ class kernel_host {
     detail::owning_process const process_;
     std::mutex mutex_;
     std::shared_ptr<supervisor> supervisor_;
-    std::optional<supervisor_options> made_with_; ///< of a supervisor that is not a landlord's
-    detail::process_ptr<std::jthread> search_;    ///< none until there is one
+    std::optional<detail::supervisor_options> made_with_; ///< of a supervisor that is not a landlord's
+    detail::process_ptr<std::jthread> search_;            ///< none until there is one
     bool ended_ = false;
 };
 

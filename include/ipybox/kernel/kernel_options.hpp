@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /// The guard that keeps a kernel from acting by itself.
 enum class kernel_guard {
@@ -58,4 +58,4 @@ struct kernel_info {
     std::string language_version;       ///< "3.11.7"
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

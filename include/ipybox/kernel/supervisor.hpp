@@ -19,12 +19,10 @@
 #include <string>
 #include <vector>
 
-namespace ipybox {
+namespace ipybox::detail {
 
-namespace detail {
 class supervisor_core;
 class supervised_state;
-} // namespace detail
 
 /// Puts a sandbox around a launch: the `wrap` of a sandbox policy.
 using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;
@@ -75,7 +73,7 @@ struct supervisor_info {
 class supervised_process {
   public:
     supervised_process() = default;
-    explicit supervised_process(std::shared_ptr<detail::supervised_state> state) : state_(std::move(state)) {}
+    explicit supervised_process(std::shared_ptr<supervised_state> state) : state_(std::move(state)) {}
 
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
@@ -125,7 +123,7 @@ class supervised_process {
   private:
     friend class supervisor;
 
-    std::shared_ptr<detail::supervised_state> state_;
+    std::shared_ptr<supervised_state> state_;
 };
 
 /**
@@ -183,12 +181,12 @@ class supervisor {
     [[nodiscard]] result<supervised_process> started(result<supervised_process> process);
 
     std::shared_ptr<supervisor> const owner_; ///< of a share
-    std::shared_ptr<detail::supervisor_core> const core_;
+    std::shared_ptr<supervisor_core> const core_;
     std::mutex mutex_;
-    std::vector<std::weak_ptr<detail::supervised_state>> tenants_; ///< processes started through a share
+    std::vector<std::weak_ptr<supervised_state>> tenants_; ///< processes started through a share
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/kernel/impl/supervisor.ipp>

@@ -28,7 +28,7 @@ struct clear_wanted {
 struct input_wanted {
     std::string prompt;
     bool password = false;
-    jupyter::json request_header; ///< parent of the answer
+    nlohmann::json request_header; ///< parent of the answer
 };
 struct code_told {};  ///< of an interrupt: the kernel has raised it in the code
 struct code_ended {}; ///< after an interrupt: what is left is the kernel's own work

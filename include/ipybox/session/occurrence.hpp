@@ -19,7 +19,7 @@ struct kernel_ended {
 struct input_answered {
     unsigned question;                 ///< which one, as counted by the session
     std::unique_ptr<std::string> line; ///< none: refused
-    jupyter::json request_header;
+    nlohmann::json request_header;
 };
 
 struct link_called {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/core/json_text.hpp>
 #include <ipybox/tools/tool_body.hpp>
 #include <ipybox/tools/tool_context.hpp>
 #include <ipybox/tools/tool_reply.hpp>
@@ -11,6 +10,7 @@
 #include <asio/awaitable.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -184,6 +184,12 @@ template <class F, std::size_t... I>
     return definitions.complete(std::move(schema));
 }
 
+/// Whether a text stands anywhere in a value.
+[[nodiscard]] inline bool has_text(nlohmann::ordered_json const& value, std::string const& text) {
+    if (!value.is_structured()) return value == text;
+    return std::any_of(value.begin(), value.end(), [&](auto const& each) { return has_text(each, text); });
+}
+
 /// The schema of a struct whose members are the parameters.
 template <class T>
 [[nodiscard]] nlohmann::ordered_json members_schema() {
@@ -197,7 +203,7 @@ template <class T>
     auto const own = reference.substr(reference.rfind('/') + 1);
     auto rest = whole;
     rest["$defs"].erase(own);
-    if (json_text(rest).find('"' + reference + '"') != std::string::npos) return whole;
+    if (has_text(rest, reference)) return whole;
     if (rest["$defs"].empty()) rest.erase("$defs");
     return rest;
 }

@@ -33,7 +33,7 @@ class kernel_script {
         /// Text on standard output or standard error.
         exchange& prints(std::string text, std::string stream = "stdout");
         /// A display with this content, by MIME type.
-        exchange& shows(jupyter::json data, std::string type = "display_data");
+        exchange& shows(nlohmann::json data, std::string type = "display_data");
         exchange& sends(jupyter::message m);                     ///< any message; it gets the request as parent
         exchange& asks(std::string prompt);                      ///< input; goes on when it is answered
         exchange& waits_for_interrupt();                         ///< goes on when the kernel is interrupted
@@ -99,7 +99,7 @@ class scripted_transport {
 
     ///@{
     /// One of the operations of the concept `transport`.
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
+    asio::awaitable<result<kernel_host::info>> start(std::shared_ptr<kernel_host> host, kernel_host::launch launch);
     asio::awaitable<result<void>> send(jupyter::message m);
     asio::awaitable<result<jupyter::message>> receive();
     asio::awaitable<result<void>> interrupt();

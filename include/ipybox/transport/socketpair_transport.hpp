@@ -10,9 +10,12 @@
 namespace ipybox {
 
 class kernel_host;
+
+namespace detail {
 class supervised_process;
 struct kernel_info;
 struct kernel_launch;
+} // namespace detail
 
 namespace jupyter {
 struct message;
@@ -34,7 +37,7 @@ class socketpair_transport {
 
     ///@{
     /// One of the operations of the concept `transport`.
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
+    asio::awaitable<result<detail::kernel_info>> start(std::shared_ptr<kernel_host> host, detail::kernel_launch launch);
     asio::awaitable<result<void>> send(jupyter::message m);
     asio::awaitable<result<jupyter::message>> receive();
     asio::awaitable<result<void>> interrupt();
@@ -43,7 +46,7 @@ class socketpair_transport {
     ///@}
 
     /// The kernel that runs, for whom programs can be run; none where there is none.
-    [[nodiscard]] supervised_process kernel() const;
+    [[nodiscard]] detail::supervised_process kernel() const;
 
   private:
     struct connection;

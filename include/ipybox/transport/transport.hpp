@@ -2,6 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/jupyter/message.hpp>
+#include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 
@@ -13,24 +14,23 @@
 
 namespace ipybox {
 
-class kernel_host;
-
 namespace detail {
 
 template <class T>
-concept has_transport_members = requires(T& t, std::shared_ptr<kernel_host> h, kernel_launch l, jupyter::message m) {
-    { t.start(std::move(h), std::move(l)) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
-    { t.send(std::move(m)) } -> std::same_as<asio::awaitable<result<void>>>;
-    { t.receive() } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
-    { t.interrupt() } -> std::same_as<asio::awaitable<result<void>>>;
-    { t.stop() } -> std::same_as<asio::awaitable<void>>;
-    { T::forks_kernels } -> std::convertible_to<bool>;
-    { T::orders_messages } -> std::convertible_to<bool>;
-};
+concept has_transport_members =
+    requires(T& t, std::shared_ptr<kernel_host> h, kernel_host::launch l, jupyter::message m) {
+        { t.start(std::move(h), std::move(l)) } -> std::same_as<asio::awaitable<result<kernel_host::info>>>;
+        { t.send(std::move(m)) } -> std::same_as<asio::awaitable<result<void>>>;
+        { t.receive() } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
+        { t.interrupt() } -> std::same_as<asio::awaitable<result<void>>>;
+        { t.stop() } -> std::same_as<asio::awaitable<void>>;
+        { T::forks_kernels } -> std::convertible_to<bool>;
+        { T::orders_messages } -> std::convertible_to<bool>;
+    };
 
 template <class T>
 concept has_kernel_member = requires(T const& t) {
-    { t.kernel() } -> std::same_as<supervised_process>;
+    { t.kernel() } -> std::same_as<kernel_host::process>;
 };
 
 /// The constants of a transport's type, or what follows where it has none.
@@ -60,7 +60,7 @@ consteval bool can_be_guarded() {
 template <class T>
 struct transport_traits {
     /// Brings a kernel to life and waits until it answers.
-    static asio::awaitable<result<kernel_info>> start(T& t, std::shared_ptr<kernel_host> h, kernel_launch l)
+    static asio::awaitable<result<kernel_host::info>> start(T& t, std::shared_ptr<kernel_host> h, kernel_host::launch l)
         requires detail::has_transport_members<T>
     {
         return t.start(std::move(h), std::move(l));
@@ -98,7 +98,7 @@ struct transport_traits {
         return t.stop();
     }
     /// The forked kernel that runs; an empty handle where none does.
-    static supervised_process kernel(T const& t)
+    static kernel_host::process kernel(T const& t)
         requires detail::has_kernel_member<T>
     {
         return t.kernel();
@@ -118,12 +118,12 @@ struct transport_traits {
         return false;
     }();
 
-    /// Its kernels call tools and ask for shell commands: it hands `kernel_launch::action_socket` on, and has `kernel`.
-    /// A type without the constant does if it has `kernel()`.
+    /// Its kernels call tools and ask for shell commands: it hands `kernel_host::launch::action_socket` on, and has
+    /// `kernel`. A type without the constant does if it has `kernel()`.
     static constexpr bool carries_actions = detail::carries_actions<T>();
 
-    /// It hands `kernel_launch::guard` on: `executor_options::require_shell_escape`. A type without the constant does
-    /// if it carries actions.
+    /// It hands `kernel_host::launch::guard` on: `executor_options::require_shell_escape`. A type without the constant
+    /// does if it carries actions.
     static constexpr bool can_be_guarded = detail::can_be_guarded<T>();
 };
 
@@ -133,7 +133,7 @@ namespace detail {
 template <class T>
 concept has_consistent_constants =
     (!transport_traits<T>::carries_actions || (transport_traits<T>::forks_kernels && requires(T const& t) {
-        { transport_traits<T>::kernel(t) } -> std::same_as<supervised_process>;
+        { transport_traits<T>::kernel(t) } -> std::same_as<kernel_host::process>;
     })) && (!transport_traits<T>::can_be_guarded || transport_traits<T>::carries_actions);
 
 } // namespace detail
@@ -154,17 +154,19 @@ concept has_consistent_constants =
  * * `stop()` ends the kernel, within a bound, and makes a waiting `receive` fail. Needs no kernel to be running.
  */
 template <class T>
-concept transport =
-    std::move_constructible<T> && requires(T& t, std::shared_ptr<kernel_host> h, kernel_launch l, jupyter::message m) {
-        { transport_traits<T>::start(t, h, l) } -> std::same_as<asio::awaitable<result<kernel_info>>>;
-        { transport_traits<T>::send(t, m) } -> std::same_as<asio::awaitable<result<void>>>;
-        { transport_traits<T>::receive(t) } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
-        { transport_traits<T>::interrupt(t) } -> std::same_as<asio::awaitable<result<void>>>;
-        { transport_traits<T>::stop(t) } -> std::same_as<asio::awaitable<void>>;
-        { transport_traits<T>::forks_kernels } -> std::convertible_to<bool>;
-        { transport_traits<T>::orders_messages } -> std::convertible_to<bool>;
-        { transport_traits<T>::carries_actions } -> std::convertible_to<bool>;
-        { transport_traits<T>::can_be_guarded } -> std::convertible_to<bool>;
-    } && detail::has_consistent_constants<T>;
+concept transport = std::move_constructible<T> &&
+                    requires(T& t, std::shared_ptr<kernel_host> h, kernel_host::launch l, jupyter::message m) {
+                        {
+                            transport_traits<T>::start(t, h, l)
+                        } -> std::same_as<asio::awaitable<result<kernel_host::info>>>;
+                        { transport_traits<T>::send(t, m) } -> std::same_as<asio::awaitable<result<void>>>;
+                        { transport_traits<T>::receive(t) } -> std::same_as<asio::awaitable<result<jupyter::message>>>;
+                        { transport_traits<T>::interrupt(t) } -> std::same_as<asio::awaitable<result<void>>>;
+                        { transport_traits<T>::stop(t) } -> std::same_as<asio::awaitable<void>>;
+                        { transport_traits<T>::forks_kernels } -> std::convertible_to<bool>;
+                        { transport_traits<T>::orders_messages } -> std::convertible_to<bool>;
+                        { transport_traits<T>::carries_actions } -> std::convertible_to<bool>;
+                        { transport_traits<T>::can_be_guarded } -> std::convertible_to<bool>;
+                    } && detail::has_consistent_constants<T>;
 
 } // namespace ipybox

@@ -60,7 +60,7 @@ class zmq_own_requests {
     };
 
   private:
-    std::string const prefix_ = jupyter::new_message_id() + "-";
+    std::string const prefix_ = jupyter::message::new_id() + "-";
     std::size_t count_ = 0;
     int answers_ = 0;          ///< since the latest request
     std::string sign_of_life_; ///< id of the latest such request, until it is answered

@@ -14,29 +14,13 @@ namespace detail {
 class zmq_kernel;
 }
 
-/// Which kernel a `zmq_transport` talks to, and how.
-struct zmq_options {
-    /// Name of the kernelspec: "python3", "bash", "ir", …
-    std::string kernelspec = "python3";
-
-    /// Connection file of a kernel that runs already. Then no kernel is started, and all other options are without
-    /// effect.
-    std::filesystem::path connection_file = {};
-
-    /// The transport of the sockets of a started kernel. TCP needs a sandbox that shares the network of the host.
-    jupyter::socket_protocol protocol = jupyter::socket_protocol::ipc;
-
-    /// Directories of kernelspecs (`DIR/NAME/kernel.json`) that are searched before those of Jupyter.
-    std::vector<std::filesystem::path> kernelspec_dirs = {};
-};
-
 /**
  * \brief Any Jupyter kernel over ZeroMQ: one started from its kernelspec inside the sandbox, or a running one by its
  * connection file.
  * \details A kernel that is started gets Unix sockets in a private directory (or TCP ports on 127.0.0.1) and a random
  * key. A Python kernel then behaves as a forked one does: output comes within 10 ms, tracebacks are plain,
- * `kernel_launch::after_cell` holds. A running kernel is left as it is: `start` connects, `stop` disconnects, and
- * `kernel_launch` counts for its bound alone.
+ * `kernel_host::launch::after_cell` holds. A running kernel is left as it is: `start` connects, `stop` disconnects, and
+ * `kernel_host::launch` counts for its bound alone.
  *
  * Sockets are driven by the executor; libzmq has two threads of its own. Nothing is periodic, whether the kernel lives
  * or not.
@@ -44,7 +28,7 @@ struct zmq_options {
  * \par Errors of start
  * errc::kernelspec_not_found, invalid_argument — its name, its program; errc::ipykernel_missing;
  * errc::kernel_start_failed — it ended while starting (with its status and what it wrote), nothing listens, TCP through
- * a sandbox with a network of its own; errc::kernel_unresponsive — not within `kernel_launch::start_bound`;
+ * a sandbox with a network of its own; errc::kernel_unresponsive — not within `kernel_host::launch::start_bound`;
  * errc::protocol_error — the connection file, or messages signed with another key; what the supervisor fails with
  *
  * \par Errors of send and receive
@@ -63,13 +47,35 @@ struct zmq_options {
  */
 class zmq_transport {
   public:
+    /// The protocol of the kernel's sockets: `ipc`, Unix sockets, to which only the owner of their directory can
+    /// connect, or `tcp`, ports, from which the key keeps others out.
+    using socket_protocol = jupyter::detail::socket_protocol;
+
+    /// The kernel that it talks to, and how.
+    struct options {
+        /// Name of the kernelspec: "python3", "bash", "ir", …
+        std::string kernelspec = "python3";
+
+        /// Connection file of a kernel that runs already. Then no kernel is started, and all other options are without
+        /// effect.
+        std::filesystem::path connection_file = {};
+
+        /// The protocol of the sockets of a started kernel. TCP needs a sandbox that shares the network of the host.
+        socket_protocol protocol = socket_protocol::ipc;
+
+        /// Directories of kernelspecs (`DIR/NAME/kernel.json`) that are searched before those of Jupyter.
+        std::vector<std::filesystem::path> kernelspec_dirs = {};
+    };
+
     /// See transport_traits.
     static constexpr bool forks_kernels = false;
     /// See transport_traits.
     static constexpr bool orders_messages = false;
 
     /// Starts nothing: `start` does.
-    explicit zmq_transport(zmq_options options = {});
+    explicit zmq_transport(options chosen);
+    /// The kernel "python3", started.
+    zmq_transport();
     /// The other one has no kernel afterwards.
     zmq_transport(zmq_transport&&) noexcept;
     /// Ends its own kernel as the destructor does.
@@ -80,7 +86,8 @@ class zmq_transport {
 
     ///@{
     /// One of the operations of the concept `transport`.
-    [[nodiscard]] asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch);
+    [[nodiscard]] asio::awaitable<result<kernel_host::info>> start(std::shared_ptr<kernel_host> host,
+                                                                   kernel_host::launch launch);
     [[nodiscard]] asio::awaitable<result<void>> send(jupyter::message m);
     [[nodiscard]] asio::awaitable<result<jupyter::message>> receive();
     [[nodiscard]] asio::awaitable<result<void>> interrupt();
@@ -89,10 +96,10 @@ class zmq_transport {
     ///@}
 
     /// The options that it was made with.
-    [[nodiscard]] zmq_options const& options() const noexcept { return options_; }
+    [[nodiscard]] options const& get_options() const noexcept { return options_; }
 
   private:
-    zmq_options options_;
+    options options_;
     std::shared_ptr<detail::zmq_kernel> kernel_; // of the latest start; none before it and after stop
 };
 

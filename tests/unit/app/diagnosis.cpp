@@ -48,7 +48,7 @@ diagnosis some_machine() {
 } // namespace
 
 TEST_CASE("diagnosis: the text has aligned columns, each gap, and what mends it") {
-    CHECK(some_machine().text() == std::string("ipybox ") + version_string +
+    CHECK(some_machine().text() == std::string("ipybox ") + version::text +
                                        " on Linux 6.8.0 x86_64\n"
                                        "\n"
                                        "Python\n"
@@ -109,7 +109,7 @@ TEST_CASE("diagnosis: JSON has every finding, with null for what is unknown") {
     CHECK(json.at("schema") == 1);
     CHECK(json.at("verdict") == "ready");
     CHECK(json.at("sandbox") == "bubblewrap");
-    CHECK(json.at("ipybox") == version_string);
+    CHECK(json.at("ipybox") == version::text);
     REQUIRE(json.at("checks").size() == 5);
     auto const& bubblewrap = json.at("checks").at(1);
     CHECK(bubblewrap == nlohmann::json{{"group", "kernels"},

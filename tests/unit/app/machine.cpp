@@ -117,7 +117,7 @@ TEST_CASE("check_directory: what is no directory, or cannot be written to") {
 TEST_CASE("library_versions: each has a name and a version") {
     auto const versions = library_versions();
     CHECK(versions.front().name == "ipybox");
-    CHECK(versions.front().version == version_string);
+    CHECK(versions.front().version == version::text);
     for (auto const& library : versions) {
         INFO(library.name);
         CHECK(library.version.find_first_of("0123456789") != std::string::npos);

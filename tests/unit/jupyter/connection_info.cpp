@@ -11,6 +11,8 @@
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
+using channel = message::channel;
+using json = nlohmann::json;
 using test::contains;
 
 namespace {
@@ -27,7 +29,7 @@ json valid() {
 TEST_CASE("connection_info: parses a file as jupyter_client writes it") {
     auto const info = parse_connection_info(valid().dump());
     REQUIRE(info);
-    CHECK(info->protocol == socket_protocol::tcp);
+    CHECK(info->protocol == jupyter::detail::socket_protocol::tcp);
     CHECK(info->key == "a-b-c");
     CHECK(info->kernel_name == "ir");
     CHECK(info->address(channel::shell) == "tcp://127.0.0.1:5001");
@@ -59,7 +61,7 @@ TEST_CASE("connection_info: what may be absent") {
     for (auto const* name : {"transport", "ip", "key", "signature_scheme", "kernel_name", "hb_port"}) file.erase(name);
     auto const info = parse_connection_info(file.dump());
     REQUIRE(info);
-    CHECK(info->protocol == socket_protocol::tcp);
+    CHECK(info->protocol == jupyter::detail::socket_protocol::tcp);
     CHECK(info->ip == "127.0.0.1");
     CHECK(info->key.empty());
 }
@@ -118,7 +120,7 @@ TEST_CASE("connection_info: what cannot be used is a protocol error that says wh
 TEST_CASE("connection_info: a file for its owner, written and read") {
     test::scratch_dir dir;
     connection_info info;
-    info.protocol = socket_protocol::ipc;
+    info.protocol = jupyter::detail::socket_protocol::ipc;
     info.ip = (dir.path() / "k").string();
     info.shell_port = 1;
     info.iopub_port = 2;

@@ -9,6 +9,8 @@
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
+using channel = message::channel;
+using json = nlohmann::json;
 using encoding = mime_bundle::encoding;
 
 namespace {

@@ -10,6 +10,8 @@
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
+using channel = message::channel;
+using json = nlohmann::json;
 using test::contains;
 
 namespace {
@@ -67,7 +69,7 @@ TEST_CASE("message: an id stays, a missing one is made") {
     (void)to_frames(m);
     CHECK(m.id == "mine");
     std::set<std::string> ids;
-    for (int i = 0; i < 100; ++i) CHECK(ids.insert(new_message_id()).second);
+    for (int i = 0; i < 100; ++i) CHECK(ids.insert(message::new_id()).second);
     CHECK(ids.begin()->find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
@@ -83,8 +85,8 @@ TEST_CASE("message: the header of a question is kept for its answer") {
     auto const m =
         parse({R"({"msg_type":"input_request","msg_id":"7","session":"s"})", "{}", "{}", "{}"}, channel::stdin_);
     REQUIRE(m);
-    CHECK(field(m->parent_header, "msg_id") == "7");
-    CHECK(field(m->parent_header, "session") == "s");
+    CHECK(message::field(m->parent_header, "msg_id") == "7");
+    CHECK(message::field(m->parent_header, "session") == "s");
 }
 
 TEST_CASE("message: text that is no UTF-8 goes out replaced") {
@@ -92,7 +94,7 @@ TEST_CASE("message: text that is no UTF-8 goes out replaced") {
     m.session = "\x80";
     auto const back = parse(to_frames(m));
     REQUIRE(back);
-    CHECK(contains(field(back->content, "code"), "x = '\xef\xbf\xbd"));
+    CHECK(contains(message::field(back->content, "code"), "x = '\xef\xbf\xbd"));
 }
 
 TEST_CASE("message: each frame that is malformed is named") {
@@ -126,10 +128,10 @@ TEST_CASE("message: fields of a wrong kind are as good as absent") {
     CHECK(m->id.empty());
     CHECK(m->session.empty());
     CHECK(m->parent_id.empty());
-    CHECK(field(m->content, "text").empty());
-    CHECK(field(m->content, "absent").empty());
-    CHECK(field(json::array({"a"}), "a").empty());
-    CHECK(field(json(), "a").empty());
+    CHECK(message::field(m->content, "text").empty());
+    CHECK(message::field(m->content, "absent").empty());
+    CHECK(message::field(json::array({"a"}), "a").empty());
+    CHECK(message::field(json(), "a").empty());
 }
 
 TEST_CASE("message: deep nesting is refused, so that nothing has to recurse through it") {
@@ -272,22 +274,22 @@ TEST_CASE("message: brackets in texts are no nesting") {
     f.content = json{{"text", std::string(5000, '[') + "\"{\\" + std::string(5000, '{')}}.dump();
     auto const m = parse(f);
     REQUIRE(m);
-    CHECK(field(m->content, "text").size() == 10'003);
+    CHECK(message::field(m->content, "text").size() == 10'003);
 }
 
 TEST_CASE("take_text: from the content, or from the buffer that stands for it") {
     message plain_text(channel::iopub, "stream", {{"text", "short"}});
-    CHECK(take_text(plain_text, "text") == "short");
-    CHECK(take_text(plain_text, "absent").empty());
+    CHECK(plain_text.take_text("text") == "short");
+    CHECK(plain_text.take_text("absent").empty());
 
     auto m = with_raw(json::array({json::array({json::array({"text"}), 0U, "text"})}));
-    CHECK(take_text(m, "name") == "stdout");
-    CHECK(take_text(m, "text") == "buffered");
+    CHECK(m.take_text("name") == "stdout");
+    CHECK(m.take_text("text") == "buffered");
 
     auto second = with_raw(json::array({json::array({json::array({"other"}), 0U, "text"}),
                                         json::array({json::array({"text"}), 1U, "text"})}),
                            {"a", "b"});
-    CHECK(take_text(second, "text") == "b");
+    CHECK(second.take_text("text") == "b");
 }
 
 TEST_CASE("take_text: whatever `raw` says, nothing is read that is not there") {
@@ -317,9 +319,9 @@ TEST_CASE("take_text: whatever `raw` says, nothing is read that is not there") {
     for (auto const& raw : hostile) {
         CAPTURE(raw.dump());
         auto m = with_raw(raw);
-        CHECK(take_text(m, "text").empty());
+        CHECK(m.take_text("text").empty());
         CHECK(m.buffers[0] == "buffered");
     }
     auto none = with_raw(json::array({json::array({path, 0U, "text"})}), {});
-    CHECK(take_text(none, "text").empty());
+    CHECK(none.take_text("text").empty());
 }

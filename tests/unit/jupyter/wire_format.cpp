@@ -9,6 +9,7 @@
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
+using channel = message::channel;
 using test::contains;
 
 namespace {
@@ -56,7 +57,7 @@ TEST_CASE("wire_format: there and back") {
     CHECK(back->content == m.content);
     CHECK(back->metadata == m.metadata);
     CHECK(back->buffers == std::vector<std::string>{std::string("\0\xff", 2), ""});
-    CHECK(field(back->parent_header, "msg_id") == m.id); // what an input_reply names
+    CHECK(message::field(back->parent_header, "msg_id") == m.id); // what an input_reply names
     CHECK(back->size >= 2);
 }
 

@@ -274,7 +274,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies between two executio
 }
 
 TEST_CASE_METHOD(scripted_box, "session: a kernel that says it ends, and does not, is ended") {
-    jupyter::message leaving(jupyter::channel::shell, "execute_reply",
+    jupyter::message leaving(jupyter::message::channel::shell, "execute_reply",
                              {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", false}}}}});
     script().expect("exit()").prints("bye").sends(leaving);
     script().expect("next").replies();
@@ -287,7 +287,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that says it ends, and does no
 
 TEST_CASE_METHOD(scripted_box, "session: exit() that keeps the kernel keeps it") {
     adapt([](executor_options& o) { o.end_grace = std::chrono::seconds(60); });
-    jupyter::message staying(jupyter::channel::shell, "execute_reply",
+    jupyter::message staying(jupyter::message::channel::shell, "execute_reply",
                              {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", true}}}}});
     script().expect("exit(keep_kernel=True)").sends(staying);
     script().expect("next").prints("kept").replies();
@@ -455,13 +455,13 @@ TEST_CASE_METHOD(scripted_box, "session: files that cannot be written make the c
 }
 
 TEST_CASE_METHOD(scripted_box, "session: hostile messages are none of its business") {
-    using ch = jupyter::channel;
+    using ch = jupyter::message::channel;
     auto& cell = script().expect("cell");
     for (auto const* type : {"stream", "display_data", "update_display_data", "clear_output", "error", "status",
                              "comm_open", "kernel_info_reply", ""})
-        for (jupyter::json const& content :
-             {jupyter::json::object(),
-              jupyter::json{{"text", 5}, {"data", 5}, {"name", nullptr}, {"execution_state", 1}}})
+        for (nlohmann::json const& content :
+             {nlohmann::json::object(),
+              nlohmann::json{{"text", 5}, {"data", 5}, {"name", nullptr}, {"execution_state", 1}}})
             cell.sends({ch::iopub, type, content});
     cell.sends({ch::shell, "execute_reply", {{"status", "ok"}, {"payload", 5}}});
     CHECK(run("cell").empty());

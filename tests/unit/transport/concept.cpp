@@ -20,20 +20,20 @@ class echo_transport {
     static constexpr bool forks_kernels = false;
     static constexpr bool orders_messages = true;
 
-    asio::awaitable<ipybox::result<ipybox::kernel_info>> start(std::shared_ptr<ipybox::kernel_host>,
-                                                               ipybox::kernel_launch) {
+    asio::awaitable<ipybox::result<ipybox::kernel_host::info>> start(std::shared_ptr<ipybox::kernel_host>,
+                                                                     ipybox::kernel_host::launch) {
         auto const executor = co_await asio::this_coro::executor;
         answers_ = std::make_unique<queue>(executor, 16);
-        ipybox::kernel_info info;
+        ipybox::kernel_host::info info;
         info.implementation = "echo";
         co_return info;
     }
 
     asio::awaitable<ipybox::result<void>> send(ipybox::jupyter::message m) {
         if (!answers_) co_return ipybox::failure(ipybox::errc::not_running);
-        ipybox::jupyter::message output(ipybox::jupyter::channel::iopub, "stream",
+        ipybox::jupyter::message output(ipybox::jupyter::message::channel::iopub, "stream",
                                         {{"name", "stdout"}, {"text", m.content["code"]}});
-        ipybox::jupyter::message reply(ipybox::jupyter::channel::shell, "execute_reply", {{"status", "ok"}});
+        ipybox::jupyter::message reply(ipybox::jupyter::message::channel::shell, "execute_reply", {{"status", "ok"}});
         output.parent_id = reply.parent_id = m.id;
         answers_->try_send(asio::error_code(), std::move(output));
         answers_->try_send(asio::error_code(), std::move(reply));
@@ -118,7 +118,7 @@ static_assert(!echo_traits::carries_actions && !echo_traits::can_be_guarded);
 /// A kernel to run programs for means actions, and these mean that it can be guarded, unless the type says otherwise.
 struct forking : echo_transport {
     static constexpr bool forks_kernels = true;
-    [[nodiscard]] ipybox::supervised_process kernel() const { return {}; }
+    [[nodiscard]] ipybox::kernel_host::process kernel() const { return {}; }
 };
 static_assert(ipybox::transport<forking>);
 static_assert(ipybox::transport_traits<forking>::carries_actions);
@@ -141,7 +141,7 @@ static_assert(!ipybox::transport_traits<silent>::can_be_guarded);
 
 /// Programs are run for a forked kernel.
 struct spawning : echo_transport {
-    [[nodiscard]] ipybox::supervised_process kernel() const { return {}; }
+    [[nodiscard]] ipybox::kernel_host::process kernel() const { return {}; }
 };
 static_assert(!ipybox::transport<spawning>);
 

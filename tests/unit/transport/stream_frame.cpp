@@ -12,6 +12,8 @@
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
+using channel = message::channel;
+using json = nlohmann::json;
 using namespace ipybox::test;
 
 namespace {
@@ -100,7 +102,7 @@ TEST_CASE("stream_frame: split at every byte") {
         reading.feed(std::string_view(bytes).substr(cut));
         REQUIRE_FALSE(reading.failed);
         REQUIRE(reading.messages.size() == 2);
-        REQUIRE(field(reading.messages[1].content, "text") == "second");
+        REQUIRE(message::field(reading.messages[1].content, "text") == "second");
     }
     stream_reading single;
     for (char const byte : bytes) single.feed({&byte, 1});
@@ -115,10 +117,10 @@ TEST_CASE("stream_frame: many in one read, with the beginning of another one") {
     stream_reading reading;
     reading.feed(bytes + last.substr(0, 7));
     REQUIRE(reading.messages.size() == 1000);
-    CHECK(field(reading.messages[999].content, "text") == "999");
+    CHECK(message::field(reading.messages[999].content, "text") == "999");
     reading.feed(std::string_view(last).substr(7));
     REQUIRE(reading.messages.size() == 1001);
-    CHECK(field(reading.messages[1000].content, "text") == "last");
+    CHECK(message::field(reading.messages[1000].content, "text") == "last");
 }
 
 TEST_CASE("stream_frame: nothing, and less than a message") {
@@ -187,7 +189,7 @@ TEST_CASE("stream_frame: a large message between small ones, split anywhere") {
         REQUIRE(all.messages[1].buffers.size() == 4);
         CHECK((all.messages[1].buffers[2] == std::string(300'000, 'b')));
         CHECK(all.messages[1].buffers[3] == "c");
-        CHECK(field(all.messages[2].content, "text") == "last");
+        CHECK(message::field(all.messages[2].content, "text") == "last");
     }
 }
 
@@ -268,7 +270,7 @@ TEST_CASE("stream_frame: a message of 20 MB, and small ones around it") {
     REQUIRE(all.messages.size() == 3);
     CHECK((all.messages[1].buffers.at(0) == large));
     CHECK(all.most_room <= 20'000'000 + 3 * stream_frame_reader::read_size);
-    CHECK(field(all.messages[2].content, "text") == "after");
+    CHECK(message::field(all.messages[2].content, "text") == "after");
 }
 
 TEST_CASE("stream_frame: a large message may be read elsewhere") {
@@ -291,7 +293,7 @@ TEST_CASE("stream_frame: a large message may be read elsewhere") {
     auto m = read_message(std::move(text));
     REQUIRE(m);
     CHECK(m->number == 1);
-    CHECK((jupyter::take_text(*m, "text") == long_text));
+    CHECK((m->take_text("text") == long_text));
     auto buffer = std::get<unread_message>(std::move(items[2]));
     CHECK(buffer.json_size() < 1000);
     m = read_message(std::move(buffer));

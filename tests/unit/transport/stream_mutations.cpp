@@ -17,6 +17,8 @@ namespace {
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
+using channel = message::channel;
+using json = nlohmann::json;
 using namespace ipybox::test;
 
 std::vector<std::string> seeds() {
@@ -87,7 +89,7 @@ void read_mutations(unsigned seed) {
         bool sound = !all.failed || !all.failed->text().empty();
         for (auto& m : all.messages) {
             sound = sound && !m.type.empty() && m.content.is_object() && m.metadata.is_object();
-            (void)take_text(m, "text");
+            (void)m.take_text("text");
             (void)take_bundle(m).to_json();
             ++messages;
         }

@@ -16,7 +16,7 @@ IPYBOX_DECL result<code_server> code_server::make(asio::any_io_executor const& e
     auto const sessions = options.sessions ? offered_sessions::named : offered_sessions::one;
     mcp::server_options offered;
     offered.name = "ipybox";
-    offered.version = version_string;
+    offered.version = version::text;
     offered.title = "Python in a sandbox";
     offered.instructions = code_instructions(options.executor.working_dir, sessions);
     for (auto& definition : code_tools(sessions)) offered.tools.emplace_back().definition = std::move(definition);

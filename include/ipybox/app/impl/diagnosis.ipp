@@ -164,7 +164,7 @@ IPYBOX_DECL readiness diagnosis::readiness() const noexcept {
 }
 
 IPYBOX_DECL std::string diagnosis::text() const {
-    std::string text = std::string("ipybox ") + version_string + " on " + sandboxes.machine.system +
+    std::string text = std::string("ipybox ") + version::text + " on " + sandboxes.machine.system +
                        (sandboxes.machine.root ? ", as root" : "") +
                        (sandboxes.machine.container ? ", in a container\n" : "\n");
     auto const widths = detail::columns_of(groups);
@@ -190,7 +190,7 @@ IPYBOX_DECL std::string diagnosis::json() const {
     for (auto const& library : libraries) versions[library.name] = library.version;
     value const whole{{"schema", 1},
                       {"verdict", to_string(readiness())},
-                      {"ipybox", version_string},
+                      {"ipybox", version::text},
                       {"sandbox", sandbox},
                       {"checks", std::move(checks)},
                       {"machine", detail::machine_to_json(sandboxes.machine)},

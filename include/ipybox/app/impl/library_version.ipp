@@ -60,7 +60,7 @@ inline std::string c_library_version() {
 IPYBOX_DECL std::vector<library_version> library_versions() {
     auto const http = ::http_parser_version();
     return {
-        {"ipybox", version_string},
+        {"ipybox", version::text},
         {"Asio", detail::dotted(ASIO_VERSION / 100000, ASIO_VERSION / 100 % 1000, ASIO_VERSION % 100)},
         {"nlohmann/json",
          detail::dotted(NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)},

@@ -22,7 +22,7 @@ inline tl::unexpected<error> bad_connection(std::string what) {
 }
 
 /// A string member, or the fallback where it is absent. None when it is no string.
-inline result<std::string> text_member(json const& object, char const* name, char const* fallback) {
+inline result<std::string> text_member(nlohmann::json const& object, char const* name, char const* fallback) {
     auto const found = object.find(name);
     if (found == object.end() || found->is_null()) return std::string(fallback);
     if (!found->is_string()) return bad_connection(std::string(name) + " is no string");
@@ -40,12 +40,12 @@ inline bool is_host(std::string_view ip) {
 
 } // namespace detail
 
-IPYBOX_DECL int connection_info::port(channel c) const noexcept {
+IPYBOX_DECL int connection_info::port(message::channel c) const noexcept {
     switch (c) {
-    case channel::shell: return shell_port;
-    case channel::iopub: return iopub_port;
-    case channel::stdin_: return stdin_port;
-    case channel::control: return control_port;
+    case message::channel::shell: return shell_port;
+    case message::channel::iopub: return iopub_port;
+    case message::channel::stdin_: return stdin_port;
+    case message::channel::control: return control_port;
     }
     return 0;
 }
@@ -54,8 +54,8 @@ IPYBOX_DECL std::filesystem::path connection_info::socket_path(int port) const {
     return ip + "-" + std::to_string(port);
 }
 
-IPYBOX_DECL std::string connection_info::address(channel c) const {
-    if (protocol == socket_protocol::ipc) return "ipc://" + socket_path(port(c)).string();
+IPYBOX_DECL std::string connection_info::address(message::channel c) const {
+    if (protocol == detail::socket_protocol::ipc) return "ipc://" + socket_path(port(c)).string();
     auto const host = ip.find(':') == std::string::npos ? ip : "[" + ip + "]";
     return "tcp://" + host + ":" + std::to_string(port(c));
 }
@@ -69,7 +69,7 @@ IPYBOX_DECL result<connection_info> parse_connection_info(std::string_view text)
     if (!transport) return failure(transport.error());
     if (*transport != "tcp" && *transport != "ipc")
         return detail::bad_connection("its transport is neither tcp nor ipc");
-    info.protocol = *transport == "ipc" ? socket_protocol::ipc : socket_protocol::tcp;
+    info.protocol = *transport == "ipc" ? detail::socket_protocol::ipc : detail::socket_protocol::tcp;
 
     auto const scheme = detail::text_member(object, "signature_scheme", "hmac-sha256");
     if (!scheme) return failure(scheme.error());
@@ -106,9 +106,9 @@ IPYBOX_DECL result<connection_info> parse_connection_info(std::string_view text)
         *target = found->get<int>();
     }
 
-    if (info.protocol == socket_protocol::tcp && !detail::is_host(info.ip))
+    if (info.protocol == detail::socket_protocol::tcp && !detail::is_host(info.ip))
         return detail::bad_connection("its ip is no host");
-    if (info.protocol == socket_protocol::ipc) {
+    if (info.protocol == detail::socket_protocol::ipc) {
         if (info.ip.empty() || info.ip.find('\0') != std::string::npos)
             return detail::bad_connection("its ip is no path");
         for (auto const& [name, port] : ports)
@@ -119,16 +119,16 @@ IPYBOX_DECL result<connection_info> parse_connection_info(std::string_view text)
 }
 
 IPYBOX_DECL std::string to_text(connection_info const& info) {
-    json object = {{"transport", info.protocol == socket_protocol::ipc ? "ipc" : "tcp"},
-                   {"ip", info.ip},
-                   {"shell_port", info.shell_port},
-                   {"iopub_port", info.iopub_port},
-                   {"stdin_port", info.stdin_port},
-                   {"control_port", info.control_port},
-                   {"hb_port", info.hb_port},
-                   {"signature_scheme", "hmac-sha256"},
-                   {"key", info.key},
-                   {"kernel_name", info.kernel_name}};
+    nlohmann::json object = {{"transport", info.protocol == detail::socket_protocol::ipc ? "ipc" : "tcp"},
+                             {"ip", info.ip},
+                             {"shell_port", info.shell_port},
+                             {"iopub_port", info.iopub_port},
+                             {"stdin_port", info.stdin_port},
+                             {"control_port", info.control_port},
+                             {"hb_port", info.hb_port},
+                             {"signature_scheme", "hmac-sha256"},
+                             {"key", info.key},
+                             {"kernel_name", info.kernel_name}};
     if (!info.curve_publickey.empty()) {
         object["curve_publickey"] = info.curve_publickey;
         object["curve_secretkey"] = info.curve_secretkey;

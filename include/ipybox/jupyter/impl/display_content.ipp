@@ -34,7 +34,7 @@ inline std::map<std::string, raw_value, std::less<>> raw_values(message const& m
 }
 
 /// Takes a string, or the lines of one (nbformat's multi-line strings); none for other JSON.
-inline std::optional<std::string> take_text(json& value) {
+inline std::optional<std::string> take_text(nlohmann::json& value) {
     if (value.is_string()) return std::move(value.get_ref<std::string&>());
     if (!value.is_array()) return std::nullopt;
     std::string text;
@@ -45,7 +45,7 @@ inline std::optional<std::string> take_text(json& value) {
     return text;
 }
 
-inline mime_bundle::entry to_entry(std::string const& type, json& value) {
+inline mime_bundle::entry to_entry(std::string const& type, nlohmann::json& value) {
     auto text = is_json(type) ? std::nullopt : take_text(value);
     if (!text) return {type, mime_bundle::encoding::json, json_text(value)};
     if (is_binary(type))
@@ -66,7 +66,7 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
     auto const data = m.content.find("data");
     if (data == m.content.end() || !data->is_object()) return bundle;
     auto const raw = detail::raw_values(m);
-    for (auto& [type, value] : data->get_ref<json::object_t&>()) {
+    for (auto& [type, value] : data->get_ref<nlohmann::json::object_t&>()) {
         auto const found = raw.find(type);
         if (auto const text = m.json_texts.find(type); text != m.json_texts.end()) {
             bundle.add({type, mime_bundle::encoding::json, std::move(text->second)});
@@ -76,7 +76,7 @@ IPYBOX_DECL mime_bundle take_bundle(message& m) {
             auto const kind = found->second.bytes ? mime_bundle::encoding::bytes : mime_bundle::encoding::text;
             auto& buffer = m.buffers[found->second.index];
             if (kind == mime_bundle::encoding::text && detail::is_converted(type, buffer)) {
-                json sent(std::move(buffer));
+                nlohmann::json sent(std::move(buffer));
                 bundle.add(detail::to_entry(type, sent));
             } else {
                 bundle.add({type, kind, std::move(buffer)});

@@ -39,7 +39,8 @@ inline tl::unexpected<error> no_object(char const* frame) {
     return failure(errc::protocol_error, std::string("the ") + frame + " of a Jupyter message is no JSON object");
 }
 
-inline result<json> parse_object(std::string_view text, char const* frame, ipybox::detail::json_bounds const& bounds) {
+inline result<nlohmann::json> parse_object(std::string_view text, char const* frame,
+                                           ipybox::detail::json_bounds const& bounds) {
     if (auto within = counted(text, frame, bounds); !within) return failure(within);
     auto value = read_json(text);
     if (!value || !value->is_object()) return no_object(frame);
@@ -77,7 +78,7 @@ class content_reader {
         if (cursor.peek() != '{') return no_object("content");
         bool const whole = cursor.object([&](std::string& name) {
             if (name == "data" && cursor.peek() == '{')
-                return read_data(cursor, message_.content["data"] = json::object());
+                return read_data(cursor, message_.content["data"] = nlohmann::json::object());
             return built(cursor, message_.content[name]);
         });
         if (excess_ != ipybox::detail::json_excess::none) return exceeded(excess_, "content", bounds_.content);
@@ -97,7 +98,7 @@ class content_reader {
         return {};
     }
 
-    bool read_data(json_cursor& cursor, json& data) {
+    bool read_data(json_cursor& cursor, nlohmann::json& data) {
         message_.json_texts.clear(); // of two members of one name the last one counts
         return cursor.object([&](std::string& type) {
             message_.json_texts.erase(type);
@@ -115,7 +116,7 @@ class content_reader {
     }
 
     /// Builds a value, as long as all that are built are within the bounds together.
-    bool built(json_cursor& cursor, json& value) {
+    bool built(json_cursor& cursor, nlohmann::json& value) {
         auto ahead = cursor;
         auto const text = ahead.skip();
         if (!text) return false;
@@ -137,8 +138,8 @@ class content_reader {
 } // namespace detail
 
 IPYBOX_DECL json_frames to_frames(message& m) {
-    if (m.id.empty()) m.id = new_message_id();
-    json const header = {
+    if (m.id.empty()) m.id = message::new_id();
+    nlohmann::json const header = {
         {"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}, {"username", "ipybox"}, {"version", "5.3"}};
     json_frames frames;
     frames.header = json_text(header);
@@ -148,7 +149,7 @@ IPYBOX_DECL json_frames to_frames(message& m) {
     return frames;
 }
 
-IPYBOX_DECL result<message> from_frames(channel on, std::string_view header, std::string_view parent_header,
+IPYBOX_DECL result<message> from_frames(message::channel on, std::string_view header, std::string_view parent_header,
                                         std::string_view metadata, std::string_view content,
                                         message_bounds const& bounds) {
     auto head = detail::parse_object(header, "header", bounds.header);
@@ -158,15 +159,16 @@ IPYBOX_DECL result<message> from_frames(channel on, std::string_view header, std
     auto meta = detail::parse_object(metadata, "metadata", bounds.metadata);
     if (!meta) return failure(meta);
 
-    message m(on, field(*head, "msg_type"), json::object());
+    message m(on, message::field(*head, "msg_type"), nlohmann::json::object());
     if (m.type.empty()) return failure(errc::protocol_error, "a Jupyter message has no msg_type");
     m.metadata = std::move(*meta);
     if (auto read = detail::content_reader(m, content, bounds).read(); !read) return failure(read);
-    m.id = field(*head, "msg_id");
-    m.session = field(*head, "session");
-    m.parent_id = field(*parent, "msg_id");
+    m.id = message::field(*head, "msg_id");
+    m.session = message::field(*head, "session");
+    m.parent_id = message::field(*parent, "msg_id");
     // Only a request on the stdin channel is answered by us, and its answer names it as parent.
-    if (on == channel::stdin_) m.parent_header = {{"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}};
+    if (on == message::channel::stdin_)
+        m.parent_header = {{"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}};
     m.size = header.size() + parent_header.size() + metadata.size() + content.size();
     return m;
 }

@@ -153,8 +153,8 @@ IPYBOX_DECL result<kernelspec> parse_kernelspec(std::string_view text) {
         spec.argv.push_back(argument.get<std::string>());
     }
     if (spec.argv.front().empty()) return bad("argv has no program");
-    spec.display_name = field(object, "display_name");
-    spec.language = detail::lower(field(object, "language"));
+    spec.display_name = message::field(object, "display_name");
+    spec.language = detail::lower(message::field(object, "language"));
 
     if (auto const env = object.find("env"); env != object.end() && !env->is_null()) {
         if (!env->is_object()) return bad("env is no object of texts");

@@ -26,7 +26,7 @@ inline std::size_t raw_index(message const& m, std::string_view name) {
 /// The text of a member; null where there is none, or it is no text.
 template <class Json>
 auto* text_member(Json& object, std::string_view name) {
-    using text = std::conditional_t<std::is_const_v<Json>, json::string_t const, json::string_t>;
+    using text = std::conditional_t<std::is_const_v<Json>, nlohmann::json::string_t const, nlohmann::json::string_t>;
     if (!object.is_object()) return static_cast<text*>(nullptr);
     auto const found = object.find(name);
     return found != object.end() ? found->template get_ptr<text*>() : nullptr;
@@ -34,18 +34,18 @@ auto* text_member(Json& object, std::string_view name) {
 
 } // namespace detail
 
-IPYBOX_DECL std::string field(json const& object, std::string_view name) {
+IPYBOX_DECL std::string message::field(nlohmann::json const& object, std::string_view name) {
     auto const* const text = detail::text_member(object, name);
     return text ? *text : std::string();
 }
 
-IPYBOX_DECL std::string take_text(message& m, std::string_view name) {
-    auto const index = detail::raw_index(m, name);
-    if (index < m.buffers.size()) return std::move(m.buffers[index]);
-    auto* const text = detail::text_member(m.content, name);
+IPYBOX_DECL std::string message::take_text(std::string_view name) {
+    auto const index = detail::raw_index(*this, name);
+    if (index < buffers.size()) return std::move(buffers[index]);
+    auto* const text = detail::text_member(content, name);
     return text ? std::move(*text) : std::string();
 }
 
-IPYBOX_DECL std::string new_message_id() { return random_hex(16); }
+IPYBOX_DECL std::string message::new_id() { return random_hex(16); }
 
 } // namespace ipybox::jupyter

@@ -40,7 +40,7 @@ IPYBOX_DECL std::shared_ptr<kernel_host> kernel_host::share(std::shared_ptr<kern
 }
 
 /// How a supervisor would be made now.
-IPYBOX_DECL supervisor_options kernel_host::wanted() const {
+IPYBOX_DECL detail::supervisor_options kernel_host::wanted() const {
     if (!landlord_) return options_();
     auto options = landlord_->options_();
     if (options_) detail::add_protection(options, options_());
@@ -48,7 +48,7 @@ IPYBOX_DECL supervisor_options kernel_host::wanted() const {
 }
 
 /// How the supervisor was made; none where there is none.
-IPYBOX_DECL std::optional<supervisor_options> kernel_host::made_with() {
+IPYBOX_DECL std::optional<detail::supervisor_options> kernel_host::made_with() {
     if (landlord_) return landlord_->made_with();
     std::scoped_lock const lock(mutex_);
     return made_with_;
@@ -68,7 +68,7 @@ IPYBOX_DECL result<void> kernel_host::check_packages() const {
                    "import from runtime_options::packages; set it there, or give the executor a sandbox of its own");
 }
 
-IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::obtain() {
+IPYBOX_DECL asio::awaitable<result<std::shared_ptr<kernel_host::supervisor>>> kernel_host::obtain() {
     if (!process_.is_this()) co_return failure(detail::forked_away());
     if (auto usable = check_packages(); !usable) co_return failure(usable);
     auto options = wanted();
@@ -85,7 +85,7 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<supervisor>>> kernel_host::ob
 }
 
 /// The supervisor, if there is one. A tenant's is a share of its landlord's.
-IPYBOX_DECL std::shared_ptr<supervisor> kernel_host::present() {
+IPYBOX_DECL std::shared_ptr<kernel_host::supervisor> kernel_host::present() {
     std::scoped_lock const lock(mutex_);
     if (supervisor_ || ended_ || !landlord_) return supervisor_;
     if (auto theirs = landlord_->present()) supervisor_ = supervisor::share(theirs);
@@ -93,7 +93,7 @@ IPYBOX_DECL std::shared_ptr<supervisor> kernel_host::present() {
 }
 
 /// The supervisor, made if there is none; none where all has ended.
-IPYBOX_DECL std::shared_ptr<supervisor> kernel_host::present_or(supervisor_options options) {
+IPYBOX_DECL std::shared_ptr<kernel_host::supervisor> kernel_host::present_or(detail::supervisor_options options) {
     std::scoped_lock const lock(mutex_);
     if (supervisor_ || ended_) return ended_ ? nullptr : supervisor_;
     if (landlord_) {
@@ -148,7 +148,7 @@ IPYBOX_DECL asio::awaitable<void> kernel_host::release() {
 }
 
 IPYBOX_DECL void kernel_host::end() {
-    std::shared_ptr<supervisor> ending;
+    std::shared_ptr<kernel_host::supervisor> ending;
     detail::process_ptr<std::jthread> search;
     {
         std::scoped_lock const lock(mutex_);

@@ -15,7 +15,7 @@
 #include <cerrno>
 #include <utility>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 IPYBOX_DECL int supervised_process::pid() const noexcept { return state_->pid; }
 
@@ -37,15 +37,15 @@ IPYBOX_DECL std::shared_ptr<sandbox_config const> supervised_process::network() 
 
 IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
     // An operation that waits for the end holds no handle: a process that only watchers are left of is killed.
-    auto const wait = [core = state_->core, ending = state_->ending](detail::completion<exit_status> done) {
+    auto const wait = [core = state_->core, ending = state_->ending](completion<exit_status> done) {
         core->wait_for(ending, std::move(done));
     };
-    return detail::suspend<exit_status>(wait);
+    return suspend<exit_status>(wait);
 }
 
 IPYBOX_DECL void supervised_process::on_exit(asio::any_io_executor const& executor,
                                              std::function<void(exit_status)> then) const {
-    state_->core->wait_for(state_->ending, {std::move(then), executor, detail::waiting_work::untracked});
+    state_->core->wait_for(state_->ending, {std::move(then), executor, waiting_work::untracked});
 }
 
 IPYBOX_DECL asio::awaitable<std::optional<exit_status>>
@@ -74,10 +74,10 @@ IPYBOX_DECL void supervised_process::watch(bool runs) const { state_->core->watc
 
 IPYBOX_DECL asio::awaitable<result<void>> supervised_process::signal(int number) const {
     auto const state = state_;
-    auto const send = [state, number](detail::completion<result<void>> done) {
+    auto const send = [state, number](completion<result<void>> done) {
         state->core->signal(state->pid, number, std::move(done));
     };
-    co_return co_await detail::suspend<result<void>>(send);
+    co_return co_await suspend<result<void>>(send);
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(program_launch program,
@@ -85,32 +85,31 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(
                                                                                 os::unique_fd standard_output,
                                                                                 os::unique_fd standard_error) const {
     auto const state = state_;
-    detail::json difference = detail::json::object();
-    for (auto const& [name, value] : program.env) difference[name] = value ? detail::json(*value) : detail::json();
-    detail::json request = {{"op", "run"},
-                            {"kernel", state->pid},
-                            {"argv", std::move(program.argv)},
-                            {"env", std::move(difference)},
-                            {"cwd", program.working_dir.string()}};
+    json difference = json::object();
+    for (auto const& [name, value] : program.env) difference[name] = value ? json(*value) : json();
+    json request = {{"op", "run"},
+                    {"kernel", state->pid},
+                    {"argv", std::move(program.argv)},
+                    {"env", std::move(difference)},
+                    {"cwd", program.working_dir.string()}};
     std::vector<os::unique_fd> descriptors;
     descriptors.push_back(std::move(standard_input));
     descriptors.push_back(std::move(standard_output));
     descriptors.push_back(std::move(standard_error));
-    auto const start = [&](detail::completion<result<supervised_process>> done) {
+    auto const start = [&](completion<result<supervised_process>> done) {
         state->core->start_process(std::move(request), std::move(descriptors), std::chrono::seconds(10), {},
                                    std::move(done));
     };
-    auto started = co_await detail::suspend<result<supervised_process>>(start);
+    auto started = co_await suspend<result<supervised_process>>(start);
     if (started || started.error() == errc::supervisor_died || started.error() == errc::not_running) co_return started;
     co_return failure(error(errc::program_not_started, started.error().text()).with_cause(started.error().cause()));
 }
 
 IPYBOX_DECL supervisor::supervisor(asio::any_io_executor executor, supervisor_options options)
-    : core_(detail::make_shared_in_process<detail::supervisor_core>(std::move(executor), std::move(options))) {}
+    : core_(make_shared_in_process<supervisor_core>(std::move(executor), std::move(options))) {}
 
 IPYBOX_DECL supervisor::supervisor(supervisor_options options)
-    : core_(detail::make_shared_in_process<detail::supervisor_core>(std::make_unique<detail::io_thread>(),
-                                                                    std::move(options))) {}
+    : core_(make_shared_in_process<supervisor_core>(std::make_unique<io_thread>(), std::move(options))) {}
 
 IPYBOX_DECL supervisor::supervisor(std::shared_ptr<supervisor> owner)
     : owner_(std::move(owner)), core_(owner_->core_) {}
@@ -123,7 +122,7 @@ IPYBOX_DECL supervisor::~supervisor() { end(); }
 
 IPYBOX_DECL void supervisor::end() {
     if (!owner_) return core_->end();
-    std::vector<std::weak_ptr<detail::supervised_state>> ending;
+    std::vector<std::weak_ptr<supervised_state>> ending;
     {
         std::scoped_lock const lock(mutex_);
         ending = std::exchange(tenants_, {});
@@ -152,45 +151,45 @@ IPYBOX_DECL result<supervised_process> supervisor::started(result<supervised_pro
 IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chrono::milliseconds bound,
                                                                        std::stop_token stop) {
     auto const core = core_;
-    auto const wait = [&](detail::completion<result<supervisor_info>> done) {
+    auto const wait = [&](completion<result<supervisor_info>> done) {
         core->when_ready(bound, std::move(stop), std::move(done));
     };
-    co_return co_await detail::suspend<result<supervisor_info>>(wait);
+    co_return co_await suspend<result<supervisor_info>>(wait);
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_launch launch, os::unique_fd stream) {
     auto const core = core_;
-    detail::json request = {{"op", "fork"},
-                            {"env", launch.env},
-                            {"cwd", launch.working_dir.string()},
-                            {"restore_cwd", launch.after_cell == cwd_policy::restore}};
+    json request = {{"op", "fork"},
+                    {"env", launch.env},
+                    {"cwd", launch.working_dir.string()},
+                    {"restore_cwd", launch.after_cell == cwd_policy::restore}};
     if (launch.guard == kernel_guard::no_exec) request["guard"] = "no_exec";
     for (auto const access : launch.allow) request["allow"].push_back(access.name());
     std::vector<os::unique_fd> descriptors;
     descriptors.push_back(std::move(stream));
     if (launch.action_socket) {
         descriptors.emplace_back(::fcntl(launch.action_socket->get(), F_DUPFD_CLOEXEC, 0));
-        if (!descriptors.back()) co_return failure(detail::system_failure("a descriptor for the kernel", errno));
+        if (!descriptors.back()) co_return failure(system_failure("a descriptor for the kernel", errno));
     }
-    auto const start = [&](detail::completion<result<supervised_process>> done) {
+    auto const start = [&](completion<result<supervised_process>> done) {
         core->start_process(std::move(request), std::move(descriptors), launch.start_bound, launch.stop,
                             std::move(done));
     };
-    co_return started(co_await detail::suspend<result<supervised_process>>(start));
+    co_return started(co_await suspend<result<supervised_process>>(start));
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::vector<std::string> argv,
                                                                           kernel_launch launch) {
     auto const core = core_;
-    detail::json request = {{"op", "spawn"}, {"argv", argv}, {"env", launch.env}, {"cwd", launch.working_dir.string()}};
-    auto const start = [&](detail::completion<result<supervised_process>> done) {
+    json request = {{"op", "spawn"}, {"argv", argv}, {"env", launch.env}, {"cwd", launch.working_dir.string()}};
+    auto const start = [&](completion<result<supervised_process>> done) {
         core->start_process(std::move(request), {}, launch.start_bound, launch.stop, std::move(done));
     };
-    co_return started(co_await detail::suspend<result<supervised_process>>(start));
+    co_return started(co_await suspend<result<supervised_process>>(start));
 }
 
 IPYBOX_DECL std::filesystem::path const& supervisor::private_dir() const noexcept { return core_->private_dir(); }
 IPYBOX_DECL supervisor_options const& supervisor::options() const noexcept { return core_->options(); }
 IPYBOX_DECL std::string supervisor::diagnostics() const { return core_->diagnostics(); }
 
-} // namespace ipybox
+} // namespace ipybox::detail

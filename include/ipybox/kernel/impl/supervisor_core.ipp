@@ -231,7 +231,7 @@ IPYBOX_DECL void supervisor_core::request(json message, std::vector<os::unique_f
             failure(error(errc::message_too_large, "the environment or the arguments of a process exceed 128 KiB")
                         .with_cause(std::make_error_code(std::errc::argument_list_too_long))));
     if (keeps_apart_) {
-        answer = [directory = jupyter::field(message, "cwd"), program = program_of(message),
+        answer = [directory = jupyter::message::field(message, "cwd"), program = program_of(message),
                   then = std::move(answer)](result<json> reply) {
             if (!reply) reply = failure(with_name(reply.error(), directory, program));
             then(std::move(reply));

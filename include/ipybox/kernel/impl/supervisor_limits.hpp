@@ -48,8 +48,8 @@ inline std::optional<exceeded_limit> exceeded_in(json const& event) {
         auto const value = found->find(name);
         return value != found->end() && value->is_number_unsigned() ? value->get<std::uint64_t>() : std::uint64_t{0};
     };
-    auto const which =
-        jupyter::field(*found, "limit") == "processes" ? exceeded_limit::kind::processes : exceeded_limit::kind::memory;
+    auto const which = jupyter::message::field(*found, "limit") == "processes" ? exceeded_limit::kind::processes
+                                                                               : exceeded_limit::kind::memory;
     return exceeded_limit{which, amount("used"), amount("allowed")};
 }
 

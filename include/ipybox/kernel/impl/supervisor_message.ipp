@@ -20,31 +20,32 @@ std::optional<Number> number_in(json const& object, char const* name) {
 
 /// Why a request was refused.
 inline error refusal_in(json const& refused) {
-    auto const kind = jupyter::field(refused, "kind");
+    auto const kind = jupyter::message::field(refused, "kind");
     auto const code = kind == "cwd"     ? errc::invalid_argument
                       : kind == "walls" ? errc::sandbox_unavailable
                       : kind == "guard" ? errc::guard_unavailable
                                         : errc::kernel_start_failed;
-    error why(code, jupyter::field(refused, "text"));
+    error why(code, jupyter::message::field(refused, "text"));
     if (auto const number = number_in<int>(refused, "errno")) why.with_cause({*number, std::generic_category()});
     return why;
 }
 
 inline error failed_start(json const& event) {
-    auto const kind = jupyter::field(event, "kind");
+    auto const kind = jupyter::message::field(event, "kind");
     auto const code = kind == "ipykernel_missing" ? errc::ipykernel_missing
                       : kind == "unsupported"     ? errc::ipykernel_unsupported
                                                   : errc::kernel_start_failed;
-    return error(code, jupyter::field(event, "text"));
+    return error(code, jupyter::message::field(event, "text"));
 }
 
 inline supervisor_message::any event_in(json const& message) {
-    auto const kind = jupyter::field(message, "event");
+    auto const kind = jupyter::message::field(message, "event");
     if (kind == "failed") return supervisor_message::failed{failed_start(message)};
     if (kind == "ready")
-        return supervisor_message::ready{{jupyter::field(message, "executable"), jupyter::field(message, "python"),
-                                          jupyter::field(message, "ipykernel"), jupyter::field(message, "ipython"),
-                                          jupyter::field(message, "level")}};
+        return supervisor_message::ready{
+            {jupyter::message::field(message, "executable"), jupyter::message::field(message, "python"),
+             jupyter::message::field(message, "ipykernel"), jupyter::message::field(message, "ipython"),
+             jupyter::message::field(message, "level")}};
     auto const pid = kind == "exit" ? number_in<int>(message, "pid") : std::nullopt;
     if (!pid) return supervisor_message::unknown();
     exit_status status{number_in<int>(message, "code"), number_in<int>(message, "signal"), exceeded_in(message)};

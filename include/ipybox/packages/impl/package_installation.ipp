@@ -180,7 +180,7 @@ IPYBOX_DECL bool package_installation::read_control() {
 IPYBOX_DECL void package_installation::hear(std::string const& datagram, std::vector<os::unique_fd> descriptors) {
     auto const said = parse_json(datagram);
     if (!said.is_object()) return;
-    auto const operation = jupyter::field(said, "op");
+    auto const operation = jupyter::message::field(said, "op");
     if (operation == "listen" && !descriptors.empty() && !proxy_) serve_hosts(std::move(descriptors.front()));
     if (operation == "ended") keep_outcome(said);
 }
@@ -193,16 +193,17 @@ IPYBOX_DECL void package_installation::serve_hosts(os::unique_fd listener) {
 
 /// Keeps how it ended, and has people told what they can do about it.
 IPYBOX_DECL void package_installation::keep_outcome(nlohmann::json const& said) {
-    auto const kind = jupyter::field(said, "outcome");
+    auto const kind = jupyter::message::field(said, "outcome");
     std::vector<package_layer::package> installed;
     auto const packages = said.find("installed");
     if (packages != said.end() && packages->is_array())
         for (auto const& package : *packages)
-            installed.push_back({jupyter::field(package, "name"), jupyter::field(package, "version")});
+            installed.push_back(
+                {jupyter::message::field(package, "name"), jupyter::message::field(package, "version")});
     if (kind == "installed")
         outcome_ = std::move(installed);
     else
-        outcome_ = failure(failure_of(kind, jupyter::field(said, "text")));
+        outcome_ = failure(failure_of(kind, jupyter::message::field(said, "text")));
     nlohmann::json const answer = {{"say", outcome_ ? std::string() : outcome_.error().text()}};
     (void)os::send_datagram(control_.native_handle(), json_text(answer), {});
 }
@@ -217,7 +218,8 @@ IPYBOX_DECL error package_installation::failure_of(std::string const& kind, std:
                             "package_layer");
     }
     if (kind == "full")
-        return error(errc::package_layer_full, text + "; raise package_layer::options::size, or use a fresh package_layer");
+        return error(errc::package_layer_full,
+                     text + "; raise package_layer::options::size, or use a fresh package_layer");
     if (text.empty() && !unreachable_.empty())
         return error(errc::package_index_unreachable,
                      unreachable_ + "; package_layer::options::index names the index, and its other hosts stand in "

@@ -12,7 +12,7 @@
 
 namespace ipybox::detail {
 
-inline bool flag(jupyter::json const& content, char const* name) {
+inline bool flag(nlohmann::json const& content, char const* name) {
     auto const found = content.find(name);
     return found != content.end() && found->is_boolean() && found->get<bool>();
 }
@@ -21,7 +21,7 @@ inline bool flag(jupyter::json const& content, char const* name) {
 inline constexpr std::size_t longest_display_id = 1024;
 
 /// The exit code of code that leaves. Kernels that are not ours say it in the text of the exception only.
-inline std::optional<int> exit_code_in(jupyter::json const& content, execution_over const& over) {
+inline std::optional<int> exit_code_in(nlohmann::json const& content, execution_over const& over) {
     auto const told = content.find("exit_code");
     if (told != content.end() && told->is_number_integer()) return told->get<int>() & 0xFF;
     if (over.leaving) return 0;
@@ -34,16 +34,16 @@ inline std::optional<int> exit_code_in(jupyter::json const& content, execution_o
 }
 
 /// The content of a reply's payloads: text for the pager, and that the kernel is about to end.
-inline execution_over read_payloads(jupyter::json const& content) {
+inline execution_over read_payloads(nlohmann::json const& content) {
     execution_over over;
     auto const payloads = content.find("payload");
     if (payloads == content.end() || !payloads->is_array()) return over;
     for (auto const& payload : *payloads) {
-        auto const source = jupyter::field(payload, "source");
+        auto const source = jupyter::message::field(payload, "source");
         if (source == "ask_exit") over.leaving = !flag(payload, "keepkernel");
         if (source != "page") continue;
         auto const data = payload.find("data");
-        if (data != payload.end()) over.pager_text += strip_ansi(jupyter::field(*data, "text/plain"));
+        if (data != payload.end()) over.pager_text += strip_ansi(jupyter::message::field(*data, "text/plain"));
     }
     return over;
 }
@@ -56,8 +56,8 @@ IPYBOX_DECL bool is_output(jupyter::message const& m) noexcept {
 IPYBOX_DECL execute_step output_in(jupyter::message& m) {
     if (m.type == "stream") {
         auto const stream =
-            jupyter::field(m.content, "name") == "stderr" ? output_stream::stderr_ : output_stream::stdout_;
-        return output_chunk{stream, jupyter::take_text(m, "text")};
+            jupyter::message::field(m.content, "name") == "stderr" ? output_stream::stderr_ : output_stream::stdout_;
+        return output_chunk{stream, m.take_text("text")};
     }
     if (m.type == "clear_output") return clear_wanted{flag(m.content, "wait")};
 
@@ -71,7 +71,7 @@ IPYBOX_DECL execute_step output_in(jupyter::message& m) {
     if (auto const meta = m.content.find("metadata"); meta != m.content.end() && meta->is_object())
         shown.metadata = json_text(*meta);
     if (auto const transient = m.content.find("transient"); transient != m.content.end())
-        shown.id = jupyter::field(*transient, "display_id");
+        shown.id = jupyter::message::field(*transient, "display_id");
     if (shown.id.size() > longest_display_id) shown.id.clear();
     shown.data = jupyter::take_bundle(m);
     return shown;
@@ -85,13 +85,13 @@ IPYBOX_DECL execute_step execute_machine::step(jupyter::message m) {
         return nothing_new();
     }
     if (m.type == "input_request")
-        return input_wanted{jupyter::field(m.content, "prompt"), flag(m.content, "password"),
+        return input_wanted{jupyter::message::field(m.content, "prompt"), flag(m.content, "password"),
                             std::move(m.parent_header)};
     return output_in(m);
 }
 
 IPYBOX_DECL execute_step execute_machine::on_status(jupyter::message const& m) {
-    auto const state = jupyter::field(m.content, "execution_state");
+    auto const state = jupyter::message::field(m.content, "execution_state");
     if (state == "interrupted") return code_told();
     if (state == "ending") return code_ended();
     if (state == "idle") idle_ = true;
@@ -100,7 +100,7 @@ IPYBOX_DECL execute_step execute_machine::on_status(jupyter::message const& m) {
 
 IPYBOX_DECL execute_step execute_machine::on_reply(jupyter::message& m) {
     auto over = read_payloads(m.content);
-    auto const status = jupyter::field(m.content, "status");
+    auto const status = jupyter::message::field(m.content, "status");
     if (status != "ok") {
         over.exception = jupyter::exception_in(m.content);
         if (over.exception->ename.empty()) over.exception->ename = status.empty() ? "Error" : status;

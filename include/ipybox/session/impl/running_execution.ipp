@@ -36,7 +36,7 @@ inline stop_ladder ladder_of(execute_options const& options, executor_options co
 IPYBOX_DECL running_execution::running_execution(std::shared_ptr<run_context> context, execution& e,
                                                  kernel_freshness freshness)
     : context_(std::move(context)), kernel_(*context_->kernel), execution_(e), generation_(kernel_.life().current()),
-      started_(clock::now()), request_id_(jupyter::new_message_id()), calls_(context_),
+      started_(clock::now()), request_id_(jupyter::message::new_id()), calls_(context_),
       output_(context_->settings->places(), bounds_of(context_->settings->options()), kernel_.life(), e.events,
               e.chunks, [&kernel = kernel_] { kernel.pause(); }),
       machine_(request_id_, rule_of(*kernel_.link())),

@@ -94,7 +94,7 @@ IPYBOX_DECL kernel_launch session_settings::plain_kernel() const {
 
 IPYBOX_DECL kernel_launch session_settings::asking_kernel(std::shared_ptr<os::unique_fd const> action_socket) const {
     auto launch = plain_kernel();
-    if (!options_.argv.empty()) launch.env["IPYBOX_ARGV"] = json_text(jupyter::json(options_.argv));
+    if (!options_.argv.empty()) launch.env["IPYBOX_ARGV"] = json_text(nlohmann::json(options_.argv));
     launch.guard = options_.require_shell_escape ? kernel_guard::no_exec : kernel_guard::none;
     launch.allow = options_.allow;
     launch.action_socket = std::move(action_socket);

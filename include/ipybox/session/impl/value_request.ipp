@@ -114,7 +114,7 @@ IPYBOX_DECL std::shared_ptr<value_answer> take_value(nlohmann::json& reply) {
     auto const found = expressions->find(value_expression_name);
     if (found == expressions->end() || !found->is_object()) return nullptr;
     auto answer = std::make_shared<value_answer>();
-    if (jupyter::field(*found, "status") == "error") {
+    if (jupyter::message::field(*found, "status") == "error") {
         answer->exception = jupyter::exception_in(*found);
         auto& [ename, evalue, traceback] = *answer->exception;
         if (ename.empty()) ename = "Error";

@@ -9,12 +9,13 @@
 namespace ipybox {
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::prints(std::string text, std::string stream) {
-    return sends({jupyter::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}});
+    return sends(
+        {jupyter::message::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}});
 }
 
-IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::shows(jupyter::json data, std::string type) {
-    jupyter::json content = {{"data", std::move(data)}, {"metadata", jupyter::json::object()}};
-    return sends({jupyter::channel::iopub, std::move(type), std::move(content)});
+IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::shows(nlohmann::json data, std::string type) {
+    nlohmann::json content = {{"data", std::move(data)}, {"metadata", nlohmann::json::object()}};
+    return sends({jupyter::message::channel::iopub, std::move(type), std::move(content)});
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::sends(jupyter::message m) {
@@ -23,7 +24,7 @@ IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::sends(jupyter::mes
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::asks(std::string prompt) {
-    sends({jupyter::channel::stdin_, "input_request", {{"prompt", std::move(prompt)}, {"password", false}}});
+    sends({jupyter::message::channel::stdin_, "input_request", {{"prompt", std::move(prompt)}, {"password", false}}});
     steps_.emplace_back(input_pause());
     return *this;
 }
@@ -39,13 +40,13 @@ IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::dies(exit_status s
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::replies() {
-    return sends({jupyter::channel::shell, "execute_reply", {{"status", "ok"}}});
+    return sends({jupyter::message::channel::shell, "execute_reply", {{"status", "ok"}}});
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::raises(std::string ename, std::string evalue) {
-    jupyter::json const lines = {ename + ": " + evalue};
+    nlohmann::json const lines = {ename + ": " + evalue};
     return sends(
-        {jupyter::channel::shell,
+        {jupyter::message::channel::shell,
          "execute_reply",
          {{"status", "error"}, {"ename", std::move(ename)}, {"evalue", std::move(evalue)}, {"traceback", lines}}});
 }
@@ -106,8 +107,8 @@ struct scripted_transport::state {
 IPYBOX_DECL scripted_transport::scripted_transport(std::shared_ptr<kernel_script> script)
     : script_(std::move(script)) {}
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> scripted_transport::start(std::shared_ptr<kernel_host> host,
-                                                                           kernel_launch) {
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>> scripted_transport::start(std::shared_ptr<kernel_host> host,
+                                                                                 kernel_host::launch) {
     auto const executor = co_await asio::this_coro::executor;
     if (script_->supervised_) {
         auto const obtained = co_await host->obtain();
@@ -116,7 +117,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> scripted_transport::start(std::
     if (auto failed = script_->next_operation()) co_return failure(std::move(*failed));
     ++script_->starts_;
     state_ = std::make_shared<state>(executor);
-    co_return kernel_info();
+    co_return kernel_host::info();
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> scripted_transport::send(jupyter::message m) {
@@ -124,11 +125,11 @@ IPYBOX_DECL asio::awaitable<result<void>> scripted_transport::send(jupyter::mess
     auto const kernel = state_;
     if (!kernel || kernel->dead) co_return failure(errc::kernel_died);
     if (m.type == "input_reply") {
-        script_->inputs_.push_back(jupyter::field(m.content, "value"));
+        script_->inputs_.push_back(jupyter::message::field(m.content, "value"));
         kernel->pass<kernel_script::exchange::input_pause>();
     }
     if (m.type == "execute_request") {
-        auto const code = jupyter::field(m.content, "code");
+        auto const code = jupyter::message::field(m.content, "code");
         if (script_->exchanges_.empty() || script_->exchanges_.front().code_ != code) {
             kernel->end(error(errc::protocol_error, "the script does not expect: " + code));
         } else {

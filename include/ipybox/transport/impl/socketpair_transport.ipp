@@ -77,7 +77,7 @@ struct socketpair_transport::connection {
     }
 
     /// How the kernel ended. It has: the supervisor reaps it within milliseconds.
-    static asio::awaitable<error> death(supervised_process kernel) {
+    static asio::awaitable<error> death(kernel_host::process kernel) {
         auto const status = co_await kernel.exited(std::chrono::seconds(2));
         auto const known = status.value_or(exit_status());
         bool const with_supervisor = status && known == exit_status(); // which alone knows how a kernel ended
@@ -90,7 +90,7 @@ struct socketpair_transport::connection {
 
     socket_type socket;
     stream_frame_reader reader;
-    supervised_process process;
+    kernel_host::process process;
     std::string executing; ///< id of the latest execution
     bool writing = false;
     asio::steady_timer written; ///< cancelled when a write has ended
@@ -103,8 +103,8 @@ struct socketpair_transport::start_attempt {
     std::stop_source stop;
 };
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std::shared_ptr<kernel_host> host,
-                                                                             kernel_launch launch) {
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>> socketpair_transport::start(std::shared_ptr<kernel_host> host,
+                                                                                   kernel_host::launch launch) {
     auto const executor = co_await asio::this_coro::executor;
     starting_ = std::make_shared<start_attempt>();
     auto const stop = launch.stop = starting_->stop.get_token();
@@ -141,7 +141,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
     }
     auto about = co_await owner->ready(left, stop);
     if (!about) co_return failure(about);
-    kernel_info info;
+    kernel_host::info info;
     info.implementation = "ipykernel";
     info.implementation_version = about->ipykernel;
     info.language = "python";
@@ -152,7 +152,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> socketpair_transport::start(std
 IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::send(jupyter::message m) {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
-    if (m.id.empty()) m.id = jupyter::new_message_id();
+    if (m.id.empty()) m.id = jupyter::message::new_id();
     auto bytes = to_stream_frame(m);
     if (bytes.size() > largest_message_to_kernel)
         co_return failure(errc::message_too_large, "a message to the kernel has " + std::to_string(bytes.size()) +
@@ -171,7 +171,7 @@ IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
     // The signal may come before the kernel has read what it is meant for; announced, it is not lost.
-    jupyter::message announcement(jupyter::channel::control, "interrupt_request", {{"msg_id", c->executing}});
+    jupyter::message announcement(jupyter::message::channel::control, "interrupt_request", {{"msg_id", c->executing}});
     auto announced = co_await connection::send(c, to_stream_frame(announcement));
     if (!announced) co_return announced;
     co_return co_await c->process.signal(SIGINT);
@@ -180,12 +180,12 @@ IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
 IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::ask_to_end() {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
-    jupyter::message request(jupyter::channel::control, "shutdown_request", {{"restart", false}});
+    jupyter::message request(jupyter::message::channel::control, "shutdown_request", {{"restart", false}});
     co_return co_await connection::send(c, to_stream_frame(request));
 }
 
-IPYBOX_DECL supervised_process socketpair_transport::kernel() const {
-    return connection_ ? connection_->process : supervised_process();
+IPYBOX_DECL kernel_host::process socketpair_transport::kernel() const {
+    return connection_ ? connection_->process : kernel_host::process();
 }
 
 IPYBOX_DECL asio::awaitable<void> socketpair_transport::stop() {

@@ -19,9 +19,9 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
   public:
     using clock = zmq_link::clock;
     using message = jupyter::message;
-    using channel = jupyter::channel;
+    using channel = jupyter::message::channel;
 
-    zmq_kernel(asio::any_io_executor executor, zmq_options const& options)
+    zmq_kernel(asio::any_io_executor executor, zmq_transport::options const& options)
         : executor_(std::move(executor)), options_(options) {}
     zmq_kernel(zmq_kernel const&) = delete;
     zmq_kernel& operator=(zmq_kernel const&) = delete;
@@ -51,7 +51,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     void remove_files() noexcept;
 
     asio::any_io_executor executor_;
-    zmq_options options_;
+    zmq_transport::options options_;
     jupyter::kernelspec spec_;
     jupyter::connection_info info_;
     std::filesystem::path file_; // the connection file that was written, if any

@@ -43,17 +43,17 @@ inline asio::awaitable<bool> shares_network(supervisor& host, kernel_launch cons
 }
 
 inline jupyter::message kernel_info_request() {
-    return {jupyter::channel::shell, "kernel_info_request", jupyter::json::object()};
+    return {jupyter::message::channel::shell, "kernel_info_request", nlohmann::json::object()};
 }
 
 inline kernel_info info_of(jupyter::message const& reply) {
     auto const language = reply.content.find("language_info");
-    auto const known = language != reply.content.end() ? *language : jupyter::json::object();
+    auto const known = language != reply.content.end() ? *language : nlohmann::json::object();
     kernel_info info;
-    info.implementation = jupyter::field(reply.content, "implementation");
-    info.implementation_version = jupyter::field(reply.content, "implementation_version");
-    info.language = jupyter::field(known, "name");
-    info.language_version = jupyter::field(known, "version");
+    info.implementation = jupyter::message::field(reply.content, "implementation");
+    info.implementation_version = jupyter::message::field(reply.content, "implementation_version");
+    info.language = jupyter::message::field(known, "name");
+    info.language_version = jupyter::message::field(known, "version");
     return info;
 }
 
@@ -87,7 +87,7 @@ IPYBOX_DECL void zmq_kernel::remove_files() noexcept {
     std::error_code ignored;
     std::filesystem::remove(file_, ignored);
     file_.clear();
-    if (info_.protocol != jupyter::socket_protocol::ipc) return;
+    if (info_.protocol != jupyter::detail::socket_protocol::ipc) return;
     for (int const port : {info_.shell_port, info_.iopub_port, info_.stdin_port, info_.control_port, info_.hb_port})
         std::filesystem::remove(info_.socket_path(port), ignored);
 }
@@ -100,7 +100,7 @@ IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
     info_.kernel_name = spec_.name;
     auto const base = host.private_dir() / ("k" + random_hex(4));
     int* const ports[] = {&info_.shell_port, &info_.iopub_port, &info_.stdin_port, &info_.control_port, &info_.hb_port};
-    if (options_.protocol == jupyter::socket_protocol::ipc) {
+    if (options_.protocol == jupyter::detail::socket_protocol::ipc) {
         info_.ip = base.string();
         int number = 0;
         for (auto* const port : ports) *port = ++number;
@@ -135,7 +135,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_p
 
     auto const ready = co_await host->ready(launch.start_bound, launch.stop);
     if (!ready) co_return failure(ready.error());
-    bool const tcp = options_.protocol == jupyter::socket_protocol::tcp;
+    bool const tcp = options_.protocol == jupyter::detail::socket_protocol::tcp;
     bool reachable = true;
     if (tcp) reachable = co_await shares_network(*host, launch, deadline);
     if (!reachable)
@@ -211,19 +211,19 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::greet(clock::time_p
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::set_up(cwd_policy after_cell, clock::time_point deadline) {
-    jupyter::json content = {{"code", prelude_code(after_cell)},
-                             {"silent", true},
-                             {"store_history", false},
-                             {"user_expressions", jupyter::json::object()},
-                             {"allow_stdin", false},
-                             {"stop_on_error", false}};
+    nlohmann::json content = {{"code", prelude_code(after_cell)},
+                              {"silent", true},
+                              {"store_history", false},
+                              {"user_expressions", nlohmann::json::object()},
+                              {"allow_stdin", false},
+                              {"stop_on_error", false}};
     message request(channel::shell, "execute_request", std::move(content));
     auto const reply = co_await link_->ask(std::move(request), deadline);
     if (!reply) co_return failure(reply.error());
-    if (jupyter::field(reply->content, "status") == "ok") co_return result<void>();
+    if (jupyter::message::field(reply->content, "status") == "ok") co_return result<void>();
     co_return failure(errc::kernel_start_failed, "setting up the kernel '" + spec_.name +
-                                                     "' failed: " + jupyter::field(reply->content, "ename") + ": " +
-                                                     jupyter::field(reply->content, "evalue"));
+                                                     "' failed: " + jupyter::message::field(reply->content, "ename") +
+                                                     ": " + jupyter::message::field(reply->content, "evalue"));
 }
 
 /// Waits until iopub has been heard: what is published before the kernel knows of us would be lost.
@@ -270,7 +270,7 @@ IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::send(message m) {
     auto const self = shared_from_this();
     if (m.type == "execute_request") {
         if (auto ready = co_await recover(); !ready) co_return ready;
-        if (m.id.empty()) m.id = jupyter::new_message_id();
+        if (m.id.empty()) m.id = jupyter::message::new_id();
         executing_ = m.id;
     }
     co_return link_->send(std::move(m));
@@ -280,7 +280,7 @@ IPYBOX_DECL asio::awaitable<result<jupyter::message>> zmq_kernel::receive() {
     auto const self = shared_from_this();
     auto m = co_await link_->receive();
     if (!m || m->parent_id != executing_) co_return m;
-    bool const idle = m->type == "status" && jupyter::field(m->content, "execution_state") == "idle";
+    bool const idle = m->type == "status" && jupyter::message::field(m->content, "execution_state") == "idle";
     if (!idle && m->type != "execute_reply") co_return m;
     // A caller that hears that interrupted code has ended may count on its kernel.
     if (auto alive = co_await recover(); !alive) co_return failure(alive.error());

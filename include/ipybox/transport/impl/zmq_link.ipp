@@ -22,7 +22,7 @@ IPYBOX_DECL std::unique_ptr<zmq_socket> zmq_link::connect(channel c, std::string
     else
         native.set(zmq::sockopt::routing_id, identity);
     native.set(zmq::sockopt::reconnect_ivl, retry_ms);
-    if (info_.protocol == jupyter::socket_protocol::tcp) {
+    if (info_.protocol == jupyter::detail::socket_protocol::tcp) {
         native.set(zmq::sockopt::ipv6, info_.ip.find(':') != std::string::npos ? 1 : 0);
         native.set(zmq::sockopt::tcp_keepalive, 1); // the end of a machine is seen, too
     }
@@ -213,7 +213,7 @@ IPYBOX_DECL result<void> zmq_link::send(message m) {
 }
 
 IPYBOX_DECL void zmq_link::poke() {
-    message m(channel::shell, "kernel_info_request", jupyter::json::object());
+    message m(channel::shell, "kernel_info_request", nlohmann::json::object());
     m.id = own_.next_sign_of_life();
     (void)send(std::move(m));
 }
@@ -295,7 +295,7 @@ IPYBOX_DECL asio::awaitable<result<bool>> zmq_link::hears_iopub(clock::time_poin
 IPYBOX_DECL asio::awaitable<result<void>> zmq_link::ask_beside(channel on, std::string type,
                                                                clock::time_point deadline) {
     auto const self = shared_from_this();
-    message request(on, std::move(type), jupyter::json::object());
+    message request(on, std::move(type), nlohmann::json::object());
     request.id = own_.next_id();
     zmq_own_requests::expected_reply const expected(own_, request.id);
     if (auto sent = send(std::move(request)); !sent) co_return sent;

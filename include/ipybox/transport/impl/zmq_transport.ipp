@@ -10,18 +10,20 @@
 
 namespace ipybox {
 
-IPYBOX_DECL zmq_transport::zmq_transport(zmq_options options) : options_(std::move(options)) {}
+IPYBOX_DECL zmq_transport::zmq_transport(options chosen) : options_(std::move(chosen)) {}
+
+IPYBOX_DECL zmq_transport::zmq_transport() : zmq_transport(options()) {}
 IPYBOX_DECL zmq_transport::zmq_transport(zmq_transport&&) noexcept = default;
 IPYBOX_DECL zmq_transport& zmq_transport::operator=(zmq_transport&&) noexcept = default;
 IPYBOX_DECL zmq_transport::~zmq_transport() = default;
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_transport::start(std::shared_ptr<kernel_host> host,
-                                                                      kernel_launch launch) {
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_transport::start(std::shared_ptr<kernel_host> host,
+                                                                            kernel_host::launch launch) {
     co_await stop();
     auto const executor = co_await asio::this_coro::executor;
     auto const kernel = std::make_shared<detail::zmq_kernel>(executor, options_);
     kernel_ = kernel;
-    result<kernel_info> info;
+    result<kernel_host::info> info;
     if (!options_.connection_file.empty()) {
         info = co_await kernel->attach(launch.start_bound);
     } else if (auto obtained = co_await host->obtain()) {

@@ -7,6 +7,6 @@
 int main() {
     auto const config =
         ipybox::sandbox_config::parse(R"({"network": {"allowedDomains": ["example.com"]}})", "a configuration");
-    std::printf("ipybox %s: %s\n", ipybox::version_string, ipybox::sha256_hex("abc").c_str());
+    std::printf("ipybox %s: %s\n", ipybox::version::text, ipybox::sha256_hex("abc").c_str());
     return config ? 0 : 1;
 }
