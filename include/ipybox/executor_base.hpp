@@ -375,8 +375,8 @@ class executor_base {
      * \par Errors errc::approval_rejected, approval_timed_out; errc::invalid_argument — there is no layer, or a word
      * that is neither a package nor an option that may be used; errc::package_conflict, package_index_unreachable,
      * pip_missing, package_not_installed, package_layer_full — the text says what to do and what pip said;
-     * condition::timeout — `package_layer::options::timeout`; errc::sandbox_unavailable — pip needs bubblewrap; those of
-     * `start`
+     * condition::timeout — `package_layer::options::timeout`; errc::sandbox_unavailable — pip needs bubblewrap; those
+     * of `start`
      * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the packages
      * may be installed all the same
      */

@@ -64,7 +64,7 @@ struct link_traits {
 
 template <>
 struct ipybox::transport_traits<their::link> : link_traits<their::link> {
-    static supervised_process kernel(their::link const& l) { return l.process(); }
+    static ipybox::kernel_host::process kernel(their::link const& l) { return l.process(); }
     static constexpr bool carries_actions = true;
     static constexpr bool can_be_guarded = true;
 };

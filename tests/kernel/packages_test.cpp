@@ -132,7 +132,8 @@ class silent_server {
 };
 
 /// What an installation without a kernel comes to.
-result<std::vector<package_layer::package>> outcome_of(std::filesystem::path const& python, package_layer::options options) {
+result<std::vector<package_layer::package>> outcome_of(std::filesystem::path const& python,
+                                                       package_layer::options options) {
     asio::io_context context;
     detail::installation_streams unheard{os::unique_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC)),
                                          os::unique_fd(::open("/dev/null", O_WRONLY | O_CLOEXEC))};
@@ -304,7 +305,8 @@ TEST_CASE("packages: a session has one installation under way at a time", "[kern
     for (int i = 0; i < 4; ++i) {
         auto done = std::make_shared<std::promise<result<package_layer::installation>>>();
         installed.push_back(done->get_future());
-        box.async_install_package({"ipybox_tiny"}, [done](result<package_layer::installation> r) { done->set_value(std::move(r)); });
+        box.async_install_package({"ipybox_tiny"},
+                                  [done](result<package_layer::installation> r) { done->set_value(std::move(r)); });
     }
     while (web->connections == 0) std::this_thread::sleep_for(5ms);
     CHECK(children() == before + 1);
@@ -347,7 +349,8 @@ TEST_CASE("packages: no kernel is started for an installation where one was stop
 
     std::promise<result<package_layer::installation>> installed;
     box.async_stop([](result<void> const&) {});
-    box.async_install_package({"ipybox_tiny"}, [&](result<package_layer::installation> r) { installed.set_value(std::move(r)); });
+    box.async_install_package({"ipybox_tiny"},
+                              [&](result<package_layer::installation> r) { installed.set_value(std::move(r)); });
     auto const refused = installed.get_future().get();
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::not_running);

@@ -28,8 +28,8 @@ struct attached_box {
     explicit attached_box(test::scripted_zmq_kernel::script does)
         : kernel(dir.path(), std::move(does)), driver(zmq_transport(attached_to(kernel.file)), {}) {}
 
-    result<kernel_info> start() {
-        kernel_launch launch;
+    result<kernel_host::info> start() {
+        kernel_host::launch launch;
         launch.start_bound = 60s;
         return driver.start(std::move(launch));
     }

@@ -32,13 +32,13 @@ environment kernel_env(std::filesystem::path const& home) {
     return {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"HOME", home.string()}, {"LANG", "C.UTF-8"}};
 }
 
-supervisor_options supervised_in(std::filesystem::path const& dir) {
-    supervisor_options options;
+detail::supervisor_options supervised_in(std::filesystem::path const& dir) {
+    detail::supervisor_options options;
     options.python = test::python();
     options.env = kernel_env(dir);
     options.working_dir = dir;
     options.wrap = [](launch_spec spec) { return result<launch_spec>(std::move(spec)); };
-    options.duty = supervisor_options::role::spawns_only;
+    options.duty = detail::supervisor_options::role::spawns_only;
     return options;
 }
 
@@ -54,14 +54,14 @@ struct box {
     explicit box(zmq_transport::options options = {})
         : driver(zmq_transport(std::move(options)), supervised_in(dir.path())) {}
 
-    [[nodiscard]] kernel_launch launch() const {
-        kernel_launch l;
+    [[nodiscard]] kernel_host::launch launch() const {
+        kernel_host::launch l;
         l.env = kernel_env(dir.path());
         l.working_dir = dir.path();
         return l;
     }
 
-    result<kernel_info> start(cwd_policy after_cell = cwd_policy::keep, std::chrono::milliseconds bound = 30s) {
+    result<kernel_host::info> start(cwd_policy after_cell = cwd_policy::keep, std::chrono::milliseconds bound = 30s) {
         auto l = launch();
         l.after_cell = after_cell;
         l.start_bound = bound;
@@ -99,7 +99,7 @@ struct running_kernel {
     }
 
     /// Attaches as soon as the kernel is up.
-    result<kernel_info> attach(box& b) const {
+    result<kernel_host::info> attach(box& b) const {
         auto const deadline = clock_type::now() + 120s;
         for (;;) {
             auto info = b.start(cwd_policy::keep, 10s);
@@ -441,8 +441,8 @@ TEST_CASE("zmq_transport: a kernel ends with its transport", "[zmq]") {
 TEST_CASE("zmq_transport can be stopped while it starts", "[zmq]") {
     auto const after = GENERATE(1ms, 30ms, 120ms, 200ms, 300ms);
     box b;
-    std::optional<result<kernel_info>> started;
-    auto const start = [](box& in, std::optional<result<kernel_info>>& out) -> asio::awaitable<void> {
+    std::optional<result<kernel_host::info>> started;
+    auto const start = [](box& in, std::optional<result<kernel_host::info>>& out) -> asio::awaitable<void> {
         auto info = co_await in.driver.transport().start(in.driver.host(), in.launch());
         out.emplace(std::move(info));
     };
@@ -536,7 +536,7 @@ TEST_CASE("zmq_transport refuses TCP where the sandbox has a network of its own"
         spec.argv = std::move(argv);
         return result<launch_spec>(std::move(spec));
     };
-    kernel_launch launch;
+    kernel_host::launch launch;
     launch.env = kernel_env(dir.path());
     launch.working_dir = dir.path();
     {

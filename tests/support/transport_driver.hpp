@@ -34,7 +34,7 @@ struct cell {
 template <class Transport>
 class transport_driver {
   public:
-    transport_driver(Transport t, supervisor_options const& options)
+    transport_driver(Transport t, detail::supervisor_options const& options)
         : host_(std::make_shared<kernel_host>(context_.get_executor(), [options] { return options; })),
           transport_(std::move(t)) {}
 
@@ -43,9 +43,9 @@ class transport_driver {
     [[nodiscard]] asio::io_context& context() noexcept { return context_; }
     [[nodiscard]] Transport& transport() noexcept { return transport_; }
     [[nodiscard]] std::shared_ptr<kernel_host> const& host() const noexcept { return host_; }
-    [[nodiscard]] std::shared_ptr<supervisor> owner() { return run(context_, host_->obtain()).value(); }
+    [[nodiscard]] std::shared_ptr<kernel_host::supervisor> owner() { return run(context_, host_->obtain()).value(); }
 
-    result<kernel_info> start(kernel_launch launch) {
+    result<kernel_host::info> start(kernel_host::launch launch) {
         return run(context_, transport_.start(host_, std::move(launch)));
     }
     result<void> send(jupyter::message m) { return run(context_, transport_.send(std::move(m))); }

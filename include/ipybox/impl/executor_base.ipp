@@ -280,8 +280,8 @@ IPYBOX_DECL result<codegen::generated_sources> executor_base::generate_mcp_sourc
 }
 
 IPYBOX_DECL result<package_layer::installation> executor_base::install_package(std::vector<std::string> words) {
-    return detail::wait_for<package_layer::installation>(*session_,
-                                            [&](auto done) { session_->install(std::move(words), std::move(done)); });
+    return detail::wait_for<package_layer::installation>(
+        *session_, [&](auto done) { session_->install(std::move(words), std::move(done)); });
 }
 
 IPYBOX_DECL result<package_layer::installation> executor_base::install_package(std::string name) {

@@ -42,15 +42,15 @@ class package_layer {
         /// The access of code, and of `install_package`.
         permission access = permission::install;
 
-        /// URL of the index that pip looks at, with name and password where it asks for some. Empty: none, `wheels` alone
-        /// count.
+        /// URL of the index that pip looks at, with name and password where it asks for some. Empty: none, `wheels`
+        /// alone count.
         std::string index = "https://pypi.org/simple";
 
         /// Directories of this machine with wheels, which pip looks at as well.
         std::vector<std::filesystem::path> wheels = {};
 
-        /// The network of pip: hosts of files that are not the index's own (those of PyPI are known), addresses that are
-        /// not public. Nothing is asked for.
+        /// The network of pip: hosts of files that are not the index's own (those of PyPI are known), addresses that
+        /// are not public. Nothing is asked for.
         sandbox_config::network_access network = {};
 
         /// How long one installation may take.

@@ -53,7 +53,8 @@ class bubblewrap_sandbox {
     /// With a configuration of files and hosts.
     explicit bubblewrap_sandbox(sandbox_config config) : config_(std::move(config)) {}
     /// With options, too.
-    explicit bubblewrap_sandbox(sandbox_config config, options chosen) : config_(std::move(config)), options_(std::move(chosen)) {}
+    explicit bubblewrap_sandbox(sandbox_config config, options chosen)
+        : config_(std::move(config)), options_(std::move(chosen)) {}
 
     /// The options that it was made with.
     [[nodiscard]] options const& get_options() const noexcept { return options_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+
 #include <string>
 #include <vector>
 

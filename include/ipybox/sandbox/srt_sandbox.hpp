@@ -43,7 +43,8 @@ class srt_sandbox {
     /// With a configuration of files and hosts.
     explicit srt_sandbox(sandbox_config config) : settings_(std::move(config)) {}
     /// With options, too.
-    explicit srt_sandbox(sandbox_config config, options chosen) : settings_(std::move(config)), options_(std::move(chosen)) {}
+    explicit srt_sandbox(sandbox_config config, options chosen)
+        : settings_(std::move(config)), options_(std::move(chosen)) {}
 
     /// With the settings of a file of srt's. All of its keys are passed on as they are, also those that sandbox_config
     /// does not know.

@@ -107,8 +107,8 @@ class kernel_actions final : public action_host,
                                                                                 program_streams streams) override;
 
     /// Installs packages where the kernel imports from, for the application: `words` are those behind `pip install`.
-    [[nodiscard]] static asio::awaitable<result<package_layer::installation>> install(std::shared_ptr<kernel_actions> self,
-                                                                         std::vector<std::string> words);
+    [[nodiscard]] static asio::awaitable<result<package_layer::installation>>
+    install(std::shared_ptr<kernel_actions> self, std::vector<std::string> words);
 
     /// Decides about an action of the application's own, which belongs to no cell. \return its id, under which `ended`
     /// records what becomes of it

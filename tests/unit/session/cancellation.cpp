@@ -41,7 +41,7 @@ class gated_transport {
     gated_transport(std::shared_ptr<kernel_script> script, std::shared_ptr<start_gate> gate)
         : inner_(std::move(script)), gate_(std::move(gate)) {}
 
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch) {
+    asio::awaitable<result<kernel_host::info>> start(std::shared_ptr<kernel_host> host, kernel_host::launch launch) {
         ++gate_->begun;
         if (!gate_->open) co_await never();
         auto starting = inner_.start(std::move(host), std::move(launch));

@@ -40,7 +40,7 @@ class throwing_transport : public scripted_transport {
     throwing_transport(std::shared_ptr<kernel_script> script, operation throwing)
         : scripted_transport(std::move(script)), throwing_(throwing) {}
 
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host> host, kernel_launch launch) {
+    asio::awaitable<result<kernel_host::info>> start(std::shared_ptr<kernel_host> host, kernel_host::launch launch) {
         throw_at(operation::start);
         return scripted_transport::start(std::move(host), std::move(launch));
     }

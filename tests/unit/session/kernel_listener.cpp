@@ -29,14 +29,14 @@ class flooding_link final : public kernel_link {
         co_return m;
     }
 
-    asio::awaitable<result<kernel_info>> start(std::shared_ptr<kernel_host>, kernel_launch) override {
-        co_return kernel_info();
+    asio::awaitable<result<kernel_host::info>> start(std::shared_ptr<kernel_host>, kernel_host::launch) override {
+        co_return kernel_host::info();
     }
     asio::awaitable<result<void>> send(jupyter::message) override { co_return result<void>(); }
     asio::awaitable<result<void>> interrupt() override { co_return result<void>(); }
     asio::awaitable<result<void>> ask_to_end() override { co_return result<void>(); }
     asio::awaitable<void> stop() override { co_return; }
-    [[nodiscard]] supervised_process kernel() const override { return {}; }
+    [[nodiscard]] kernel_host::process kernel() const override { return {}; }
 
     std::size_t received = 0;
     std::size_t most = std::numeric_limits<std::size_t>::max();

@@ -97,7 +97,8 @@ struct foreign {};
 
 template <>
 struct ipybox::transport_traits<foreign> {
-    static asio::awaitable<result<kernel_info>> start(foreign&, std::shared_ptr<kernel_host>, kernel_launch);
+    static asio::awaitable<result<kernel_host::info>> start(foreign&, std::shared_ptr<kernel_host>,
+                                                            kernel_host::launch);
     static asio::awaitable<result<void>> send(foreign&, jupyter::message);
     static asio::awaitable<result<jupyter::message>> receive(foreign&);
     static asio::awaitable<result<void>> interrupt(foreign&);

@@ -291,8 +291,8 @@ IPYBOX_DECL asio::awaitable<result<std::uint64_t>> kernel_actions::approve_own(s
     co_return subject.id;
 }
 
-IPYBOX_DECL asio::awaitable<result<package_layer::installation>> kernel_actions::install(std::shared_ptr<kernel_actions> self,
-                                                                            std::vector<std::string> words) {
+IPYBOX_DECL asio::awaitable<result<package_layer::installation>>
+kernel_actions::install(std::shared_ptr<kernel_actions> self, std::vector<std::string> words) {
     if (auto const order = read_package_order(words); !order) co_return failure(order.error());
     approval_subject subject;
     subject.kind = approval_kind::package;
