@@ -87,6 +87,7 @@ struct sandbox_config {
         [[nodiscard]] static result<domain_pattern> parse_denied(std::string_view text);
 
         /// \param host as `normal_host` returns it
+        /// \param port the port that is to be reached
         [[nodiscard]] bool matches(std::string_view host, std::uint16_t port) const noexcept;
 
         /// The pattern as it was written.

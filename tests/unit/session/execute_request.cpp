@@ -8,7 +8,6 @@
 
 using ipybox::detail::execution;
 using ipybox::detail::to_execute_request;
-using json = nlohmann::json;
 
 TEST_CASE("execute_request: code is a cell") {
     execution e;
@@ -17,12 +16,12 @@ TEST_CASE("execute_request: code is a cell") {
     CHECK(request.id == "id");
     CHECK(request.type == "execute_request");
     CHECK(request.on == ipybox::jupyter::message::channel::shell);
-    CHECK(request.content == json{{"code", "1 + 1"},
-                                  {"silent", false},
-                                  {"store_history", false},
-                                  {"user_expressions", json::object()},
-                                  {"allow_stdin", false},
-                                  {"stop_on_error", false}});
+    CHECK(request.content == nlohmann::json{{"code", "1 + 1"},
+                                            {"silent", false},
+                                            {"store_history", false},
+                                            {"user_expressions", nlohmann::json::object()},
+                                            {"allow_stdin", false},
+                                            {"stop_on_error", false}});
     CHECK(!request.metadata.contains("title"));
 }
 
@@ -35,7 +34,7 @@ TEST_CASE("execute_request: a title, a value and input are asked for") {
     CHECK(request.metadata["title"] == "step 1");
     CHECK(request.content["allow_stdin"] == true);
     CHECK(request.content["user_expressions"] ==
-          json{{ipybox::detail::value_expression_name, ipybox::detail::last_value_expression()}});
+          nlohmann::json{{ipybox::detail::value_expression_name, ipybox::detail::last_value_expression()}});
 }
 
 TEST_CASE("execute_request: a value alone is no cell") {
@@ -47,5 +46,5 @@ TEST_CASE("execute_request: a value alone is no cell") {
     CHECK(content["code"] == "");
     CHECK(content["silent"] == true);
     CHECK(content["allow_stdin"] == false);
-    CHECK(content["user_expressions"] == json{{ipybox::detail::value_expression_name, "x"}});
+    CHECK(content["user_expressions"] == nlohmann::json{{ipybox::detail::value_expression_name, "x"}});
 }
