@@ -3,6 +3,7 @@
 #include <ipybox/core/delete_in_owner.hpp>
 #include <ipybox/core/owning_process.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 
 #include <asio/any_io_executor.hpp>

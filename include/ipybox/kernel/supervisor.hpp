@@ -2,7 +2,7 @@
 
 #include <ipybox/core/result.hpp>
 #include <ipybox/fwd.hpp>
-#include <ipybox/kernel/kernel_options.hpp>
+#include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -23,6 +23,8 @@ namespace ipybox::detail {
 
 class supervisor_core;
 class supervised_state;
+struct kernel_launch;
+struct program_launch;
 
 /// Puts a sandbox around a launch: the `wrap` of a sandbox policy.
 using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/os/claimed_directory.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <sys/types.h>
@@ -16,6 +15,10 @@
 #include <vector>
 
 namespace ipybox {
+
+namespace os {
+class claimed_directory;
+} // namespace os
 
 /**
  * \brief A directory of Python packages behind those of the interpreter: kernels import from it, and cannot write to it
@@ -101,10 +104,10 @@ class package_layer {
     [[nodiscard]] bool is_in_place() const noexcept;
 
   private:
-    package_layer(options chosen, std::optional<os::claimed_directory> own, std::filesystem::path path);
+    package_layer(options chosen, std::shared_ptr<os::claimed_directory const> own, std::filesystem::path path);
 
     options options_;
-    std::optional<os::claimed_directory> own_; ///< of a private layer
+    std::shared_ptr<os::claimed_directory const> own_; ///< of a private layer
     std::filesystem::path path_;
     std::optional<std::pair<dev_t, ino_t>> identity_;
 };

@@ -3,6 +3,7 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/execute_options.hpp>
 #include <ipybox/gate/approval_settings.hpp>
+#include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/session/output_places.hpp>
 

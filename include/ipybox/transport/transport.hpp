@@ -3,8 +3,6 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
-#include <ipybox/kernel/kernel_options.hpp>
-#include <ipybox/kernel/supervisor.hpp>
 
 #include <asio/awaitable.hpp>
 

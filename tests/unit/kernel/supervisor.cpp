@@ -1,3 +1,4 @@
+#include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/datagram.hpp>
 

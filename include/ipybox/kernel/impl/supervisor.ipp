@@ -3,6 +3,7 @@
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/suspend.hpp>
 #include <ipybox/kernel/impl/supervisor_core.hpp>
+#include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 
 #include <asio/redirect_error.hpp>

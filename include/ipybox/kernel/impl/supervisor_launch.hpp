@@ -2,6 +2,7 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/kernel/impl/supervisor_cgroups.hpp>
+#include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/process.hpp>
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/claimed_directory.hpp>
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/packages/package_layer.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -75,8 +77,8 @@ inline std::optional<std::pair<dev_t, ino_t>> identity_of(std::filesystem::path 
 
 } // namespace detail
 
-IPYBOX_DECL package_layer::package_layer(package_layer::options options, std::optional<os::claimed_directory> own,
-                                         std::filesystem::path path)
+IPYBOX_DECL package_layer::package_layer(package_layer::options options,
+                                         std::shared_ptr<os::claimed_directory const> own, std::filesystem::path path)
     : options_(std::move(options)), own_(std::move(own)), path_(std::move(path)),
       identity_(detail::identity_of(path_)) {}
 
@@ -88,12 +90,12 @@ IPYBOX_DECL bool package_layer::is_in_place() const noexcept {
 
 IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(package_layer::options options) {
     if (auto opened = detail::open_index(options); !opened) return failure(opened);
-    std::optional<os::claimed_directory> own;
+    std::shared_ptr<os::claimed_directory const> own;
     if (options.directory.empty()) {
         auto made = os::claimed_directory::make("ipybox-packages");
         if (!made) return failure(made);
         options.directory = made->path();
-        own.emplace(std::move(*made));
+        own = std::make_shared<os::claimed_directory>(std::move(*made));
     }
     if (auto direct = detail::refuse_links(options.directory); !direct) return failure(direct);
     std::error_code failed;

@@ -2,6 +2,7 @@
 
 #include <ipybox/action/action_router.hpp>
 #include <ipybox/async/within.hpp>
+#include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/network/network_proxy.hpp>
 #include <ipybox/os/datagram.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/jupyter/kernelspec.hpp>
+#include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/transport/impl/zmq_link.hpp>
 #include <ipybox/transport/zmq_transport.hpp>
