@@ -181,12 +181,10 @@ class timed_context {
 
 ipybox::mcp::server_params python_server(std::string const& python, std::filesystem::path const& script,
                                          std::vector<std::string> arguments = {}) {
-    ipybox::mcp::stdio_server server;
-    server.command = python;
-    server.args = {script.string()};
-    server.args.insert(server.args.end(), arguments.begin(), arguments.end());
     ipybox::mcp::server_params params;
-    params.server = std::move(server);
+    params.command = python;
+    params.args = {script.string()};
+    params.args.insert(params.args.end(), arguments.begin(), arguments.end());
     return params;
 }
 

@@ -44,7 +44,7 @@ result<mcp::detail::named_server> server_of(apigen_options const& options) {
         return failure(errc::invalid_argument,
                        json.error().text() +
                            R"(; JSON is wanted, as {"command": "uvx", "args": ["mcp-server-fetch"]})");
-    auto params = mcp::read_server_params(*json);
+    auto params = mcp::server_params::read(*json);
     if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
     return mcp::detail::named_server{options.server_name, std::move(*params)};
 }

@@ -109,7 +109,7 @@
 #include <ipybox/mcp/impl/call_result.ipp>
 #include <ipybox/mcp/impl/client.ipp>
 #include <ipybox/mcp/impl/client_core.ipp>
-#include <ipybox/mcp/impl/client_description.ipp>
+#include <ipybox/mcp/impl/server_declaration.ipp>
 #include <ipybox/mcp/impl/connection.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
@@ -119,7 +119,6 @@
 #include <ipybox/mcp/impl/rpc_machine.ipp>
 #include <ipybox/mcp/impl/rpc_message.ipp>
 #include <ipybox/mcp/impl/server.ipp>
-#include <ipybox/mcp/impl/server_call.ipp>
 #include <ipybox/mcp/impl/server_calls.ipp>
 #include <ipybox/mcp/impl/server_core.ipp>
 #include <ipybox/mcp/impl/server_file.ipp>

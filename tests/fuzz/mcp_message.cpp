@@ -53,7 +53,7 @@ void read_as_message(std::string_view text) {
 void read_as_result(std::string_view text) {
     auto call = tool_call_machine::make("t", json::object());
     require(call.has_value());
-    if (auto const end = call->on_result(text); end && *end) (void)joined_text(**end);
+    if (auto const end = call->on_result(text); end && *end) (void)(*end)->text();
     tool_list_machine list;
     (void)list.on_result(text);
     for (auto const how : {negotiation::initialize_first, negotiation::discover_first}) {

@@ -30,14 +30,16 @@ using sources = result<codegen::generated_sources>;
 /// tests/support/tool_server.py.
 mcp::server_params tool_server() {
     mcp::server_params params;
-    params.server = mcp::stdio_server{python().string(), {(source_dir() / "tests/support/tool_server.py").string()}};
+    params.command = python().string();
+    params.args = {(source_dir() / "tests/support/tool_server.py").string()};
     return params;
 }
 
 /// A server that answers nothing.
 mcp::server_params silent_server() {
     mcp::server_params params;
-    params.server = mcp::stdio_server{"/bin/sleep", {"60"}};
+    params.command = "/bin/sleep";
+    params.args = {"60"};
     return params;
 }
 
@@ -60,7 +62,7 @@ TEST_CASE("generate: without an executor, of a server that is started for it and
     CHECK(codegen::list_tools_of("tools", tool_server())->front().name == "echo");
     CHECK(codegen::generate("no name", tool_server(), dir.path()).error() == errc::invalid_argument);
     auto missing = tool_server();
-    missing.server = mcp::stdio_server{"/no/such/program"};
+    missing.command = "/no/such/program";
     CHECK(codegen::generate("tools", missing, dir.path()).error() == errc::mcp_start_failed);
 }
 

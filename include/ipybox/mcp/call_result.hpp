@@ -19,10 +19,10 @@ struct call_result {
     std::vector<mcp::content> content;
     std::optional<raw_json> structured_content = {}; ///< any JSON value, null included; none where the server sent none
     std::optional<nlohmann::json> meta = {};         ///< `_meta` of the server
-};
 
-/// Text blocks, one below the other.
-[[nodiscard]] std::string joined_text(call_result const& r);
+    /// Text blocks, one below the other.
+    [[nodiscard]] std::string text() const;
+};
 
 namespace detail {
 

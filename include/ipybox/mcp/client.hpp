@@ -32,8 +32,8 @@ class client_core;
 /// The settings of a client besides the parameters of its server. If the first two throw, the start fails with
 /// errc::invalid_argument.
 struct client_environment {
-    channel_factory make_channel;           ///< none: child processes only
-    variable_lookup variables;              ///< none: the environment of this process
+    channel::factory make_channel;           ///< none: child processes only
+    detail::variable_lookup variables;              ///< none: the environment of this process
     std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools
                                             ///< changes; what it throws is dropped
 };

@@ -12,9 +12,6 @@
 
 namespace ipybox::mcp {
 
-/// The treatment of an object with two members of the same name. Those who read such a text may not mean the same one.
-enum class duplicate_names { kept, refused };
-
 /**
  * \brief JSON that is handed on as it came: its text on one line, with the order of members and numbers of any size.
  * \details The text is valid JSON and valid UTF-8: halves of surrogate pairs, and bytes that are not UTF-8, have become
@@ -22,6 +19,10 @@ enum class duplicate_names { kept, refused };
  */
 class raw_json {
   public:
+    /// The treatment of an object with two members of the same name. Those who read such a text may not mean the same
+    /// one.
+    enum class duplicate_names { kept, refused };
+
     /// Digits of the longest integer: Python reads up to 4300.
     static constexpr std::size_t longest_integer = 4000;
 

@@ -36,8 +36,10 @@ struct named_server;
 /// The settings of a registry. If the first two throw, the start of a server fails with errc::invalid_argument; an
 /// exception of the third is dropped.
 struct registry_options {
-    channel_factory make_channel; ///< none: child processes only
-    variable_lookup variables;    ///< of `${NAME}`; none: the environment of this process
+    /// None: child processes only.
+    channel::factory make_channel;
+    /// The value of `${NAME}`, or that it is not set; none: the environment of this process.
+    std::function<std::optional<std::string>(std::string const& name)> variables;
     std::function<void(std::string const&)>
         on_tools_changed; ///< gets the name of a server whose list of tools changed; called on the registry's executor
 };
@@ -100,10 +102,10 @@ class server_registry {
      * \details Of those that are registered now and run on this machine; variables that are not set, or whose look-up
      * throws, leave a server out.
      */
-    [[nodiscard]] server_files files() const;
+    [[nodiscard]] detail::server_files files() const;
 
     /// The files that each of these servers is started from, by its name.
-    [[nodiscard]] std::map<std::string, server_files> files_by_server() const;
+    [[nodiscard]] std::map<std::string, detail::server_files> files_by_server() const;
 
     /// Forgets a server and stops it, or tools of the application, whose calls end. \return whether there was one
     bool remove(std::string const& name);

@@ -240,7 +240,7 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
 IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted) {
     mcp::call_options options;
     if (wanted.wants_progress)
-        options.on_progress = [weak = weak_from_this(), home = home_, id = wanted.id](mcp::progress const& reached) {
+        options.on_progress = [weak = weak_from_this(), home = home_, id = wanted.id](mcp::call_options::progress const& reached) {
             auto const report = [weak, id, reached] {
                 if (auto const self = weak.lock()) self->report(id, reached);
             };
@@ -251,7 +251,7 @@ IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted)
 }
 
 /// Sends a report beside everything else. While one is on its way only the latest is kept.
-IPYBOX_DECL void action_router::report(action_id id, mcp::progress reached) {
+IPYBOX_DECL void action_router::report(action_id id, mcp::call_options::progress reached) {
     auto const found = pending_.find(id);
     if (found == pending_.end()) return;
     auto const waiting = found->second;

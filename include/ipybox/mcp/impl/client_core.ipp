@@ -183,10 +183,10 @@ IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
         if (auto* const agreed = std::get_if<handshake_machine::agreed>(&step)) {
             if (agreed->confirm) connection_->notify("notifications/initialized");
             bool const asks_both =
-                params_.versions == negotiation::initialize_first || params_.versions == negotiation::discover_first;
+                params_.versions == server_params::negotiation::initialize_first || params_.versions == server_params::negotiation::discover_first;
             if (asks_both)
                 learned_ =
-                    agreed->with.era == era::stateless ? negotiation::discover_first : negotiation::initialize_first;
+                    agreed->with.era == era::stateless ? server_params::negotiation::discover_first : server_params::negotiation::initialize_first;
             co_return std::move(agreed->with);
         }
         if (std::holds_alternative<handshake_machine::start_over>(step)) {

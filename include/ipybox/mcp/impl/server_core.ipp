@@ -14,8 +14,8 @@
 
 namespace ipybox::mcp::detail {
 
-IPYBOX_DECL server_core::server_core(asio::any_io_executor executor, std::shared_ptr<server_options const> options,
-                                     std::shared_ptr<server_channel> channel)
+IPYBOX_DECL server_core::server_core(asio::any_io_executor executor, std::shared_ptr<server::options const> options,
+                                     std::shared_ptr<server::channel> channel)
     : executor_(std::move(executor)), options_(std::move(options)), channel_(std::move(channel)),
       machine_(*options_, clock::now()), timer_(executor_), all_ended_(executor_) {}
 
@@ -124,7 +124,7 @@ IPYBOX_DECL void server_core::fail_to_start(server_call_id id) {
     calls_.erase(id);
     call_result failed;
     failed.is_error = true;
-    failed.content.emplace_back(text_content{"the call cannot be started: " + thrown_text(), {}});
+    failed.content.emplace_back(content::text{"the call cannot be started: " + thrown_text()});
     for (auto& action : machine_.on_result(id, std::move(failed), clock::now())) actions_.push_back(std::move(action));
 }
 
@@ -137,7 +137,7 @@ IPYBOX_DECL asio::awaitable<void> server_core::run(std::shared_ptr<server_core> 
         result = co_await handled(call);
     } catch (...) {
         result.is_error = true;
-        result.content.assign({text_content{thrown_text(), {}}});
+        result.content.assign({content::text{thrown_text()}});
     }
     self->on_end_of(call->id, std::move(result));
 }
@@ -185,7 +185,7 @@ IPYBOX_DECL void server_core::withdraw(server_question_id question) {
 }
 
 /// A client that does not read what it asked for gets less of it.
-IPYBOX_DECL void server_core::report(server_call_id call, progress const& made) {
+IPYBOX_DECL void server_core::report(server_call_id call, call_options::progress const& made) {
     if (channel_->unread() <= options_->limits.unread_output) carry_out(machine_.report(call, made, clock::now()));
 }
 

@@ -120,7 +120,7 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
         registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
     };
     auto const out_of_reach = [&](detail::named_server const& server) {
-        if (options_.make_channel || std::holds_alternative<stdio_server>(server.params.server)) return false;
+        if (options_.make_channel || !server.params.is_remote()) return false;
         notice(server, " is left out: it is reached over HTTP, for which this program has no channel");
         return true;
     };
@@ -153,18 +153,17 @@ IPYBOX_DECL std::vector<std::shared_ptr<client>> server_registry::clients() cons
     return all;
 }
 
-IPYBOX_DECL std::map<std::string, server_files> server_registry::files_by_server() const {
-    std::map<std::string, server_files> files;
+IPYBOX_DECL std::map<std::string, detail::server_files> server_registry::files_by_server() const {
+    std::map<std::string, detail::server_files> files;
     for (auto const& client : clients()) {
         auto const params = detail::put_variables(client->params(), options_.variables);
-        auto const* const local = params ? std::get_if<stdio_server>(&params->server) : nullptr;
-        if (local) files.emplace(client->name(), detail::files_of(*local));
+        if (params && !params->is_remote()) files.emplace(client->name(), detail::files_of(*params));
     }
     return files;
 }
 
-IPYBOX_DECL server_files server_registry::files() const {
-    server_files all;
+IPYBOX_DECL detail::server_files server_registry::files() const {
+    detail::server_files all;
     for (auto const& [name, files] : files_by_server()) {
         all.read_only.insert(all.read_only.end(), files.read_only.begin(), files.read_only.end());
         all.secret.insert(all.secret.end(), files.secret.begin(), files.secret.end());

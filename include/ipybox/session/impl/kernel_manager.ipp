@@ -29,7 +29,7 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
     auto const own = [settings = settings_, wrap = std::move(wrap), facts = link_->facts(),
                       weak = std::weak_ptr<kernel_actions>(actions_)] {
         auto const actions = weak.lock();
-        return settings->supervisor(wrap, facts, actions ? actions->servers().files() : mcp::server_files());
+        return settings->supervisor(wrap, facts, actions ? actions->servers().files() : mcp::detail::server_files());
     };
     host_ = shared ? kernel_host::share(shared, own) : std::make_shared<kernel_host>(executor_, own);
 }

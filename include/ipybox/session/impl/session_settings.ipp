@@ -62,7 +62,7 @@ IPYBOX_DECL approval_settings session_settings::approval() const {
 }
 
 IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap, transport_facts const& facts,
-                                                            mcp::server_files const& servers) const {
+                                                            mcp::detail::server_files const& servers) const {
     supervisor_options own;
     own.python = options_.python;
     own.env = kernel_environment(options_.kernel_env);
