@@ -3,7 +3,7 @@
 //
 // first_tool_call none|bubblewrap COMMAND ARGUMENT…
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>

@@ -3,7 +3,7 @@
 //
 // longest_handler --benchmarks DIR [--server-python PYTHON] [--only CASE,…]
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>

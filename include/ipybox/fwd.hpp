@@ -105,12 +105,9 @@ class basic_executor;
 
 namespace codegen {
 
-struct generate_notice;
 struct generate_options;
 struct generated_package;
 struct generated_sources;
-struct tool_changes;
-struct write_options;
 
 } // namespace codegen
 

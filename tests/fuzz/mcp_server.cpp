@@ -37,7 +37,8 @@ mcp::server::options served() {
         tool.definition.name = name;
         tool.definition.input_schema =
             nlohmann::ordered_json::parse(R"({"type":"object","properties":{"n":{"type":"integer"}}})");
-        tool.tasks = name[0] == 'a' ? mcp::server::tool::task_support::optional : mcp::server::tool::task_support::forbidden;
+        tool.tasks =
+            name[0] == 'a' ? mcp::server::tool::task_support::optional : mcp::server::tool::task_support::forbidden;
         options.tools.push_back(tool);
     }
     return options;

@@ -1,6 +1,6 @@
 // Tools and programs that cells ask for, with real kernels, a real supervisor and a real MCP server.
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/rules/grant.hpp>

@@ -219,10 +219,10 @@ TEST_CASE("zmq_transport answers input requests", "[zmq]") {
         auto const m = b.driver.receive();
         REQUIRE(m);
         if (m->type != "input_request") continue;
-        CHECK(m->on == jupyter::channel::stdin_);
+        CHECK(m->on == jupyter::message::channel::stdin_);
         CHECK(jupyter::field(m->content, "prompt") == "who? ");
         CHECK(m->parent_id == id);
-        jupyter::message reply(jupyter::channel::stdin_, "input_reply", {{"value", "Ada"}, {"status", "ok"}});
+        jupyter::message reply(jupyter::message::channel::stdin_, "input_reply", {{"value", "Ada"}, {"status", "ok"}});
         reply.parent_header = m->parent_header;
         REQUIRE(b.driver.send(std::move(reply)));
         break;

@@ -120,7 +120,7 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
           pair{n::handshake_only, "2025-06-18", "2025-06-18"}, pair{n::handshake_only, "2025-03-26", "2025-03-26"},
           pair{n::handshake_only, "2024-11-05", "2024-11-05"}, pair{n::initialize_first, "1999-01-01", "2025-11-25"}}) {
         CAPTURE(how, asks_for);
-        mcp::client client(context().get_executor(), "own", own_server(how, asks_for));
+        mcp::detail::client client(context().get_executor(), "own", own_server(how, asks_for));
         auto const call = [&](std::string tool, json arguments = json::object(), mcp::call_options options = {}) {
             auto r = test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
             if (!r) FAIL(r.error().text());
@@ -179,7 +179,8 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
 }
 
 TEST_CASE_METHOD(mcp_host, "our server and our client: 30 MB of arguments, many calls at once") {
-    for (auto const how : {mcp::server_params::negotiation::handshake_only, mcp::server_params::negotiation::stateless_only}) {
+    for (auto const how :
+         {mcp::server_params::negotiation::handshake_only, mcp::server_params::negotiation::stateless_only}) {
         use(own_server(how));
         CHECK(contains(text("echo", {{"x", std::string(30'000'000, 'x')}}), "takes 6000")); // as text and structured
         std::vector<std::shared_ptr<pending>> calls;

@@ -55,7 +55,7 @@ asio::awaitable<std::string> add(ipybox::mcp::server_registry& registry, std::fi
     ipybox::mcp::call_options options;
     options.timeout = std::chrono::seconds(20);
     auto const sum = co_await registry.call("calculator", "add", arguments, options);
-    if (!sum) co_return sum.error().text();                      // there is no result
+    if (!sum) co_return sum.error().text();                // there is no result
     if (sum->is_error) co_return "failed: " + sum->text(); // the tool says that it failed
     co_return sum->text();
 }
@@ -147,14 +147,14 @@ TEST_CASE_METHOD(mcp_host, "the registry of its page: servers of a file") {
 TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every way to find out") {
     struct kind {
         mcp::server_params::negotiation how;
-        mcp::era expected;
+        mcp::detail::era expected;
     };
     using n = mcp::server_params::negotiation;
     for (auto const& [how, expected] :
-         {kind{n::initialize_first, mcp::era::handshake}, kind{n::discover_first, mcp::era::stateless},
-          kind{n::stateless_only, mcp::era::stateless}, kind{n::handshake_only, mcp::era::handshake}}) {
+         {kind{n::initialize_first, mcp::detail::era::handshake}, kind{n::discover_first, mcp::detail::era::stateless},
+          kind{n::stateless_only, mcp::detail::era::stateless}, kind{n::handshake_only, mcp::detail::era::handshake}}) {
         CAPTURE(how);
-        mcp::client client(context().get_executor(), "sdk", sdk(how));
+        mcp::detail::client client(context().get_executor(), "sdk", sdk(how));
         auto const call = [&](std::string tool, json arguments, mcp::call_options options = {}) {
             return test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
         };
@@ -190,7 +190,8 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every w
 }
 
 TEST_CASE_METHOD(mcp_host, "the protocol's Python library: noisy, crashing, deaf to the end of its input") {
-    for (auto const how : {mcp::server_params::negotiation::handshake_only, mcp::server_params::negotiation::stateless_only}) {
+    for (auto const how :
+         {mcp::server_params::negotiation::handshake_only, mcp::server_params::negotiation::stateless_only}) {
         CAPTURE(how);
         auto params = sdk(how, {"--noisy", "--ignore-eof"});
         params.stop_grace = 200ms;

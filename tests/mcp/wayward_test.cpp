@@ -41,7 +41,8 @@ TEST_CASE_METHOD(mcp_host, "wayward: both eras, and every version") {
         use(wayward({"--era", era}));
         CHECK(text("echo", {{"text", "a"}}) == "a");
     }
-    for (auto const how : {mcp::server_params::negotiation::discover_first, mcp::server_params::negotiation::stateless_only}) {
+    for (auto const how :
+         {mcp::server_params::negotiation::discover_first, mcp::server_params::negotiation::stateless_only}) {
         auto params = wayward({"--era", "both"});
         params.versions = how;
         use(params);
@@ -102,7 +103,9 @@ TEST_CASE_METHOD(mcp_host, "wayward: progress") {
         use(wayward({"--era", era}));
         std::vector<std::string> messages;
         mcp::call_options options;
-        options.on_progress = [&](mcp::call_options::progress const& p) { messages.push_back(p.message.value_or("?")); };
+        options.on_progress = [&](mcp::call_options::progress const& p) {
+            messages.push_back(p.message.value_or("?"));
+        };
         auto const r = call("progress", {{"steps", 3}}, options);
         REQUIRE(r);
         CHECK(r->text() == "done");

@@ -39,7 +39,7 @@ mcp::call_result text(std::string said) {
 }
 
 mcp::server::tool tool(std::string name, std::string description, std::string_view schema,
-                      mcp::server::tool::handler_type handler) {
+                       mcp::server::tool::handler_type handler) {
     mcp::server::tool made;
     made.definition.name = std::move(name);
     made.definition.description = std::move(description);

@@ -21,7 +21,7 @@ namespace ipybox::test {
 class scripted_zmq_kernel {
   public:
     using message = jupyter::message;
-    using channel = jupyter::channel;
+    using channel = jupyter::message::channel;
 
     /// A request, and the way back to the side that sent it.
     class request : public message {

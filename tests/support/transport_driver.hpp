@@ -58,7 +58,7 @@ class transport_driver {
         jupyter::json content = {{"code", std::move(code)},    {"silent", false},
                                  {"store_history", true},      {"user_expressions", jupyter::json::object()},
                                  {"allow_stdin", allow_stdin}, {"stop_on_error", false}};
-        jupyter::message request(jupyter::channel::shell, "execute_request", std::move(content));
+        jupyter::message request(jupyter::message::channel::shell, "execute_request", std::move(content));
         request.id = jupyter::new_message_id();
         auto const id = request.id;
         sent_ = send(std::move(request));

@@ -47,7 +47,7 @@ class action_router : public std::enable_shared_from_this<action_router> {
         bool cancelled = false;
         bool outlived_cell = false;
 
-        bool is_reporting = false;               ///< a report is being sent
+        bool is_reporting = false;                             ///< a report is being sent
         std::optional<mcp::call_options::progress> unreported; ///< the latest one since
     };
 

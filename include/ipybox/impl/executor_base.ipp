@@ -2,8 +2,6 @@
 
 #include <ipybox/async/rendezvous.hpp>
 #include <ipybox/codegen/generate.hpp>
-#include <ipybox/codegen/generate_sources.hpp>
-#include <ipybox/codegen/write_package.hpp>
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/gate/approval_gate.hpp>

@@ -35,10 +35,10 @@ struct connection_info {
     std::string curve_publickey; ///< of CurveZMQ, in Z85; empty: not encrypted
     std::string curve_secretkey; ///< of CurveZMQ, in Z85
 
-    [[nodiscard]] int port(channel c) const noexcept;
+    [[nodiscard]] int port(message::channel c) const noexcept;
 
     /// The address that ZeroMQ connects to or binds: `ipc:///run/k-1`, `tcp://127.0.0.1:5001`.
-    [[nodiscard]] std::string address(channel c) const;
+    [[nodiscard]] std::string address(message::channel c) const;
 
     /// Path of an ipc channel's socket.
     [[nodiscard]] std::filesystem::path socket_path(int port) const;

@@ -39,7 +39,7 @@ struct message_bounds {
  * \par Errors errc::protocol_error — it says which frame is wrong; errc::message_too_large — it says which bound is
  * exceeded
  */
-[[nodiscard]] result<message> from_frames(channel on, std::string_view header, std::string_view parent_header,
+[[nodiscard]] result<message> from_frames(message::channel on, std::string_view header, std::string_view parent_header,
                                           std::string_view metadata, std::string_view content,
                                           message_bounds const& bounds = {});
 

@@ -21,10 +21,6 @@ namespace ipybox::jupyter {
 
 using json = nlohmann::json;
 
-/// The channel that a message travels on. The numbers are those of the stream socket (docs/kernel-protocol.md section
-/// 3).
-enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 3 };
-
 /**
  * \brief One message, parsed.
  * \details Values that travelled as raw buffers (docs/kernel-protocol.md, "Raw values") stay in `buffers`: `take_text`
@@ -32,6 +28,10 @@ enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 
  * `field`.
  */
 struct message {
+    /// The channel that a message travels on. The numbers are those of the stream socket (docs/kernel-protocol.md
+    /// section 3).
+    enum class channel : std::uint8_t { shell = 0, iopub = 1, stdin_ = 2, control = 3 };
+
     message() = default;
     message(channel c, std::string t, json body) : on(c), type(std::move(t)), content(std::move(body)) {}
 

@@ -49,7 +49,7 @@ struct wire_limits {
  * \par Errors errc::protocol_error — no delimiter within the limits, frames missing, a wrong signature, a frame that is
  * not a JSON object, no message type; errc::message_too_large
  */
-[[nodiscard]] result<message> from_wire(channel on, std::span<std::string_view const> frames, signer& with,
+[[nodiscard]] result<message> from_wire(message::channel on, std::span<std::string_view const> frames, signer& with,
                                         wire_limits const& limits = {});
 
 } // namespace ipybox::jupyter

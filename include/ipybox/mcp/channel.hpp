@@ -23,8 +23,7 @@ struct server_params;
 class channel {
   public:
     /// Makes the channel to a server whose variables have been put in.
-    using factory =
-        std::function<result<std::shared_ptr<channel>>(asio::any_io_executor const&, server_params const&)>;
+    using factory = std::function<result<std::shared_ptr<channel>>(asio::any_io_executor const&, server_params const&)>;
 
     channel() = default;
     channel(channel const&) = delete;

@@ -16,43 +16,47 @@ namespace ipybox::mcp {
  * \details All of it is the server's: carried, never interpreted.
  */
 struct content {
+    /// A text.
     struct text {
-        std::string value;
+        std::string value; ///< the text itself
     };
 
+    /// An image.
     struct image {
-        std::string base64; ///< as it came: core/base64.hpp decodes it
-        std::string mime_type;
+        std::string base64;    ///< as it came: core/base64.hpp decodes it
+        std::string mime_type; ///< as "image/png"
     };
 
+    /// Sound.
     struct audio {
-        std::string base64;
-        std::string mime_type;
+        std::string base64;    ///< as it came
+        std::string mime_type; ///< as "audio/wav"
     };
 
     /// Something that can be read at the server under its URI.
     struct resource_link {
-        std::string uri;
-        std::string name;
-        std::optional<std::string> title = {};
-        std::optional<std::string> description = {};
-        std::optional<std::string> mime_type = {};
+        std::string uri;                             ///< where it is
+        std::string name;                            ///< for programs
+        std::optional<std::string> title = {};       ///< for people
+        std::optional<std::string> description = {}; ///< what it is, for a model
+        std::optional<std::string> mime_type = {};   ///< of its content
     };
 
     /// The same with its content: text or a blob.
     struct embedded_resource {
-        std::string uri;
-        std::optional<std::string> mime_type = {};
-        std::optional<std::string> text = {};
-        std::optional<std::string> base64 = {};
+        std::string uri;                           ///< where it is
+        std::optional<std::string> mime_type = {}; ///< of its content
+        std::optional<std::string> text = {};      ///< the content, where it is text
+        std::optional<std::string> base64 = {};    ///< the content, where it is a blob
     };
 
     /// A block of a type that is not known here, whole.
     struct unknown {
-        std::string type;
-        nlohmann::ordered_json value;
+        std::string type;             ///< as the block names it; empty where it does not
+        nlohmann::ordered_json value; ///< the block
     };
 
+    /// A block of one of these kinds.
     using value_type = std::variant<text, image, audio, resource_link, embedded_resource, unknown>;
 
     /// An empty text.
@@ -70,6 +74,7 @@ struct content {
     [[nodiscard]] Kind const* as() const noexcept {
         return std::get_if<Kind>(&value);
     }
+    /// \copydoc as
     template <class Kind>
     [[nodiscard]] Kind* as() noexcept {
         return std::get_if<Kind>(&value);

@@ -48,6 +48,7 @@ class raw_json {
 
     /// Copies share it.
     [[nodiscard]] std::string const& text() const noexcept { return *text_; }
+    /// The text, without a copy where no other shares it.
     [[nodiscard]] std::string take() && { return text_.use_count() == 1 ? std::move(*text_) : *text_; }
 
     /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point
@@ -57,6 +58,7 @@ class raw_json {
     /// Whether there are integers beyond 64 bits, which `value` only has rounded.
     [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
 
+    /// Whether it is an object.
     [[nodiscard]] bool is_object() const noexcept { return text_->starts_with('{'); }
 
   private:

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/raw_json.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
 
 #include <memory>

@@ -4,8 +4,8 @@
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server_action.hpp>
-#include <ipybox/mcp/server_listing.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
+#include <ipybox/mcp/server_listing.hpp>
 #include <ipybox/mcp/server_questions.hpp>
 #include <ipybox/mcp/server_request.hpp>
 #include <ipybox/mcp/server_results.hpp>

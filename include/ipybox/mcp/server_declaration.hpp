@@ -2,8 +2,6 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/result.hpp>
-#include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/raw_json.hpp>
 #include <ipybox/mcp/tool.hpp>
 
 #include <asio/awaitable.hpp>
@@ -21,16 +19,18 @@
 
 namespace ipybox::mcp {
 
+class raw_json;
+struct call_result;
+
 namespace detail {
 struct running_call;
-}
+} // namespace detail
 
 /**
  * \brief A server of the Model Context Protocol that offers tools, in the versions 2024-11-05 to 2025-11-25
  * (`initialize`) and 2026-07-28 (each request says what it speaks).
  * \details A client may speak both over one connection. Calls run beside each other; other requests are answered at
- * once. Progress, cancellation, questions to the user
- * (elicitation) and tasks work in every version that has them.
+ * once. Progress, cancellation, questions to the user (elicitation) and tasks work in every version that has them.
  * \par Thread safety Distinct objects: safe. One object may serve several connections, each on an executor that runs
  * one handler at a time.
  */
@@ -46,11 +46,11 @@ class server {
 
     /**
      * \par Errors errc::invalid_argument — a tool has no handler, a name that clients do not accept or that is taken, a
-     * schema that is not an object's, or one that
-     * cannot be checked here and no `check`
+     * schema that is not an object's, or one that cannot be checked here and no `check`
      */
-    [[nodiscard]] static result<server> make(options options);
+    [[nodiscard]] static result<server> make(options given);
 
+    /// The options that it was made with.
     [[nodiscard]] options const& settings() const noexcept { return *options_; }
 
     /**
@@ -61,10 +61,10 @@ class server {
      * \par Errors errc::io_error — the client took no output for as long as `server::limits::stalled_output`
      * \par Cancellation every type that the coroutine lets through (asio: terminal): as if the client had ended
      */
-    asio::awaitable<result<void>> serve(std::shared_ptr<channel> channel) const;
+    asio::awaitable<result<void>> serve(std::shared_ptr<channel> client) const;
 
   private:
-    explicit server(std::shared_ptr<options const> options) noexcept : options_(std::move(options)) {}
+    explicit server(std::shared_ptr<options const> given) noexcept : options_(std::move(given)) {}
 
     std::shared_ptr<options const> options_;
 };
@@ -75,8 +75,8 @@ class server {
  */
 struct server::client_description {
     bool is_stateless = false; ///< it speaks 2026-07-28: each request says what it speaks, and `initialize` is not sent
-    std::string version;                                    ///< of the protocol, as agreed on
-    std::string name = {};                                  ///< of the client; empty where it has none
+    std::string version;       ///< of the protocol, as agreed on
+    std::string name = {};     ///< of the client; empty where it has none
     std::string client_version = {};                        ///< its own
     nlohmann::json capabilities = nlohmann::json::object(); ///< as declared
 
@@ -97,7 +97,7 @@ struct server::elicitation {
         cancel,  ///< closed it without a choice
     };
 
-    response action = response::cancel;
+    response action = response::cancel; ///< the choice
     nlohmann::ordered_json content =
         nlohmann::ordered_json::object(); ///< what was filled in; an object, empty unless accepted
 };
@@ -137,8 +137,8 @@ class server::channel {
      * \brief The channel of a server that its client has started: lines over two descriptors (MCP 2026-07-28, "stdio").
      * \details Pipes, sockets, terminals and files all do. A thread of the channel reads and writes, because the
      * descriptors are shared with the client and must not be made non-blocking. They
-     * stay open. Nothing else of the process may write to `output`: the program keeps standard output for this channel, and
-     * its own messages go to standard error.
+     * stay open. Nothing else of the process may write to `output`: the program keeps standard output for this channel,
+     * and its own messages go to standard error.
      * \par Errors errc::io_error — no descriptor to wake the thread by, or a descriptor that is not open
      */
     [[nodiscard]] static result<std::shared_ptr<channel>> stdio(std::size_t max_line_in, int input = 0, int output = 1);
@@ -151,8 +151,10 @@ class server::channel {
  */
 class server::call {
   public:
-    explicit call(std::shared_ptr<detail::running_call> call) noexcept;
+    /// Made by the server.
+    explicit call(std::shared_ptr<detail::running_call> running) noexcept;
 
+    /// The name of the tool.
     [[nodiscard]] std::string const& tool() const noexcept;
 
     /// An object that fits the tool's input schema, its members in the order in which they were sent; none occurs
@@ -162,6 +164,7 @@ class server::call {
     /// The same as text, with integers of any size.
     [[nodiscard]] raw_json const& raw_arguments() const noexcept;
 
+    /// The client that calls.
     [[nodiscard]] server::client_description const& client() const noexcept;
 
     /// Whether the call was cancelled, or the client is gone. The result is then dropped.
@@ -173,16 +176,15 @@ class server::call {
     /**
      * \brief Asks the client's user, and waits for the answer.
      * \details In the handshake era a request of the server's own; since 2026-07-28 the answer to the request that is
-     * open, which the client sends anew with what its
-     * user said: the handler waits meanwhile and sees none of it. Several questions may be open at once.
+     * open, which the client sends anew with what its user said: the handler waits meanwhile and sees none of it.
+     * Several questions may be open at once.
      * \param message  what the user reads
      * \param schema   JSON Schema of the form: an object with members that are strings, numbers, booleans or
      * enumerations
      * \par Errors errc::mcp_input_required — the client declares no forms, or has as many open questions as are
-     * allowed; errc::mcp_refused — it answered with an error;
-     * errc::timed_out — no answer within `server::limits::question_timeout`; errc::protocol_error — the answer is not
-     * one; errc::invalid_argument — the schema cannot be
-     * written; condition::cancelled — the call was cancelled or the client is gone
+     * allowed; errc::mcp_refused — it answered with an error; errc::timed_out — no answer within
+     * `server::limits::question_timeout`; errc::protocol_error — the answer is not one; errc::invalid_argument — the
+     * schema cannot be written; condition::cancelled — the call was cancelled or the client is gone
      * \par Cancellation any type: the question is withdrawn
      */
     asio::awaitable<result<elicitation>> elicit(std::string message, nlohmann::ordered_json schema);
@@ -204,24 +206,24 @@ class server::call {
 /**
  * \brief A tool that a server offers: what clients are told, and what serves a call.
  * \details The handler is a coroutine on the executor that `server::serve` runs on, one for each call, as many beside
- * each other as clients ask for. A tool that fails returns a
- * result with `is_error` and the reason; what a handler throws becomes one. Cancellation (by the client, or because the
- * client is gone) reaches the coroutine
- * as asio's cancellation does, of every type; its result is then dropped.
+ * each other as clients ask for. A tool that fails returns a result with `is_error` and the reason; what a handler
+ * throws becomes one. Cancellation (by the client, or because the client is gone) reaches the coroutine as asio's
+ * cancellation does, of every type; its result is then dropped.
  */
 struct server::tool {
     /// Whether calls of a tool may become tasks, which the client asks for instead of waiting.
     enum class task_support { forbidden, optional };
 
+    /// Serves a call.
     using handler_type = std::function<asio::awaitable<call_result>(std::shared_ptr<call>)>;
 
     /// Says what is wrong with arguments: "count has to be a number, not \"x\""; nothing where they fit.
     using checker_type = std::function<std::optional<std::string>(nlohmann::json const& arguments)>;
 
-    mcp::tool definition; ///< name, title, description, schemas, annotations
-    handler_type handler;
+    mcp::tool definition;    ///< name, title, description, schemas, annotations
+    handler_type handler;    ///< must not be empty
     checker_type check = {}; ///< none: the input schema decides, which then must not use what `find_unchecked` names
-    task_support tasks = task_support::forbidden;
+    task_support tasks = task_support::forbidden; ///< whether calls may become tasks
 
     /// How long a client that takes tasks by itself (2026-07-28) waits for the result before it gets a task instead.
     std::chrono::milliseconds task_after = std::chrono::seconds(5);
@@ -255,12 +257,12 @@ struct server::limits {
 
 /// The description of a server, its tools and its bounds.
 struct server::options {
-    std::string name;                    ///< for programs: "ipybox"
-    std::string version;                 ///< its own
-    std::string title = {};              ///< for people
-    std::string instructions = {};       ///< how to use its tools, for a model
-    std::vector<tool> tools = {}; ///< in the order in which they are listed
-    server::limits limits = {};
+    std::string name;              ///< for programs: "ipybox"
+    std::string version;           ///< its own
+    std::string title = {};        ///< for people
+    std::string instructions = {}; ///< how to use its tools, for a model
+    std::vector<tool> tools = {};  ///< in the order in which they are listed
+    server::limits limits = {};    ///< bounds for each client
 
     /// Called when a client has said what it is, with the first request that is not a ping: in each connection once.
     /// Its exceptions are dropped.

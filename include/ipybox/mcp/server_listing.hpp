@@ -1,8 +1,8 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
-#include <ipybox/mcp/server_request.hpp>
 
 #include <cstddef>
 #include <string>
@@ -34,7 +34,8 @@ class server_listing {
 
     /// \param cursor JSON of the client, empty for the first page
     /// \par Errors rpc_invalid_params — a cursor that no page had
-    [[nodiscard]] answer_to<std::string> tools_result(server::client_description const& client, std::string_view cursor) const;
+    [[nodiscard]] answer_to<std::string> tools_result(server::client_description const& client,
+                                                      std::string_view cursor) const;
 
     [[nodiscard]] bool has_tasks() const noexcept { return has_tasks_; }
 

@@ -3,10 +3,10 @@
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_action.hpp>
 #include <ipybox/mcp/server_calls.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_listing.hpp>
 #include <ipybox/mcp/server_outbox.hpp>
 #include <ipybox/mcp/server_request.hpp>

@@ -4,7 +4,6 @@
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_action.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
-#include <ipybox/mcp/server_request.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -41,18 +41,18 @@ struct server_params {
         stateless_only    ///< `server/discover`, and nothing else
     };
 
-    std::string command = {};           ///< a path, or a name that is looked up on the PATH the server gets
-    std::vector<std::string> args = {}; ///< of the program
-    environment env = {};               ///< over what is inherited and what stands in `env_file`
-    std::string env_file = {};          ///< lines NAME=VALUE; relative to `working_dir`
-    std::string working_dir = {};       ///< the host's, if empty
-    inherited inherit = inherited::essential;
-    std::optional<any_sandbox> sandbox = {}; ///< of the process. Without one it has the rights of the application
+    std::string command = {};                 ///< a path, or a name that is looked up on the PATH the server gets
+    std::vector<std::string> args = {};       ///< of the program
+    environment env = {};                     ///< over what is inherited and what stands in `env_file`
+    std::string env_file = {};                ///< lines NAME=VALUE; relative to `working_dir`
+    std::string working_dir = {};             ///< the host's, if empty
+    inherited inherit = inherited::essential; ///< what it gets of the host's environment
+    std::optional<any_sandbox> sandbox = {};  ///< of the process. Without one it has the rights of the application
 
-    std::string url = {};                            ///< the address of a server that is no child process
+    std::string url = {};                            ///< the address of a server that is reached over HTTP
     std::map<std::string, std::string> headers = {}; ///< of each request to it
 
-    negotiation versions = negotiation::initialize_first;
+    negotiation versions = negotiation::initialize_first; ///< how a version is agreed on
     std::chrono::milliseconds connect_timeout =
         std::chrono::seconds(30); ///< from the start until a version is agreed on
     std::optional<std::chrono::milliseconds> call_timeout = std::chrono::minutes(
@@ -67,11 +67,11 @@ struct server_params {
 
     /**
      * \brief Reads one entry of an `mcpServers` object, as Claude, Cursor and VS Code write them.
-     * \details `command`, `args`, `env`, `envFile`, `cwd`, `sandbox` (a `sandbox_config`, for bubblewrap_sandbox; `true` is
-     * the default one); `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of a list of
-     * tools; `negotiation`, by the names of its enumerators. Members that are of no use here are passed over. Editors do
-     * not agree on the unit of `timeout`: up to 3600 it is seconds (Cline, Roo), above milliseconds (Gemini CLI, Claude
-     * Code).
+     * \details `command`, `args`, `env`, `envFile`, `cwd`, `sandbox` (a `sandbox_config`, for bubblewrap_sandbox;
+     * `true` is the default one); `url` (also `httpUrl`, `serverUrl`), `headers`; `timeout`, the bound of a call and of
+     * a list of tools; `negotiation`, by the names of its enumerators. Members that are of no use here are passed over.
+     * Editors do not agree on the unit of `timeout`: up to 3600 it is seconds (Cline, Roo), above milliseconds (Gemini
+     * CLI, Claude Code).
      * \par Errors errc::invalid_argument — which member is not what it should be; no value is quoted
      */
     [[nodiscard]] static result<server_params> read(nlohmann::json const& entry);

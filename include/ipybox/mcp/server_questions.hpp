@@ -1,8 +1,8 @@
 #pragma once
 
+#include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
-#include <ipybox/mcp/server_request.hpp>
 
 #include <chrono>
 #include <cstddef>

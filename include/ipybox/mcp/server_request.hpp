@@ -1,10 +1,8 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
-
-#include <tl/expected.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <memory>
 #include <optional>
@@ -28,10 +26,6 @@ struct request_params {
     /// Of `_meta`. The last three are those of 2026-07-28, whose presence tells the era of a request.
     std::string_view progress_token, meta_version, meta_capabilities, meta_client_info;
 };
-
-/// A value, or the error that a request is refused with.
-template <class T>
-using answer_to = tl::expected<T, rpc_error>;
 
 /// \par Errors rpc_invalid_params — `params` is not an object, or its `_meta` is not
 [[nodiscard]] answer_to<request_params> read_request_params(std::string_view params);

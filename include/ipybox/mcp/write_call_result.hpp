@@ -2,8 +2,8 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <string>
 #include <vector>

@@ -3,7 +3,7 @@
 #include <ipybox/async/context_waiters.hpp>
 #include <ipybox/async/home.hpp>
 #include <ipybox/async/side_threads.hpp>
-#include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/generate_options.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 #include <ipybox/session/execution.hpp>

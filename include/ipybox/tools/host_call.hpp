@@ -32,7 +32,8 @@ class host_call : public std::enable_shared_from_this<host_call> {
   public:
     using outcome = result<mcp::call_result>;
 
-    host_call(home_executor home, std::function<void(mcp::call_options::progress const&)> on_progress, completion<outcome> done)
+    host_call(home_executor home, std::function<void(mcp::call_options::progress const&)> on_progress,
+              completion<outcome> done)
         : home_(std::move(home)), on_progress_(std::move(on_progress)), done_(std::move(done)) {}
     host_call(host_call const&) = delete;
     host_call& operator=(host_call const&) = delete;

@@ -29,7 +29,7 @@ inline constexpr std::size_t largest_message_to_kernel = std::size_t(256) << 20;
 
 /// A large message whose frames were read, and not looked into yet.
 struct unread_message {
-    jupyter::channel on = jupyter::channel::shell;
+    jupyter::message::channel on = jupyter::message::channel::shell;
     std::vector<std::string> frames;
     std::size_t length = 0;   ///< of the whole, behind its length
     std::uint64_t number = 0; ///< as in `jupyter::message`

@@ -34,7 +34,9 @@ cell_view cell_that_failed(error why, std::string printed = {}, bool restarted =
     return cell;
 }
 
-std::string text_in(mcp::call_result const& answer) { return std::get<mcp::content::text>(answer.content.front().value).value; }
+std::string text_in(mcp::call_result const& answer) {
+    return std::get<mcp::content::text>(answer.content.front().value).value;
+}
 
 std::string text_of_answer(cell_view const& cell, std::size_t most = 5000) {
     return text_in(answer_about(cell, {most}));

@@ -73,8 +73,8 @@ struct one_server {
     std::shared_ptr<scripted_server> server = std::make_shared<scripted_server>();
     asio::io_context context{1};
     server_params params;
-    client_environment surroundings{test::channels_to(server), {}, {}};
-    std::optional<mcp::client> made;
+    mcp::detail::client_environment surroundings{test::channels_to(server), {}, {}};
+    std::optional<mcp::detail::client> made;
 
     one_server() { server->answer = good; }
     ~one_server() {
@@ -84,7 +84,7 @@ struct one_server {
         context.run(); // nothing stays under way
     }
 
-    mcp::client& client() {
+    mcp::detail::client& client() {
         if (!made) made.emplace(context.get_executor(), "srv", params, surroundings);
         return *made;
     }
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(one_server, "client: a server of the stateless era") {
     CHECK(server->methods() == lines{"initialize", "server/discover", "tools/call"});
     auto const& meta = server->heard.back()["params"]["_meta"];
     CHECK(meta["io.modelcontextprotocol/clientCapabilities"] == json::object());
-    CHECK(run(context, client().current_session())->era == era::stateless);
+    CHECK(run(context, client().current_session())->era == ipybox::mcp::detail::era::stateless);
 
     // What was learned is kept: its next life is not asked to initialize.
     run(context, client().stop());
@@ -323,7 +323,7 @@ TEST_CASE_METHOD(one_server, "client: one that dies while it starts") {
 }
 
 TEST_CASE_METHOD(one_server, "client: upon a probe it may die, stay silent or refuse") {
-    params.versions = negotiation::discover_first;
+    params.versions = server_params::negotiation::discover_first;
     bool dies = true;
     server->answer = [&](json const& message) -> lines {
         if (message.value("method", "") != "server/discover") return good(message);

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 mcp::server::client_description speaking(std::string spoken) {
     mcp::server::client_description client;
-    client.era = spoken == "2026-07-28" ? mcp::era::stateless : mcp::era::handshake;
+    client.is_stateless = spoken == "2026-07-28";
     client.version = std::move(spoken);
     return client;
 }
@@ -42,7 +42,8 @@ TEST_CASE("write_call_result: what is written is read back") {
         REQUIRE(read);
         CHECK_FALSE(read->is_error);
         REQUIRE(read->content.size() == r.content.size());
-        for (std::size_t i = 0; i < r.content.size(); ++i) CHECK(read->content[i].value.index() == r.content[i].value.index());
+        for (std::size_t i = 0; i < r.content.size(); ++i)
+            CHECK(read->content[i].value.index() == r.content[i].value.index());
         auto const& link = std::get<mcp::content::resource_link>(read->content[3].value);
         CHECK(link.title == "A");
         CHECK(link.mime_type == "text/plain");

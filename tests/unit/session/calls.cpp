@@ -274,7 +274,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies between two executio
 }
 
 TEST_CASE_METHOD(scripted_box, "session: a kernel that says it ends, and does not, is ended") {
-    jupyter::message leaving(jupyter::channel::shell, "execute_reply",
+    jupyter::message leaving(jupyter::message::channel::shell, "execute_reply",
                              {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", false}}}}});
     script().expect("exit()").prints("bye").sends(leaving);
     script().expect("next").replies();
@@ -287,7 +287,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that says it ends, and does no
 
 TEST_CASE_METHOD(scripted_box, "session: exit() that keeps the kernel keeps it") {
     adapt([](executor_options& o) { o.end_grace = std::chrono::seconds(60); });
-    jupyter::message staying(jupyter::channel::shell, "execute_reply",
+    jupyter::message staying(jupyter::message::channel::shell, "execute_reply",
                              {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", true}}}}});
     script().expect("exit(keep_kernel=True)").sends(staying);
     script().expect("next").prints("kept").replies();
@@ -455,7 +455,7 @@ TEST_CASE_METHOD(scripted_box, "session: files that cannot be written make the c
 }
 
 TEST_CASE_METHOD(scripted_box, "session: hostile messages are none of its business") {
-    using ch = jupyter::channel;
+    using ch = jupyter::message::channel;
     auto& cell = script().expect("cell");
     for (auto const* type : {"stream", "display_data", "update_display_data", "clear_output", "error", "status",
                              "comm_open", "kernel_info_reply", ""})

@@ -12,7 +12,7 @@ using namespace ipybox;
 using namespace ipybox::detail;
 using jupyter::json;
 using jupyter::message;
-using ch = jupyter::channel;
+using ch = jupyter::message::channel;
 
 message of(ch on, std::string type, json content, std::string parent = "r") {
     message m(on, std::move(type), std::move(content));

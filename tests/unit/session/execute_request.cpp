@@ -16,7 +16,7 @@ TEST_CASE("execute_request: code is a cell") {
     auto const request = to_execute_request(e, "id");
     CHECK(request.id == "id");
     CHECK(request.type == "execute_request");
-    CHECK(request.on == ipybox::jupyter::channel::shell);
+    CHECK(request.on == ipybox::jupyter::message::channel::shell);
     CHECK(request.content == json{{"code", "1 + 1"},
                                   {"silent", false},
                                   {"store_history", false},

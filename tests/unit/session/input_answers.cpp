@@ -29,7 +29,7 @@ TEST_CASE("input_answers: an answer becomes the reply to its question") {
     auto const reply = answers.answer(typed("yes"));
     REQUIRE(reply);
     CHECK(reply->type == "input_reply");
-    CHECK(reply->on == ipybox::jupyter::channel::stdin_);
+    CHECK(reply->on == ipybox::jupyter::message::channel::stdin_);
     CHECK(reply->parent_header["msg_id"] == "question");
     CHECK(line_of(reply) == "yes");
 }

@@ -220,7 +220,7 @@ TEST_CASE_METHOD(scripted_box, "job: output that is cleared leaves positions as 
     script()
         .expect("a")
         .prints("10%")
-        .sends({jupyter::channel::iopub, "clear_output", {{"wait", true}}})
+        .sends({jupyter::message::channel::iopub, "clear_output", {{"wait", true}}})
         .prints("20%")
         .replies();
     auto const a = (*this)->submit("a");

@@ -23,7 +23,7 @@ class flooding_link final : public kernel_link {
 
     asio::awaitable<result<jupyter::message>> receive() override {
         if (received == most) co_return failure(errc::kernel_died, "the test's kernel has ended");
-        jupyter::message m(jupyter::channel::iopub, "stream", jupyter::json::object());
+        jupyter::message m(jupyter::message::channel::iopub, "stream", jupyter::json::object());
         m.size = size_;
         ++received;
         co_return m;

@@ -14,11 +14,11 @@ using namespace ipybox;
 using detail::late_output;
 
 jupyter::message late_text(std::string text, std::string stream = "stdout") {
-    return {jupyter::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}};
+    return {jupyter::message::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}};
 }
 
 jupyter::message late_display(std::string text, std::string type = "display_data") {
-    return {jupyter::channel::iopub, std::move(type), {{"data", {{"text/html", std::move(text)}}}}};
+    return {jupyter::message::channel::iopub, std::move(type), {{"data", {{"text/html", std::move(text)}}}}};
 }
 
 /// What is kept, in order: "o:" and "e:" before text, "d:" before displays.
@@ -45,9 +45,9 @@ TEST_CASE("late_output: text with its stream and displays, in order") {
     late.keep(late_text("c", "stderr"));
     late.keep(late_display("d"));
     late.keep(late_text("e", "stderr"));
-    late.keep({jupyter::channel::iopub, "status", {{"execution_state", "idle"}}});
-    late.keep({jupyter::channel::shell, "execute_reply", {{"status", "ok"}}});
-    late.keep({jupyter::channel::iopub, "clear_output", {{"wait", false}}});
+    late.keep({jupyter::message::channel::iopub, "status", {{"execution_state", "idle"}}});
+    late.keep({jupyter::message::channel::shell, "execute_reply", {{"status", "ok"}}});
+    late.keep({jupyter::message::channel::iopub, "clear_output", {{"wait", false}}});
     CHECK(taken(late) == "o:ab|e:c|d:d|e:e|other|");
     CHECK(taken(late).empty());
 }

@@ -1,4 +1,4 @@
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <support/catch.hpp>

@@ -41,7 +41,7 @@ TEST_CASE_METHOD(scripted_box, "stream: events in order, the result last") {
         .prints("one")
         .prints("err", "stderr")
         .shows({{"text/plain", "d"}}, "execute_result")
-        .sends({jupyter::channel::iopub, "clear_output", {{"wait", true}}})
+        .sends({jupyter::message::channel::iopub, "clear_output", {{"wait", true}}})
         .prints("two")
         .replies();
     auto stream = (*this)->stream("a");
@@ -50,8 +50,8 @@ TEST_CASE_METHOD(scripted_box, "stream: events in order, the result last") {
 }
 
 TEST_CASE_METHOD(scripted_box, "stream: a clearing is told when it takes effect") {
-    jupyter::message const at_once(jupyter::channel::iopub, "clear_output", {{"wait", false}});
-    jupyter::message const later(jupyter::channel::iopub, "clear_output", {{"wait", true}});
+    jupyter::message const at_once(jupyter::message::channel::iopub, "clear_output", {{"wait", false}});
+    jupyter::message const later(jupyter::message::channel::iopub, "clear_output", {{"wait", true}});
     script().expect("never").prints("a").sends(later).replies();
     script().expect("display").prints("a").sends(later).sends(later).shows({{"text/plain", "d"}}).prints("b").replies();
     script().expect("at once").prints("a").sends(at_once).replies();
@@ -83,7 +83,7 @@ TEST_CASE_METHOD(scripted_box, "stream: large text comes whole and in its order"
 
 TEST_CASE_METHOD(scripted_box, "stream: a large display comes in its order, with its text") {
     std::string const text(3'000'000, 'd');
-    jupyter::message const later(jupyter::channel::iopub, "clear_output", {{"wait", true}});
+    jupyter::message const later(jupyter::message::channel::iopub, "clear_output", {{"wait", true}});
     script().expect("a").prints("gone").sends(later).shows({{"text/plain", text}}).prints("behind").replies();
     auto stream = (*this)->stream("a");
     CHECK((rest(stream) == "gone|cleared|display:display_data|behind|" + text + "\nbehind|"));

@@ -31,9 +31,9 @@ class echo_transport {
 
     asio::awaitable<ipybox::result<void>> send(ipybox::jupyter::message m) {
         if (!answers_) co_return ipybox::failure(ipybox::errc::not_running);
-        ipybox::jupyter::message output(ipybox::jupyter::channel::iopub, "stream",
+        ipybox::jupyter::message output(ipybox::jupyter::message::channel::iopub, "stream",
                                         {{"name", "stdout"}, {"text", m.content["code"]}});
-        ipybox::jupyter::message reply(ipybox::jupyter::channel::shell, "execute_reply", {{"status", "ok"}});
+        ipybox::jupyter::message reply(ipybox::jupyter::message::channel::shell, "execute_reply", {{"status", "ok"}});
         output.parent_id = reply.parent_id = m.id;
         answers_->try_send(asio::error_code(), std::move(output));
         answers_->try_send(asio::error_code(), std::move(reply));

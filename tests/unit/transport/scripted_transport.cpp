@@ -19,7 +19,7 @@ using test::run;
 using test::transport_driver;
 
 jupyter::message request(std::string code, std::string id = "r") {
-    jupyter::message m(jupyter::channel::shell, "execute_request", {{"code", std::move(code)}});
+    jupyter::message m(jupyter::message::channel::shell, "execute_request", {{"code", std::move(code)}});
     m.id = std::move(id);
     return m;
 }
@@ -65,7 +65,7 @@ TEST_CASE("scripted_transport: the executor of its page") {
 TEST_CASE_METHOD(fixture, "scripted_transport: messages get the request as parent") {
     script->expect("x")
         .prints("a", "stderr")
-        .sends({jupyter::channel::iopub, "clear_output", {{"wait", true}}})
+        .sends({jupyter::message::channel::iopub, "clear_output", {{"wait", true}}})
         .replies();
     REQUIRE(driver.start({}));
     REQUIRE(driver.send(request("x", "mine")));
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(fixture, "scripted_transport: asks, and goes on with the answer
     CHECK(question->type == "input_request");
     CHECK(jupyter::field(question->content, "prompt") == "name? ");
     REQUIRE(driver.interrupt()); // is not what it waits for
-    REQUIRE(driver.send({jupyter::channel::stdin_, "input_reply", {{"value", "Ada"}}}));
+    REQUIRE(driver.send({jupyter::message::channel::stdin_, "input_reply", {{"value", "Ada"}}}));
     CHECK(type() == "stream");
     CHECK(type() == "execute_reply");
     CHECK(script->inputs() == std::vector<std::string>{"Ada"});

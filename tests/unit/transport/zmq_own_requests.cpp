@@ -10,7 +10,7 @@
 namespace {
 
 using ipybox::detail::zmq_own_requests;
-using ipybox::jupyter::channel;
+using channel = ipybox::jupyter::message::channel;
 using ipybox::jupyter::message;
 using kind = zmq_own_requests::kind;
 

@@ -240,7 +240,8 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
 IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted) {
     mcp::call_options options;
     if (wanted.wants_progress)
-        options.on_progress = [weak = weak_from_this(), home = home_, id = wanted.id](mcp::call_options::progress const& reached) {
+        options.on_progress = [weak = weak_from_this(), home = home_,
+                               id = wanted.id](mcp::call_options::progress const& reached) {
             auto const report = [weak, id, reached] {
                 if (auto const self = weak.lock()) self->report(id, reached);
             };

@@ -34,7 +34,8 @@ IPYBOX_DECL result<code_server> code_server::make(asio::any_io_executor const& e
     return make(std::move(offered), serve, [session = *only] { return code_session::stop(session); });
 }
 
-IPYBOX_DECL result<code_server> code_server::make(mcp::server::options offered, handler const& serve, end_function end) {
+IPYBOX_DECL result<code_server> code_server::make(mcp::server::options offered, handler const& serve,
+                                                  end_function end) {
     for (auto& tool : offered.tools) {
         auto const& name = tool.definition.name;
         bool const may_take_long = name == code_tool::execute_ipython_cell || name == code_tool::wait_for_cell;

@@ -10,7 +10,7 @@
 #include <ipybox/approval/auto_approval.hpp>
 #include <ipybox/approval/safe_text.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen/generated_sources.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_file.hpp>

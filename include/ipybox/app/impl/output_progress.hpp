@@ -18,7 +18,8 @@ class output_progress {
   public:
     using clock = std::chrono::steady_clock;
 
-    output_progress(std::shared_ptr<mcp::server::call> call, job what) : call_(std::move(call)), job_(std::move(what)) {}
+    output_progress(std::shared_ptr<mcp::server::call> call, job what)
+        : call_(std::move(call)), job_(std::move(what)) {}
 
     void report(clock::time_point now) {
         constexpr std::chrono::seconds longest_silence{5};

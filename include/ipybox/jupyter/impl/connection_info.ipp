@@ -40,12 +40,12 @@ inline bool is_host(std::string_view ip) {
 
 } // namespace detail
 
-IPYBOX_DECL int connection_info::port(channel c) const noexcept {
+IPYBOX_DECL int connection_info::port(message::channel c) const noexcept {
     switch (c) {
-    case channel::shell: return shell_port;
-    case channel::iopub: return iopub_port;
-    case channel::stdin_: return stdin_port;
-    case channel::control: return control_port;
+    case message::channel::shell: return shell_port;
+    case message::channel::iopub: return iopub_port;
+    case message::channel::stdin_: return stdin_port;
+    case message::channel::control: return control_port;
     }
     return 0;
 }
@@ -54,7 +54,7 @@ IPYBOX_DECL std::filesystem::path connection_info::socket_path(int port) const {
     return ip + "-" + std::to_string(port);
 }
 
-IPYBOX_DECL std::string connection_info::address(channel c) const {
+IPYBOX_DECL std::string connection_info::address(message::channel c) const {
     if (protocol == socket_protocol::ipc) return "ipc://" + socket_path(port(c)).string();
     auto const host = ip.find(':') == std::string::npos ? ip : "[" + ip + "]";
     return "tcp://" + host + ":" + std::to_string(port(c));

@@ -148,7 +148,7 @@ IPYBOX_DECL json_frames to_frames(message& m) {
     return frames;
 }
 
-IPYBOX_DECL result<message> from_frames(channel on, std::string_view header, std::string_view parent_header,
+IPYBOX_DECL result<message> from_frames(message::channel on, std::string_view header, std::string_view parent_header,
                                         std::string_view metadata, std::string_view content,
                                         message_bounds const& bounds) {
     auto head = detail::parse_object(header, "header", bounds.header);
@@ -166,7 +166,7 @@ IPYBOX_DECL result<message> from_frames(channel on, std::string_view header, std
     m.session = field(*head, "session");
     m.parent_id = field(*parent, "msg_id");
     // Only a request on the stdin channel is answered by us, and its answer names it as parent.
-    if (on == channel::stdin_) m.parent_header = {{"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}};
+    if (on == message::channel::stdin_) m.parent_header = {{"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}};
     m.size = header.size() + parent_header.size() + metadata.size() + content.size();
     return m;
 }

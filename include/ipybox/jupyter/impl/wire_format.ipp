@@ -24,7 +24,7 @@ IPYBOX_DECL std::vector<std::string> to_wire(message& m, signer& with) {
     return frames;
 }
 
-IPYBOX_DECL result<message> from_wire(channel on, std::span<std::string_view const> frames, signer& with,
+IPYBOX_DECL result<message> from_wire(message::channel on, std::span<std::string_view const> frames, signer& with,
                                       wire_limits const& limits) {
     if (frames.size() > limits.frames) return failure(errc::protocol_error, "a Jupyter message has too many frames");
     std::size_t bytes = 0;

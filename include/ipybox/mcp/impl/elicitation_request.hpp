@@ -1,10 +1,10 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/impl/object_text.hpp>
 #include <ipybox/mcp/impl/task_reference.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <string>
 #include <string_view>
@@ -17,8 +17,7 @@ inline std::string elicitation_params(server::client_description const& client, 
     object_text params;
     if (client.version >= "2025-11-25") params.string("mode", "form");
     params.string("message", message).json("requestedSchema", form);
-    if (!client.is_stateless && !task.empty())
-        params.json("_meta", meta_of(related_task(task_reference(task))));
+    if (!client.is_stateless && !task.empty()) params.json("_meta", meta_of(related_task(task_reference(task))));
     return params.take();
 }
 

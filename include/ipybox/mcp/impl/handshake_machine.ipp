@@ -87,8 +87,9 @@ IPYBOX_DECL handshake_machine::step handshake_machine::on_initialized(std::strin
     auto version = detail::text_of(about, "protocolVersion");
     if (version.empty()) return error(errc::protocol_error, "answered `initialize` without a version of the protocol");
     if (!detail::is_among(handshake_versions, version)) return detail::unknown_versions({version});
-    return agreed{detail::session_with(detail::era::handshake, std::move(version), about, detail::member(about, "serverInfo")),
-                  true};
+    return agreed{
+        detail::session_with(detail::era::handshake, std::move(version), about, detail::member(about, "serverInfo")),
+        true};
 }
 
 IPYBOX_DECL handshake_machine::step handshake_machine::on_discovered(std::string_view result) {

@@ -50,21 +50,21 @@ inline asio::awaitable<result<void>> serve_client(std::shared_ptr<server::option
 
 } // namespace detail
 
-IPYBOX_DECL result<server> server::make(server::options options) {
+IPYBOX_DECL result<server> server::make(options given) {
     std::set<std::string_view> names;
-    for (auto const& tool : options.tools) {
-        if (auto fault = detail::fault_of(tool)) return failure(errc::invalid_argument, std::move(*fault));
-        if (!names.insert(tool.definition.name).second)
-            return failure(errc::invalid_argument, "there are two tools of the name " + tool.definition.name);
+    for (auto const& each : given.tools) {
+        if (auto fault = detail::fault_of(each)) return failure(errc::invalid_argument, std::move(*fault));
+        if (!names.insert(each.definition.name).second)
+            return failure(errc::invalid_argument, "there are two tools of the name " + each.definition.name);
     }
-    return server(std::make_shared<server::options const>(std::move(options)));
+    return server(std::make_shared<options const>(std::move(given)));
 }
 
-IPYBOX_DECL asio::awaitable<result<void>> server::serve(std::shared_ptr<server::channel> channel) const {
-    return detail::serve_client(options_, std::move(channel));
+IPYBOX_DECL asio::awaitable<result<void>> server::serve(std::shared_ptr<channel> client) const {
+    return detail::serve_client(options_, std::move(client));
 }
 
-IPYBOX_DECL server::call::call(std::shared_ptr<detail::running_call> call) noexcept : call_(std::move(call)) {}
+IPYBOX_DECL server::call::call(std::shared_ptr<detail::running_call> running) noexcept : call_(std::move(running)) {}
 
 IPYBOX_DECL std::string const& server::call::tool() const noexcept { return call_->tool->definition.name; }
 
@@ -90,7 +90,7 @@ IPYBOX_DECL asio::awaitable<call_result> handled(std::shared_ptr<running_call> c
 
 /// Owns the call, for the handler may let go of it meanwhile.
 inline asio::awaitable<result<server::elicitation>> ask_user(std::shared_ptr<running_call> call, std::string message,
-                                                            nlohmann::ordered_json schema) {
+                                                             nlohmann::ordered_json schema) {
     auto const core = call->core.lock();
     if (!core) co_return failure(errc::cancelled, "the client is gone");
     using outcome = result<server::elicitation>;
@@ -103,7 +103,7 @@ inline asio::awaitable<result<server::elicitation>> ask_user(std::shared_ptr<run
 } // namespace detail
 
 IPYBOX_DECL asio::awaitable<result<server::elicitation>> server::call::elicit(std::string message,
-                                                                            nlohmann::ordered_json schema) {
+                                                                              nlohmann::ordered_json schema) {
     return detail::ask_user(call_, std::move(message), std::move(schema));
 }
 

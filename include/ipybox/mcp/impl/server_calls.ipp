@@ -36,8 +36,7 @@ IPYBOX_DECL server_calls::reply server_calls::call_tool(request_params const& pa
     if (!name) return detail::refused(rpc_invalid_params, "`name` has to be a string: which tool to call");
     auto const* const tool = tool_named(*name);
     if (tool == nullptr) return detail::refused(rpc_invalid_params, "there is no tool " + detail::shown(*name));
-    if (!client->is_stateless || params.request_state.empty())
-        return begin_call(*tool, params, client, request);
+    if (!client->is_stateless || params.request_state.empty()) return begin_call(*tool, params, client, request);
     auto const state = read_string(params.request_state);
     if (!state) return detail::refused(rpc_invalid_params, "`requestState` has to be a string");
     return resume_call(*state, params, client, request);

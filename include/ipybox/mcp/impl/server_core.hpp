@@ -3,8 +3,8 @@
 #include <ipybox/async/completion.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_options.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_action.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_machine.hpp>
 
 #include <asio/any_io_executor.hpp>

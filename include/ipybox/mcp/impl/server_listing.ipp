@@ -4,6 +4,7 @@
 #include <ipybox/mcp/impl/object_text.hpp>
 #include <ipybox/mcp/impl/refusal.hpp>
 #include <ipybox/mcp/server_listing.hpp>
+#include <ipybox/mcp/server_request.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -58,7 +59,8 @@ IPYBOX_DECL server_listing::server_listing(server::options const& options)
     full.string("name", options.name);
     if (!options.title.empty()) full.string("title", options.title);
     info_ = full.string("version", options.version).take();
-    for (auto const& tool : options.tools) has_tasks_ = has_tasks_ || tool.tasks == mcp::server::tool::task_support::optional;
+    for (auto const& tool : options.tools)
+        has_tasks_ = has_tasks_ || tool.tasks == mcp::server::tool::task_support::optional;
 }
 
 IPYBOX_DECL std::string server_listing::complete(std::vector<rpc_member> const& members) const {

@@ -114,8 +114,7 @@ IPYBOX_DECL answer_to<std::string> server_results::task_result(server_task const
 }
 
 IPYBOX_DECL std::string server_results::cancelled_task(server_task const& task) const {
-    return task.client->is_stateless ? listing_.complete()
-                                              : tasks_.write(task, detail::phase_of(task, questions_));
+    return task.client->is_stateless ? listing_.complete() : tasks_.write(task, detail::phase_of(task, questions_));
 }
 
 } // namespace ipybox::mcp

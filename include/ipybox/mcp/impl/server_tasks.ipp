@@ -33,8 +33,9 @@ IPYBOX_DECL bool server_tasks::has_room() const {
            std::any_of(tasks_.begin(), tasks_.end(), [](auto const& task) { return task->has_ended(); });
 }
 
-IPYBOX_DECL server_task& server_tasks::add(std::shared_ptr<server::client_description const> client, server_call_id call,
-                                           std::chrono::milliseconds lifetime, clock::time_point now) {
+IPYBOX_DECL server_task& server_tasks::add(std::shared_ptr<server::client_description const> client,
+                                           server_call_id call, std::chrono::milliseconds lifetime,
+                                           clock::time_point now) {
     if (tasks_.size() >= most_) {
         auto const old = std::find_if(tasks_.begin(), tasks_.end(), [](auto const& task) { return task->has_ended(); });
         if (old != tasks_.end()) tasks_.erase(old);
@@ -49,8 +50,9 @@ IPYBOX_DECL server_task& server_tasks::add(std::shared_ptr<server::client_descri
 }
 
 IPYBOX_DECL server_task* server_tasks::find(std::string_view id, detail::era which) {
-    auto const found = std::find_if(tasks_.begin(), tasks_.end(),
-                                    [&](auto const& task) { return task->id == id && detail::era_of(*task->client) == which; });
+    auto const found = std::find_if(tasks_.begin(), tasks_.end(), [&](auto const& task) {
+        return task->id == id && detail::era_of(*task->client) == which;
+    });
     return found == tasks_.end() ? nullptr : found->get();
 }
 

@@ -249,7 +249,7 @@ class stdio_server_channel final : public server::channel {
 } // namespace detail
 
 IPYBOX_DECL result<std::shared_ptr<server::channel>> server::channel::stdio(std::size_t max_line_in, int input,
-                                                                              int output) {
+                                                                            int output) {
     for (int const descriptor : {input, output})
         if (::fcntl(descriptor, F_GETFD) < 0)
             return failure(ipybox::detail::system_failure("descriptor " + std::to_string(descriptor), errno));

@@ -25,7 +25,7 @@ IPYBOX_DECL jupyter::message to_execute_request(execution& e, std::string const&
         expressions[value_expression_name] = last_value_expression();
     bool const allow_stdin = !of_value && e.options.on_input;
     jupyter::message request(
-        jupyter::channel::shell, "execute_request",
+        jupyter::message::channel::shell, "execute_request",
         execute_content(of_value ? "" : std::move(e.code), of_value, std::move(expressions), allow_stdin));
     request.id = id;
     if (!of_value && e.options.title) request.metadata = {{"title", std::move(*e.options.title)}};

@@ -101,7 +101,8 @@ IPYBOX_DECL tool_result& tool_result::add_audio(std::string_view bytes, std::str
 }
 
 IPYBOX_DECL tool_result& tool_result::add_file(std::string uri, std::string bytes, std::string mime_type) {
-    mcp::content::embedded_resource file{detail::mended_text(std::move(uri)), detail::mended_text(std::move(mime_type))};
+    mcp::content::embedded_resource file{detail::mended_text(std::move(uri)),
+                                         detail::mended_text(std::move(mime_type))};
     if (file.mime_type->starts_with("text/") && is_utf8(bytes))
         file.text = std::move(bytes);
     else

@@ -9,12 +9,12 @@
 namespace ipybox {
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::prints(std::string text, std::string stream) {
-    return sends({jupyter::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}});
+    return sends({jupyter::message::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}});
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::shows(jupyter::json data, std::string type) {
     jupyter::json content = {{"data", std::move(data)}, {"metadata", jupyter::json::object()}};
-    return sends({jupyter::channel::iopub, std::move(type), std::move(content)});
+    return sends({jupyter::message::channel::iopub, std::move(type), std::move(content)});
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::sends(jupyter::message m) {
@@ -23,7 +23,7 @@ IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::sends(jupyter::mes
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::asks(std::string prompt) {
-    sends({jupyter::channel::stdin_, "input_request", {{"prompt", std::move(prompt)}, {"password", false}}});
+    sends({jupyter::message::channel::stdin_, "input_request", {{"prompt", std::move(prompt)}, {"password", false}}});
     steps_.emplace_back(input_pause());
     return *this;
 }
@@ -39,13 +39,13 @@ IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::dies(exit_status s
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::replies() {
-    return sends({jupyter::channel::shell, "execute_reply", {{"status", "ok"}}});
+    return sends({jupyter::message::channel::shell, "execute_reply", {{"status", "ok"}}});
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::raises(std::string ename, std::string evalue) {
     jupyter::json const lines = {ename + ": " + evalue};
     return sends(
-        {jupyter::channel::shell,
+        {jupyter::message::channel::shell,
          "execute_reply",
          {{"status", "error"}, {"ename", std::move(ename)}, {"evalue", std::move(evalue)}, {"traceback", lines}}});
 }

@@ -171,7 +171,7 @@ IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
     // The signal may come before the kernel has read what it is meant for; announced, it is not lost.
-    jupyter::message announcement(jupyter::channel::control, "interrupt_request", {{"msg_id", c->executing}});
+    jupyter::message announcement(jupyter::message::channel::control, "interrupt_request", {{"msg_id", c->executing}});
     auto announced = co_await connection::send(c, to_stream_frame(announcement));
     if (!announced) co_return announced;
     co_return co_await c->process.signal(SIGINT);
@@ -180,7 +180,7 @@ IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::interrupt() {
 IPYBOX_DECL asio::awaitable<result<void>> socketpair_transport::ask_to_end() {
     auto const c = connection_;
     if (!c) co_return failure(errc::not_running);
-    jupyter::message request(jupyter::channel::control, "shutdown_request", {{"restart", false}});
+    jupyter::message request(jupyter::message::channel::control, "shutdown_request", {{"restart", false}});
     co_return co_await connection::send(c, to_stream_frame(request));
 }
 

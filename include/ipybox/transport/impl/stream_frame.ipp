@@ -47,7 +47,7 @@ inline result<jupyter::message> parse_stream_message(std::string_view body) {
         frames.push_back(rest.substr(0, size));
         rest.remove_prefix(size);
     }
-    auto m = jupyter::from_frames(static_cast<jupyter::channel>(body[0]), frames[0], frames[1], frames[2], frames[3]);
+    auto m = jupyter::from_frames(static_cast<jupyter::message::channel>(body[0]), frames[0], frames[1], frames[2], frames[3]);
     if (!m) return m;
     for (auto const frame : std::span(frames).subspan(4)) m->buffers.emplace_back(frame);
     m->size = body.size();
@@ -144,7 +144,7 @@ IPYBOX_DECL result<std::optional<stream_frame_reader::item>> stream_frame_reader
     if (!sizes) return failure(sizes);
     if (!*sizes) return std::nullopt;
     if (auto within = detail::json_within_bounds(**sizes); !within) return failure(within);
-    partial_ = partial{std::move(**sizes), {static_cast<jupyter::channel>(body[0]), {}, length, count_++}};
+    partial_ = partial{std::move(**sizes), {static_cast<jupyter::message::channel>(body[0]), {}, length, count_++}};
     bytes_.consume(4 + 2 + 4 * partial_->sizes.size());
     return next_of_partial();
 }

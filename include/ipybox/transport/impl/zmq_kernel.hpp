@@ -19,7 +19,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
   public:
     using clock = zmq_link::clock;
     using message = jupyter::message;
-    using channel = jupyter::channel;
+    using channel = jupyter::message::channel;
 
     zmq_kernel(asio::any_io_executor executor, zmq_options const& options)
         : executor_(std::move(executor)), options_(options) {}

@@ -43,7 +43,7 @@ inline asio::awaitable<bool> shares_network(supervisor& host, kernel_launch cons
 }
 
 inline jupyter::message kernel_info_request() {
-    return {jupyter::channel::shell, "kernel_info_request", jupyter::json::object()};
+    return {jupyter::message::channel::shell, "kernel_info_request", jupyter::json::object()};
 }
 
 inline kernel_info info_of(jupyter::message const& reply) {

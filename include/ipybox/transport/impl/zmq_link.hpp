@@ -30,7 +30,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
   public:
     using clock = std::chrono::steady_clock;
     using message = jupyter::message;
-    using channel = jupyter::channel;
+    using channel = jupyter::message::channel;
 
     zmq_link(asio::any_io_executor executor, jupyter::connection_info info, bool own_process)
         : executor_(executor), info_(std::move(info)), signer_(info_.key), own_process_(own_process) {}
@@ -125,7 +125,7 @@ class zmq_link : public std::enable_shared_from_this<zmq_link> {
     zmq_own_requests own_;
 
     zmq::context_t context_{1};                                 // before the sockets: it ends after them
-    std::array<std::unique_ptr<zmq_socket>, channels> sockets_; // by jupyter::channel
+    std::array<std::unique_ptr<zmq_socket>, channels> sockets_; // by jupyter::message::channel
     std::unique_ptr<zmq_socket> knocking_;
     std::unique_ptr<zmq_monitor> shell_monitor_;
     std::unique_ptr<zmq_monitor> iopub_monitor_;
