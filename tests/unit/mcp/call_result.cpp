@@ -21,7 +21,7 @@ template <class T>
 T only(std::string const& block) {
     auto const r = read(R"({"content":[)" + block + "]}");
     REQUIRE(r.content.size() == 1);
-    REQUIRE(std::holds_alternative<T>(r.content[0]));
+    REQUIRE(std::holds_alternative<T>(r.content[0].value));
     return std::get<T>(r.content[0].value);
 }
 

@@ -4,7 +4,7 @@
 #include <ipybox/action/action_router.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/pipe.hpp>
 
@@ -352,7 +352,7 @@ IPYBOX_DECL void action_router::end_program(std::shared_ptr<running_program> con
 
 IPYBOX_DECL asio::awaitable<void> action_router::interrupt(std::shared_ptr<running_program> program) {
     (void)co_await program->signal(SIGINT);
-    (void)co_await within(program->exited(), program_grace);
+    (void)co_await with_timeout(program->exited(), program_grace);
 }
 
 IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_program> program) {

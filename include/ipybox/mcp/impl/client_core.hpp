@@ -33,7 +33,7 @@ class exchange {
 
     exchange(std::string const& server, call_options o)
         : server_name(server), options(std::move(o)),
-          deadline(options.timeout ? clock::now() + countable(*options.timeout) : clock::time_point::max()) {}
+          deadline(options.timeout ? clock::now() + clamped(*options.timeout) : clock::time_point::max()) {}
     exchange(exchange const&) = delete;
     exchange& operator=(exchange const&) = delete;
     virtual ~exchange() = default;

@@ -171,7 +171,7 @@ IPYBOX_DECL void client_core::begin_session(session s) {
 }
 
 IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
-    auto const deadline = exchange::clock::now() + countable(params_.connect_timeout);
+    auto const deadline = exchange::clock::now() + clamped(params_.connect_timeout);
     auto const params = put_variables(params_, surroundings_.variables);
     if (!params) co_return failure(params.error());
     handshake_machine machine(learned_.value_or(params_.versions));

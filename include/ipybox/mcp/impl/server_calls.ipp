@@ -108,7 +108,7 @@ IPYBOX_DECL server_calls::reply server_calls::resume_call(std::string const& sta
 IPYBOX_DECL void server_calls::end_request(call_state& call, answer_to<std::string> const& answer) {
     auto const request = *std::exchange(call.request, std::nullopt);
     waiting_.erase(request.key);
-    outbox_.settle(request, answer);
+    outbox_.answer(request, answer);
 }
 
 IPYBOX_DECL void server_calls::on_result(server_call_id id, call_result result) {
@@ -337,7 +337,7 @@ IPYBOX_DECL void server_calls::end_task(server_task& task, std::optional<call_re
     task.updated = now_;
     for (auto const& request : std::exchange(task.waiters, {})) {
         waiting_.erase(request.key);
-        outbox_.settle(request, results_.task_result(task));
+        outbox_.answer(request, results_.task_result(task));
     }
 }
 
@@ -345,7 +345,7 @@ IPYBOX_DECL void server_calls::end_task(server_task& task, std::optional<call_re
 IPYBOX_DECL void server_calls::expire_task(server_task& task) {
     for (auto const& request : std::exchange(task.waiters, {})) {
         waiting_.erase(request.key);
-        outbox_.settle(request, detail::refused(rpc_invalid_params, "the task has expired"));
+        outbox_.answer(request, detail::refused(rpc_invalid_params, "the task has expired"));
     }
     if (!task.has_ended()) abandon_call(task.call);
 }

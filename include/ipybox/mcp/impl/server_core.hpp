@@ -77,7 +77,7 @@ class server_core : public std::enable_shared_from_this<server_core> {
     void start(server_actions::start const& what);
     void fail_to_start(server_call_id id);
     void cancel(server_call_id id);
-    void settle(server_question_id question, answer given);
+    void answer_question(server_question_id question, answer given);
     void withdraw(server_question_id question);
     static asio::awaitable<void> run(std::shared_ptr<server_core> self, std::shared_ptr<running_call> call);
     void on_end_of(server_call_id id, call_result result);

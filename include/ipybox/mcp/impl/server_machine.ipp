@@ -168,7 +168,7 @@ IPYBOX_DECL void server_machine::on_request(rpc_message const& message, batch_pt
                                            "the id " + detail::shown(message.id) + " is that of an open request"));
     server_open_request const request{std::string(message.id), std::move(*key), batch};
     outbox_.open(request);
-    if (auto const answer = serve(message, request)) outbox_.settle(request, *answer);
+    if (auto const answer = serve(message, request)) outbox_.answer(request, *answer);
 }
 
 IPYBOX_DECL server_machine::reply server_machine::serve(rpc_message const& message,

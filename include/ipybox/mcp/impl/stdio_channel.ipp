@@ -50,7 +50,7 @@ inline constexpr std::size_t written_in_turn = 1 << 20;
 class stdio_channel final : public channel, public std::enable_shared_from_this<stdio_channel> {
   public:
     stdio_channel(asio::any_io_executor const& executor, server_params server, std::chrono::milliseconds grace)
-        : executor_(executor), server_(std::move(server)), grace_(countable(grace)), to_server_(executor),
+        : executor_(executor), server_(std::move(server)), grace_(clamped(grace)), to_server_(executor),
           from_server_(executor), standard_error_(executor), exit_(executor), reader_(longest_line) {}
 
     asio::awaitable<result<void>> open() override;

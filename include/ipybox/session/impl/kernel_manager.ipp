@@ -2,7 +2,7 @@
 
 #include <ipybox/approval/any_approval.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/kernel_actions.hpp>
@@ -113,7 +113,7 @@ IPYBOX_DECL asio::awaitable<void> kernel_manager::let_end() {
     auto const listener = listener_;
     listener->resume();
     auto const bound = std::chrono::steady_clock::now() + grace;
-    auto const asked = co_await within(ask_to_end(link_), grace);
+    auto const asked = co_await with_timeout(ask_to_end(link_), grace);
     if (asked && *asked) co_await listener->ends_by(bound);
 }
 

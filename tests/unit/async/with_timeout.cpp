@@ -1,5 +1,5 @@
 #include <ipybox/async/mailbox.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 
 #include <support/catch.hpp>
 #include <support/transport_driver.hpp>
@@ -37,11 +37,11 @@ asio::awaitable<std::string> from(std::shared_ptr<mailbox<std::string>> box, boo
 
 TEST_CASE("within: a value at once, and after a while") {
     asio::io_context context;
-    CHECK(run(context, within(value("now"), std::chrono::hours(1))) == "now");
+    CHECK(run(context, with_timeout(value("now"), std::chrono::hours(1))) == "now");
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
     asio::post(context, [&] { box->push("then"); });
-    CHECK(run(context, within(from(box, ended), std::chrono::hours(1))) == "then");
+    CHECK(run(context, with_timeout(from(box, ended), std::chrono::hours(1))) == "then");
     CHECK(ended);
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("within: the bound passes, the operation goes on by itself") {
     asio::io_context context;
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
-    CHECK(run(context, within(from(box, ended), 10ms)) == std::nullopt);
+    CHECK(run(context, with_timeout(from(box, ended), 10ms)) == std::nullopt);
     CHECK_FALSE(ended);
     box->push("dropped");
     context.restart();
@@ -62,7 +62,7 @@ TEST_CASE("within: an exception comes through") {
     auto const all = [&]() -> asio::awaitable<std::string> {
         std::string said;
         try {
-            auto pending = within(thrower(), std::chrono::hours(1));
+            auto pending = with_timeout(thrower(), std::chrono::hours(1));
             auto const none = co_await std::move(pending);
             said = none ? "value" : "none";
         } catch (std::runtime_error const& e) { said = e.what(); }
@@ -75,5 +75,5 @@ TEST_CASE("within: no time at all") {
     asio::io_context context;
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
-    CHECK(run(context, within(from(box, ended), 0ms)) == std::nullopt);
+    CHECK(run(context, with_timeout(from(box, ended), 0ms)) == std::nullopt);
 }
