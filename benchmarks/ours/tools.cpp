@@ -28,8 +28,10 @@ ipybox::executor echo_executor(context const& context, std::string const& server
     return box;
 }
 
-ipybox::host_tool echo_function() {
-    return {"echo", "Returns the text", {"text"}, [](std::string text) { return text; }};
+/// Called on a thread of the session unless another executor is named.
+ipybox::host_tool echo_function(ipybox::tool_executor where = {}) {
+    return {
+        "echo", "Returns the text", {"text"}, [](std::string text) { return text; }, {.executor = std::move(where)}};
 }
 
 /// One that needs no thread.
@@ -72,17 +74,28 @@ void tool_calls(context& context) {
 template <bool Asks>
 void host_calls(context& context) {
     std::string const suffix = Asks ? "_approval" : "";
-    auto const note =
-        Asks ? "a function of the host, each call accepted by a callback" : "a function of the host, no approval";
+    auto const note = Asks ? "a function on a thread of the session, each call accepted by a callback"
+                           : "a function on a thread of the session, no approval";
     auto box = host_executor(context, Asks);
     require(box.execute(context.cell("tool_calls.py")));
     auto const measure = [&](std::string const& name, std::string const& unit, std::string const& cell) {
         if (context.wants(name + suffix)) context.record(name + suffix, unit, samples_of(box, cell), note);
     };
-    measure("host_tool_100b", "ms", calls(100, 500 * context.repeat));
+    measure("host_tool_100b_thread", "ms", calls(100, 500 * context.repeat));
     measure("host_tool_1mb", "ms", calls(1'000'000, 20 * context.repeat));
     auto const bursts = std::to_string(15 * context.repeat);
     measure("host_tool_8_threads", "calls/s", "keep([burst(200) for _ in range(" + bursts + ")])");
+}
+
+/// A function that returns at once, on the executor's own strand.
+template <bool Asks>
+void short_host_calls(context& context) {
+    auto box = host_executor(context, Asks, accept, echo_function(ipybox::tool_executor::own_strand()));
+    require(box.execute(context.cell("tool_calls.py")));
+    context.record(Asks ? "host_tool_100b_approval" : "host_tool_100b", "ms",
+                   samples_of(box, calls(100, 500 * context.repeat)),
+                   Asks ? "a function on the own strand, each call accepted by a callback"
+                        : "a function on the own strand, no approval");
 }
 
 void host_coroutine_calls(context& context) {
@@ -166,8 +179,11 @@ std::vector<measurement> tool_measurements() {
             {{"tool_100b_plain", "tool_1mb_plain", "tool_8_threads_plain"}, tool_calls<true, false>},
             {{"tool_100b_plain_approval", "tool_1mb_plain_approval", "tool_8_threads_plain_approval"},
              tool_calls<true, true>},
-            {{"host_tool_100b", "host_tool_1mb", "host_tool_8_threads"}, host_calls<false>},
-            {{"host_tool_100b_approval", "host_tool_1mb_approval", "host_tool_8_threads_approval"}, host_calls<true>},
+            {{"host_tool_100b"}, short_host_calls<false>},
+            {{"host_tool_100b_approval"}, short_host_calls<true>},
+            {{"host_tool_100b_thread", "host_tool_1mb", "host_tool_8_threads"}, host_calls<false>},
+            {{"host_tool_100b_thread_approval", "host_tool_1mb_approval", "host_tool_8_threads_approval"},
+             host_calls<true>},
             {{"host_tool_100b_coroutine"}, host_coroutine_calls},
             {{"approval_decision", "approval_request"}, approval_shares},
             {{"tool_above_server"}, above_server},

@@ -173,6 +173,7 @@ class TestGaps:
         code, _, checks = diagnosis(program, "--python", "/bin/true")
         assert code == 3
         assert "a Python interpreter?" in checks["bubblewrap"]["gap"]
+        assert checks["interpreter"]["gap"] == "it does not answer --version as Python does"
         assert checks["ipykernel"]["state"] == "untried"
 
     def test_no_bubblewrap(self, program: Program) -> None:

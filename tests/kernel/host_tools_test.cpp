@@ -377,6 +377,34 @@ TEST_CASE("host tools: called on the executor that is named", "[kernel]") {
     pool.join();
 }
 
+TEST_CASE("host tools: a short function on the executor's own strand", "[kernel]") {
+    asio::io_context context;
+    scratch_dir dir;
+    executor box(context.get_executor(), options_in(dir.path()), auto_approval{}, unsandboxed);
+    std::thread::id caller;
+    bool refused = false;
+    REQUIRE(box.add_tool(host_tool("which", "", {"i"},
+                                   [&](int i) {
+                                       caller = std::this_thread::get_id();
+                                       auto const said = box.execute("1");
+                                       refused = !said && said.error().code() == errc::would_deadlock;
+                                       return i;
+                                   },
+                                   {.executor = tool_executor::own_strand()})));
+    std::thread loop([&] {
+        auto const work = asio::make_work_guard(context);
+        context.run();
+    });
+    auto const loop_thread = loop.get_id();
+    REQUIRE(box.generate_mcp_sources("host", dir.path() / "work/mcptools"));
+    CHECK(text_of(box.execute("from mcptools.host import which\n[which.run(i=n) for n in range(3)]")) == "[0, 1, 2]");
+    CHECK(caller == loop_thread);
+    CHECK(refused);
+    CHECK(box.stop());
+    context.stop();
+    loop.join();
+}
+
 TEST_CASE("host tools: an application with one loop, which is the executor's too", "[kernel]") {
     asio::io_context context;
     scratch_dir dir;

@@ -92,7 +92,8 @@ class host_tool {
             static_assert(
                 detail::described_struct<parameters>,
                 "a host tool without names of parameters has none, or one struct that IPYBOX_TOOL_TYPE describes");
-            listed_.input_schema = detail::members_schema<parameters>();
+            if constexpr (detail::described_struct<parameters>) // else: no more errors behind the one above
+                listed_.input_schema = detail::members_schema<parameters>();
         } else {
             listed_.input_schema = detail::parameters_schema<F>({}, {}, std::index_sequence<>());
         }

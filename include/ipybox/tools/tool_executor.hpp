@@ -16,7 +16,8 @@ namespace ipybox {
 /**
  * \brief The executor on which a host tool is called.
  * \details Unless one is named, functions that block are called on threads of the session, at most `most_threads` of
- * them at once, and those that answer later on the executor's own strand, which they must not hold up.
+ * them at once, and those that answer later on the executor's own strand, which they must not hold up. `own_strand`
+ * spares a short function the two changes of thread.
  * \par Example
  * \snippet 18_host_object.cpp loop
  */
@@ -41,11 +42,21 @@ class tool_executor {
                  (!std::same_as<std::remove_cvref_t<Post>, tool_executor>)
     tool_executor(Post post) : post_(std::make_shared<post_function const>(std::move(post))) {}
 
+    /// The strand of the executor whose code calls: for a function that returns at once. It is called between the
+    /// messages of the kernel, and holds up all else that this executor does. A blocking operation of the executor
+    /// fails in it, with errc::would_deadlock.
+    [[nodiscard]] static tool_executor own_strand() {
+        tool_executor own;
+        own.is_own_strand_ = true;
+        return own;
+    }
+
+    [[nodiscard]] bool is_own_strand() const noexcept { return is_own_strand_; }
     [[nodiscard]] bool is_asio() const noexcept { return executor_ != nullptr; }
     [[nodiscard]] bool is_named() const noexcept { return executor_ || post_; }
 
-    /// Has work done there; false where that is gone. Throws what the application's function throws. A place has to be
-    /// named.
+    /// Has work done there; false where that is gone. Throws what the application's function throws. An executor or a
+    /// loop has to be named.
     [[nodiscard]] bool run(std::function<void()> work) const {
         if (executor_) return executor_->post(std::move(work));
         (*post_)(std::move(work));
@@ -60,6 +71,7 @@ class tool_executor {
   private:
     std::shared_ptr<detail::context_bound_executor const> executor_;
     std::shared_ptr<post_function const> post_;
+    bool is_own_strand_ = false;
 };
 
 } // namespace ipybox

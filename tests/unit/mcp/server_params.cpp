@@ -96,6 +96,12 @@ TEST_CASE("server_params: a sandbox is a configuration, or the default one") {
 TEST_CASE("server_params: what is wrong is said without quoting values") {
     CHECK(contains(complaint(json("secret")), "not an object"));
     CHECK(contains(complaint(json::object()), "neither a `command` nor a `url`"));
+    CHECK(
+        contains(complaint(json{{"comand", "secret"}, {"args", json::array()}}), "; its members are `args`, `comand`"));
+    CHECK_FALSE(contains(complaint(json{{"comand", "secret"}}), "secret"));
+    json many = json::object();
+    for (int i = 0; i < 1000; ++i) many["name" + std::to_string(i)] = i;
+    CHECK(complaint(many).size() < 300);
     CHECK(contains(complaint(json{{"command", ""}}), "`command` is empty"));
     CHECK(contains(complaint(json{{"command", {"secret"}}}), "`command`"));
     CHECK(contains(complaint(json{{"command", "c"}, {"args", "secret"}}), "`args`"));

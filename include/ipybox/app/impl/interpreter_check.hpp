@@ -99,7 +99,14 @@ inline finding_group interpreter_findings(result<std::filesystem::path> const& p
         ipykernel.version = kernels.versions->ipykernel;
         ipykernel.note = "with IPython " + kernels.versions->ipython;
     } else {
-        if (source.named) interpreter.version = version_on_host(*python, options.program_bound);
+        if (source.named) {
+            interpreter.version = version_on_host(*python, options.program_bound);
+            if (interpreter.version.empty()) {
+                interpreter.state = finding_state::fails;
+                interpreter.gap = "it does not answer --version as Python does";
+                interpreter.remedy = "name another: --python PATH, or the variable IPYBOX_PYTHON";
+            }
+        }
         if (kernels.fault && *kernels.fault == errc::python_not_found) {
             interpreter.state = finding_state::fails;
             interpreter.gap = kernels.fault->text();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/json_text.hpp>
+#include <ipybox/core/utf8.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
@@ -91,6 +92,20 @@ class entry_reader {
     std::string complaint_;
 };
 
+/// For the error of a misspelt name: "; its members are `comand`, `args`".
+inline std::string members_in_words(nlohmann::json const& entry) {
+    constexpr std::size_t most = 10;
+    std::string words;
+    std::size_t count = 0;
+    for (auto const& [name, value] : entry.items()) {
+        if (++count > most) return words + ", …";
+        words.append(words.empty() ? "; its members are `" : ", `")
+            .append(name.substr(0, whole_characters(name, 40)))
+            .append("`");
+    }
+    return words;
+}
+
 } // namespace detail
 
 IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entry) {
@@ -110,7 +125,8 @@ IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entr
         for (auto const* const name : {"url", "httpUrl", "serverUrl"}) reader.read(name, params.url);
         reader.read("headers", params.headers);
         if (params.url.empty() && reader.complaint().empty())
-            return failure(errc::invalid_argument, "there is neither a `command` nor a `url`");
+            return failure(errc::invalid_argument,
+                           "there is neither a `command` nor a `url`" + detail::members_in_words(entry));
     }
     std::optional<std::chrono::milliseconds> timeout;
     reader.read("timeout", timeout);

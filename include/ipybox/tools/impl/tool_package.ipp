@@ -41,7 +41,9 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
   private:
     [[nodiscard]] tool_executor const& place() const { return tool_->options().executor; }
     [[nodiscard]] tool_style style() const { return tool_->body()->style(); }
-    [[nodiscard]] bool blocks_on_threads() const { return style() == tool_style::blocking && !place().is_named(); }
+    [[nodiscard]] bool blocks_on_threads() const {
+        return style() == tool_style::blocking && !place().is_named() && !place().is_own_strand();
+    }
 
     void on_threads(void (tool_run::*what)()) {
         guarded([&] {
