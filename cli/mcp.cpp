@@ -1,9 +1,8 @@
 #include <ipybox/app/code_server.hpp>
 #include <ipybox/app/workspace_env.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
+#include <ipybox/mcp/server.hpp>
 #include <ipybox/mcp/server_registry.hpp>
-#include <ipybox/mcp/stdio_server_channel.hpp>
 #include <ipybox/mcp/variables.hpp>
 #include <ipybox/os/unique_fd.hpp>
 

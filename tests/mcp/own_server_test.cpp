@@ -1,7 +1,5 @@
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
-#include <ipybox/mcp/stdio_server_channel.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <support/eventually.hpp>

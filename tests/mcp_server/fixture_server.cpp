@@ -7,8 +7,6 @@
 #include <ipybox/core/base64.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
-#include <ipybox/mcp/stdio_server_channel.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>

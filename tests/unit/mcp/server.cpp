@@ -1,6 +1,5 @@
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_declaration.hpp>
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
