@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ipybox::detail::mailbox;
-using ipybox::detail::within;
+using ipybox::detail::with_timeout;
 using ipybox::test::run;
 
 asio::awaitable<std::string> value(std::string v) { co_return v; }
@@ -35,7 +35,7 @@ asio::awaitable<std::string> from(std::shared_ptr<mailbox<std::string>> box, boo
 
 } // namespace
 
-TEST_CASE("within: a value at once, and after a while") {
+TEST_CASE("with_timeout: a value at once, and after a while") {
     asio::io_context context;
     CHECK(run(context, with_timeout(value("now"), std::chrono::hours(1))) == "now");
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
@@ -45,7 +45,7 @@ TEST_CASE("within: a value at once, and after a while") {
     CHECK(ended);
 }
 
-TEST_CASE("within: the bound passes, the operation goes on by itself") {
+TEST_CASE("with_timeout: the bound passes, the operation goes on by itself") {
     asio::io_context context;
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
@@ -57,7 +57,7 @@ TEST_CASE("within: the bound passes, the operation goes on by itself") {
     CHECK(ended);
 }
 
-TEST_CASE("within: an exception comes through") {
+TEST_CASE("with_timeout: an exception comes through") {
     asio::io_context context;
     auto const all = [&]() -> asio::awaitable<std::string> {
         std::string said;
@@ -71,7 +71,7 @@ TEST_CASE("within: an exception comes through") {
     CHECK(run(context, all()) == "thrown");
 }
 
-TEST_CASE("within: no time at all") {
+TEST_CASE("with_timeout: no time at all") {
     asio::io_context context;
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
