@@ -3,7 +3,7 @@
 //
 // first_tool_call none|bubblewrap COMMAND ARGUMENT…
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
@@ -24,11 +24,9 @@ ipybox::any_sandbox sandbox_named(std::string_view name) {
 }
 
 ipybox::mcp::server_params server_of(std::vector<std::string> const& command) {
-    ipybox::mcp::stdio_server server;
-    server.command = command.at(0);
-    server.args.assign(command.begin() + 1, command.end());
     ipybox::mcp::server_params params;
-    params.server = std::move(server);
+    params.command = command.at(0);
+    params.args.assign(command.begin() + 1, command.end());
     return params;
 }
 

@@ -3,7 +3,7 @@
 //
 // longest_handler --benchmarks DIR [--server-python PYTHON] [--only CASE,…]
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
@@ -181,12 +181,10 @@ class timed_context {
 
 ipybox::mcp::server_params python_server(std::string const& python, std::filesystem::path const& script,
                                          std::vector<std::string> arguments = {}) {
-    ipybox::mcp::stdio_server server;
-    server.command = python;
-    server.args = {script.string()};
-    server.args.insert(server.args.end(), arguments.begin(), arguments.end());
     ipybox::mcp::server_params params;
-    params.server = std::move(server);
+    params.command = python;
+    params.args = {script.string()};
+    params.args.insert(params.args.end(), arguments.begin(), arguments.end());
     return params;
 }
 

@@ -1,6 +1,7 @@
-#include <ipybox/codegen/generate_sources.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/mcp/server_file.hpp>
+#include <ipybox/mcp/server_registry.hpp>
 
 #include <cli/apigen.hpp>
 #include <cli/tools.hpp>
@@ -44,7 +45,7 @@ result<mcp::detail::named_server> server_of(apigen_options const& options) {
         return failure(errc::invalid_argument,
                        json.error().text() +
                            R"(; JSON is wanted, as {"command": "uvx", "args": ["mcp-server-fetch"]})");
-    auto params = mcp::read_server_params(*json);
+    auto params = mcp::server_params::read(*json);
     if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
     return mcp::detail::named_server{options.server_name, std::move(*params)};
 }
@@ -54,7 +55,7 @@ exit_code complain(output_file& err, error const& why) {
     return exit_code_without_tools(why);
 }
 
-exit_code report(output_file& out, codegen::tool_changes const& changes) {
+exit_code report(output_file& out, codegen::generated_package::changes const& changes) {
     auto const list = [&out](std::string_view what, std::vector<std::string> const& tools) {
         for (auto const& tool : tools) out.write_lines(std::string(what) + " " + tool);
     };
@@ -71,13 +72,15 @@ exit_code generate_api(apigen_options const& options, std::stop_token const& sto
     if (!server) return complain(err, server.error());
     auto const& name = server->name;
     if (name != options.server_name) err.write_lines("ipybox: the package is called " + name);
-    auto const tools = codegen::list_tools_of(name, server->params, stop);
+    auto const tools = mcp::server_registry::list_tools_of(name, server->params, stop);
     if (stop.stop_requested()) return exit_code::failed;
     if (!tools) return complain(err, tools.error());
     codegen::generate_options how;
-    if (options.async) how.style = codegen::call_style::awaitable;
+    if (options.async) how.style = codegen::generate_options::call_style::awaitable;
     if (options.check) {
-        auto const changes = codegen::compare_package(options.root_dir, name, *tools, how);
+        auto const package = codegen::generated_package::make(name, *tools, how);
+        if (!package) return complain(err, package.error());
+        auto const changes = package->compare(options.root_dir);
         return changes ? report(out, *changes) : complain(err, changes.error());
     }
     auto const written = codegen::generate(name, *tools, options.root_dir, how);

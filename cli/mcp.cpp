@@ -1,9 +1,8 @@
 #include <ipybox/app/code_server.hpp>
 #include <ipybox/app/workspace_env.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/mcp/server_options.hpp>
+#include <ipybox/mcp/server.hpp>
 #include <ipybox/mcp/server_registry.hpp>
-#include <ipybox/mcp/stdio_server_channel.hpp>
 #include <ipybox/mcp/variables.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -117,7 +116,7 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
 }
 
 /// Serves until the client or a signal ends it.
-result<void> serve(code_server const& server, std::shared_ptr<mcp::server_channel> channel, asio::io_context& io,
+result<void> serve(code_server const& server, std::shared_ptr<mcp::server::channel> channel, asio::io_context& io,
                    std::stop_token const& stop) {
     result<void> outcome;
     asio::cancellation_signal end;
@@ -156,7 +155,7 @@ exit_code serve_mcp(mcp_options const& options, orphans const& left_behind) {
     asio::io_context io{1};
     auto const server = code_server::make(io.get_executor(), *std::move(session));
     if (!server) return complain(server.error().text(), exit_code::usage);
-    auto channel = mcp::make_stdio_server_channel(mcp::server_limits().max_line_in, STDIN_FILENO, client.get());
+    auto channel = mcp::server::channel::stdio(mcp::server::limits().max_line_in, STDIN_FILENO, client.get());
     if (!channel) return complain(channel.error().text(), exit_code::failed);
     auto const served = serve(*server, *std::move(channel), io, stop.get_token());
     if (auto const code = signals.ending()) return *code;

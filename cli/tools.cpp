@@ -1,4 +1,4 @@
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen/generated_sources.hpp>
 
 #include <cli/tools.hpp>
 
@@ -10,7 +10,7 @@ namespace ipybox::cli {
 namespace {
 
 /// Prints the notices about a server's tools; of many the first ones.
-void tell(output_file& err, std::string const& server, std::vector<codegen::generate_notice> const& notices) {
+void tell(output_file& err, std::string const& server, std::vector<codegen::generated_sources::notice> const& notices) {
     constexpr std::size_t most = 20;
     for (std::size_t i = 0; i < notices.size() && i < most; ++i)
         err.write_lines("ipybox: " + server + (notices[i].tool.empty() ? "" : "." + notices[i].tool) + ": " +

@@ -23,12 +23,10 @@ using namespace std::chrono_literals;
 namespace {
 
 ipybox::mcp::server_params filesystem_server(std::filesystem::path const& folder) {
-    ipybox::mcp::stdio_server server;
-    server.command = "node";
-    server.args = {".node/examples/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js",
-                   std::filesystem::absolute(folder).string()};
     ipybox::mcp::server_params params;
-    params.server = std::move(server);
+    params.command = "node";
+    params.args = {".node/examples/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js",
+                   std::filesystem::absolute(folder).string()};
     return params;
 }
 

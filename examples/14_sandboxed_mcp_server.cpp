@@ -34,7 +34,7 @@ int main() {
     if (!config) return complain(config.error());
 
     auto const served = dir / "served";
-    ipybox::mcp::stdio_server server;
+    ipybox::mcp::server_params server;
     server.command = "node";
     server.args = {
         std::filesystem::absolute(".node/examples/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js"),
@@ -47,7 +47,7 @@ int main() {
     options.working_dir = dir / "work";
     std::filesystem::create_directories(options.working_dir);
     ipybox::executor box(options, ipybox::auto_approval{});
-    if (auto added = box.register_mcp_server("files", {.server = server}); !added) return complain(added.error());
+    if (auto added = box.register_mcp_server("files", server); !added) return complain(added.error());
     if (auto made = box.generate_mcp_sources("files", options.working_dir / "mcptools"); !made)
         return complain(made.error());
 

@@ -40,11 +40,9 @@ std::vector<std::string> context::server_command(std::string const& file) const 
 ipybox::mcp::server_params context::server(std::string const& file) const { return server_of(server_command(file)); }
 
 ipybox::mcp::server_params server_of(std::vector<std::string> const& command) {
-    ipybox::mcp::stdio_server server;
-    server.command = command.front();
-    server.args.assign(command.begin() + 1, command.end());
     ipybox::mcp::server_params params;
-    params.server = std::move(server);
+    params.command = command.front();
+    params.args.assign(command.begin() + 1, command.end());
     return params;
 }
 

@@ -1,6 +1,6 @@
 // From the list of an MCP server's tools to a package on the disk.
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 
 #include <ours/context.hpp>
 

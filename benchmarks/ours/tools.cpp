@@ -1,6 +1,6 @@
 // Calls of MCP tools, timed in the kernel.
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/tools/host_tool.hpp>
 
 #include <asio/awaitable.hpp>

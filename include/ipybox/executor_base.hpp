@@ -316,7 +316,7 @@ class executor_base {
     /**
      * \copydoc generate_mcp_sources
      * \details Files are written on a thread of the library; a filter is called there, and what it throws is the call's
-     * error. Include `ipybox/codegen/write_package.hpp`.
+     * error. Include `ipybox/codegen.hpp`.
      * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the package may
      * be written all the same
      */

@@ -78,12 +78,9 @@ class basic_executor;
 
 namespace codegen {
 
-struct generate_notice;
 struct generate_options;
 struct generated_package;
 struct generated_sources;
-struct tool_changes;
-struct write_options;
 
 } // namespace codegen
 
@@ -98,31 +95,15 @@ namespace mcp {
 class channel;
 class raw_json;
 class server;
-class server_call;
-class server_channel;
 class server_registry;
 class tool_provider;
-struct audio_content;
 struct call_options;
 struct call_result;
-struct client_description;
-struct elicitation_answer;
-struct embedded_resource;
-struct image_content;
-struct progress;
+struct content;
 struct registered_servers;
 struct registry_options;
-struct remote_server;
-struct resource_link;
-struct server_files;
-struct server_limits;
-struct server_options;
 struct server_params;
-struct server_tool;
-struct stdio_server;
-struct text_content;
 struct tool;
-struct unknown_content;
 
 } // namespace mcp
 

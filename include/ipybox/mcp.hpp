@@ -6,7 +6,5 @@
 
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_call.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/server_registry.hpp>
-#include <ipybox/mcp/stdio_server_channel.hpp>

@@ -54,7 +54,7 @@
 #include <ipybox/codegen/impl/directory.ipp>
 #include <ipybox/codegen/impl/field_doc.ipp>
 #include <ipybox/codegen/impl/generate.ipp>
-#include <ipybox/codegen/impl/generate_sources.ipp>
+#include <ipybox/codegen/impl/generated_package.ipp>
 #include <ipybox/codegen/impl/inline_schema.ipp>
 #include <ipybox/codegen/impl/module_names.ipp>
 #include <ipybox/codegen/impl/object_members.ipp>
@@ -109,7 +109,6 @@
 #include <ipybox/mcp/impl/call_result.ipp>
 #include <ipybox/mcp/impl/client.ipp>
 #include <ipybox/mcp/impl/client_core.ipp>
-#include <ipybox/mcp/impl/client_description.ipp>
 #include <ipybox/mcp/impl/connection.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
@@ -119,9 +118,9 @@
 #include <ipybox/mcp/impl/rpc_machine.ipp>
 #include <ipybox/mcp/impl/rpc_message.ipp>
 #include <ipybox/mcp/impl/server.ipp>
-#include <ipybox/mcp/impl/server_call.ipp>
 #include <ipybox/mcp/impl/server_calls.ipp>
 #include <ipybox/mcp/impl/server_core.ipp>
+#include <ipybox/mcp/impl/server_declaration.ipp>
 #include <ipybox/mcp/impl/server_file.ipp>
 #include <ipybox/mcp/impl/server_files.ipp>
 #include <ipybox/mcp/impl/server_launch.ipp>

@@ -36,9 +36,9 @@ ordered_json listed(mcp::tool const& tool) {
 }
 
 ordered_json value_of(mcp::call_result const& result) {
-    if (result.is_error) return {{"error", joined_text(result)}};
+    if (result.is_error) return {{"error", result.text()}};
     if (result.structured_content) return {{"value", result.structured_content->value()}};
-    return {{"value", joined_text(result)}};
+    return {{"value", result.text()}};
 }
 
 asio::awaitable<ordered_json> answer(mcp::server_registry& registry, std::string request) {

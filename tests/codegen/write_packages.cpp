@@ -3,8 +3,8 @@
  * packages, and says what came of each, with the time it took. With the argument `check` it compares instead.
  */
 
-#include <ipybox/codegen/generate.hpp>
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
+#include <ipybox/codegen/generated_package.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -34,8 +34,8 @@ ipybox::mcp::tool tool_of(ordered_json const& listed) {
 codegen::generate_options options_of(ordered_json const& package) {
     auto const style = package.value("style", "");
     codegen::generate_options options;
-    if (style == "awaitable") options.style = codegen::call_style::awaitable;
-    if (style == "both") options.style = codegen::call_style::both;
+    if (style == "awaitable") options.style = codegen::generate_options::call_style::awaitable;
+    if (style == "both") options.style = codegen::generate_options::call_style::both;
     return options;
 }
 
@@ -48,10 +48,10 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
 ordered_json write(std::string const& root, ordered_json const& package, std::vector<ipybox::mcp::tool> const& tools) {
     auto const begin = std::chrono::steady_clock::now();
     auto const generated =
-        codegen::generate_package(package.at("server").get<std::string>(), tools, options_of(package));
+        codegen::generated_package::make(package.at("server").get<std::string>(), tools, options_of(package));
     if (!generated) return failed(generated.error());
     auto const generating = milliseconds_since(begin);
-    auto const written = codegen::write_package(root, *generated);
+    auto const written = generated->write(root);
     if (!written) return failed(written.error());
     ordered_json notices = ordered_json::array();
     for (auto const& notice : written->notices) notices.push_back({{"tool", notice.tool}, {"text", notice.text}});
@@ -63,8 +63,10 @@ ordered_json write(std::string const& root, ordered_json const& package, std::ve
 
 ordered_json compare(std::string const& root, ordered_json const& package,
                      std::vector<ipybox::mcp::tool> const& tools) {
-    auto const changes =
-        codegen::compare_package(root, package.at("server").get<std::string>(), tools, options_of(package));
+    auto const now =
+        codegen::generated_package::make(package.at("server").get<std::string>(), tools, options_of(package));
+    if (!now) return failed(now.error());
+    auto const changes = now->compare(root);
     if (!changes) return failed(changes.error());
     return {{"added", changes->added}, {"removed", changes->removed}, {"changed", changes->changed}};
 }

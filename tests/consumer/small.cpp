@@ -1,6 +1,6 @@
 // Header-only and quick to compile, but it needs every library that ipybox::ipybox brings: Asio, nlohmann/json,
 // tl::expected, http_parser, libcrypto.
-#include <ipybox/async/late_joins.hpp>
+#include <ipybox/async/thread_reaper.hpp>
 #include <ipybox/core/sha256.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/network/impl/http_head.hpp>

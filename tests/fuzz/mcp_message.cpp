@@ -53,10 +53,10 @@ void read_as_message(std::string_view text) {
 void read_as_result(std::string_view text) {
     auto call = tool_call_machine::make("t", json::object());
     require(call.has_value());
-    if (auto const end = call->on_result(text); end && *end) (void)joined_text(**end);
+    if (auto const end = call->on_result(text); end && *end) (void)(*end)->text();
     tool_list_machine list;
     (void)list.on_result(text);
-    for (auto const how : {negotiation::initialize_first, negotiation::discover_first}) {
+    for (auto const how : {server_params::negotiation::initialize_first, server_params::negotiation::discover_first}) {
         handshake_machine shake(how);
         (void)shake.begin();
         (void)shake.on_refusal({1, "", std::string(text)});

@@ -26,18 +26,19 @@ using namespace ipybox;
 using fuzz::require;
 using nlohmann::json;
 
-mcp::server_options served() {
-    mcp::server_options options;
+mcp::server::options served() {
+    mcp::server::options options;
     options.name = "fuzzed";
     options.limits.calls = 4;
     options.limits.questions = 3;
     options.limits.tasks = 2;
     for (char const* const name : {"a", "b"}) {
-        mcp::server_tool tool;
+        mcp::server::tool tool;
         tool.definition.name = name;
         tool.definition.input_schema =
             nlohmann::ordered_json::parse(R"({"type":"object","properties":{"n":{"type":"integer"}}})");
-        tool.tasks = name[0] == 'a' ? mcp::task_support::optional : mcp::task_support::forbidden;
+        tool.tasks =
+            name[0] == 'a' ? mcp::server::tool::task_support::optional : mcp::server::tool::task_support::forbidden;
         options.tools.push_back(tool);
     }
     return options;
@@ -84,7 +85,7 @@ class driven {
         }
     }
 
-    mcp::server_options options_ = served();
+    mcp::server::options options_ = served();
     mcp::server_machine::clock::time_point now_{std::chrono::hours(1)};
     mcp::server_machine machine_{options_, now_};
     std::deque<mcp::server_call_id> running_;

@@ -55,16 +55,16 @@ fuzz::seed seed_of(char const* name, message m) {
 } // namespace
 
 std::vector<fuzz::seed> ipybox::fuzz::seeds() {
-    message output(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
+    message output(message::channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
     output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
     output.buffers = {"hello"};
-    message shown(channel::iopub, "display_data",
+    message shown(message::channel::iopub, "display_data",
                   {{"data", {{"image/png", ""}, {"text/plain", "p"}}}, {"metadata", json::object()}});
     shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
     shown.buffers = {"\x89PNG"};
     return {seed_of("output", output), seed_of("display", shown),
-            seed_of("reply", {channel::shell, "execute_reply", {{"status", "ok"}}}),
-            seed_of("question", {channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}}})};
+            seed_of("reply", {message::channel::shell, "execute_reply", {{"status", "ok"}}}),
+            seed_of("question", {message::channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}}})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {

@@ -6,7 +6,7 @@
 // Whatever comes: no crash; the same bytes twice; between strings a module has nothing but words, numbers and
 // punctuation, and it imports what modules import.
 
-#include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/generated_package.hpp>
 
 #include <fuzz/seeds.hpp>
 #include <nlohmann/json.hpp>
@@ -65,9 +65,9 @@ void read_as_python(std::string_view code) {
 }
 
 void generate(mcp::tool const& tool) {
-    auto const package = codegen::generate_package("server", {tool});
+    auto const package = codegen::generated_package::make("server", {tool});
     require(package.has_value());
-    require(package->files == codegen::generate_package("server", {tool})->files);
+    require(package->files == codegen::generated_package::make("server", {tool})->files);
     for (auto const& module : package->modules) read_as_python(package->files.at(module + ".py"));
     if (package->modules.empty()) require(!package->notices.empty());
 }

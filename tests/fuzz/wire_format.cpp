@@ -61,7 +61,7 @@ void use(message& m) {
     (void)m.take_text("text");
 }
 
-void fuzz_wire(channel on, std::string_view input, signer with) {
+void fuzz_wire(message::channel on, std::string_view input, signer with) {
     wire_limits limits;
     limits.frames = 64;
     auto m = from_wire(on, cut(input), with, limits);
@@ -108,7 +108,7 @@ void fuzz_kernel_json(std::string_view input) {
     (void)kernel_environment(*spec, {{"HOME", "/h"}});
 }
 
-fuzz::seed seed_of(char const* name, parser kind, channel on, std::string const& rest) {
+fuzz::seed seed_of(char const* name, parser kind, message::channel on, std::string const& rest) {
     return {name, std::string{static_cast<char>(kind), static_cast<char>(on)} + rest};
 }
 
@@ -116,7 +116,7 @@ fuzz::seed seed_of(char const* name, parser kind, channel on, std::string const&
 
 std::vector<fuzz::seed> ipybox::fuzz::seeds() {
     auto const output = [] {
-        message m(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
+        message m(message::channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
         m.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
         m.parent_header = {{"msg_id", "p"}};
         m.buffers = {"hello"};
@@ -128,22 +128,22 @@ std::vector<fuzz::seed> ipybox::fuzz::seeds() {
     auto b = output();
     auto c = output();
     auto d = output();
-    message request(channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}});
+    message request(message::channel::stdin_, "input_request", {{"prompt", "? "}, {"password", false}});
     connection_info info;
     info.shell_port = info.iopub_port = info.stdin_port = info.control_port = info.hb_port = 5000;
-    return {seed_of("signed", signed_wire, channel::iopub, joined(to_wire(a, key))),
-            seed_of("unsigned", unsigned_wire, channel::iopub, joined(to_wire(b, none))),
-            seed_of("stdin", unsigned_wire, channel::stdin_, joined(to_wire(request, none))),
-            seed_of("stream", stream, channel::iopub, to_stream_frame(c) + to_stream_frame(d)),
-            seed_of("connection", connection_file, channel::shell, to_text(info)),
-            seed_of("kernel", kernel_json, channel::shell,
+    return {seed_of("signed", signed_wire, message::channel::iopub, joined(to_wire(a, key))),
+            seed_of("unsigned", unsigned_wire, message::channel::iopub, joined(to_wire(b, none))),
+            seed_of("stdin", unsigned_wire, message::channel::stdin_, joined(to_wire(request, none))),
+            seed_of("stream", stream, message::channel::iopub, to_stream_frame(c) + to_stream_frame(d)),
+            seed_of("connection", connection_file, message::channel::shell, to_text(info)),
+            seed_of("kernel", kernel_json, message::channel::shell,
                     R"({"argv":["python","{connection_file}"],"env":{"A":"${B}"},"interrupt_mode":"message"})")};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size) {
     if (size < 2) return 0;
     std::string_view const input(reinterpret_cast<char const*>(data) + 2, size - 2);
-    auto const on = static_cast<channel>(data[1] % 4);
+    auto const on = static_cast<message::channel>(data[1] % 4);
     switch (data[0] % parsers) {
     case signed_wire: fuzz_wire(on, input, signer("key")); break;
     case unsigned_wire: fuzz_wire(on, input, signer("")); break;

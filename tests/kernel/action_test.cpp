@@ -1,6 +1,6 @@
 // Tools and programs that cells ask for, with real kernels, a real supervisor and a real MCP server.
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/rules/grant.hpp>
@@ -47,11 +47,9 @@ struct witness {
 /// An MCP server of the standard library alone: `echo` returns its text, `sleep` takes its time, `fail` fails, `server`
 /// tells its pid and what was cancelled.
 mcp::server_params tool_server() {
-    mcp::stdio_server server;
-    server.command = python().string();
-    server.args = {(std::filesystem::path(IPYBOX_TEST_SOURCE_DIR) / "tests/support/tool_server.py").string()};
     mcp::server_params params;
-    params.server = std::move(server);
+    params.command = python().string();
+    params.args = {(std::filesystem::path(IPYBOX_TEST_SOURCE_DIR) / "tests/support/tool_server.py").string()};
     return params;
 }
 

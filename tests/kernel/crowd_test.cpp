@@ -215,7 +215,8 @@ TEST_CASE("a program ends with executors that are static or of its main thread",
 
 TEST_CASE("a context is destroyed while large arguments of a tool are read", "[kernel]") {
     mcp::server_params tools;
-    tools.server = mcp::stdio_server{python().string(), {(source_dir() / "tests/support/tool_server.py").string()}};
+    tools.command = python().string();
+    tools.args = {(source_dir() / "tests/support/tool_server.py").string()};
     for (bool const executor_first : {true, false}) {
         scratch_dir const dir;
         auto options = options_in(dir.path());

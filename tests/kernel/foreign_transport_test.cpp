@@ -1,6 +1,6 @@
 // A transport of somebody else that forks kernels, adapted by transport_traits: it has what the library's own has.
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/tools/host_tool.hpp>
 
 #include <string>

@@ -1,6 +1,6 @@
 // Functions of the application that cells call, with real kernels.
 
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/rules/approval_rules.hpp>
 
@@ -234,7 +234,7 @@ TEST_CASE("host tools: several at once, from threads and asyncio", "[kernel]") {
         return here >= 8 ? n : -1;
     };
     host_box box({host_tool("meet", "", {"n"}, meet)});
-    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::call_style::both}));
+    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::generate_options::call_style::both}));
     CHECK(box.run(
               "from concurrent.futures import ThreadPoolExecutor\nfrom mcptools.host import meet\n"
               "with ThreadPoolExecutor(8) as pool:\n    print(sorted(pool.map(lambda n: meet.run(n=n), range(8))))") ==
@@ -522,7 +522,7 @@ TEST_CASE("host tools: code gives a call up, and goes on", "[kernel]") {
         ++told;
     };
     host_box box({host_tool("wait", "", wait)});
-    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::call_style::awaitable}));
+    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::generate_options::call_style::awaitable}));
     CHECK(box.run(
               "import asyncio\nfrom mcptools.host import wait\n"
               "try:\n    await asyncio.wait_for(wait.run(), 0.1)\nexcept asyncio.TimeoutError:\n    print('enough')") ==
@@ -620,7 +620,7 @@ TEST_CASE("host tools: more calls than threads", "[kernel]") {
         --at_once;
         return n;
     })});
-    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::call_style::awaitable}));
+    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::generate_options::call_style::awaitable}));
     CHECK(box.run("import asyncio\nfrom mcptools.host import hold\n"
                   "print(sum(await asyncio.gather(*(hold.run(n=n) for n in range(300)))))") == "44850");
     CHECK(most <= 64);
@@ -635,7 +635,7 @@ TEST_CASE("host tools: progress is heard where code asks for it", "[kernel][comp
         return steps;
     };
     host_box box({host_tool("work", "", {"steps"}, work)});
-    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::call_style::both}));
+    REQUIRE(box->generate_mcp_sources("host", box.root(), {.style = codegen::generate_options::call_style::both}));
     CHECK(box.run("import mcptools\nfrom mcptools.host import work\nwork.run(steps=3)") == "3");
     // Of reports in quick succession the last one is heard.
     CHECK(box.run("heard = []\nwith mcptools.progress(heard.append):\n    work.run(steps=2000)\n"

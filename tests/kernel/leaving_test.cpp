@@ -77,7 +77,8 @@ struct moment {
 
 mcp::server_params sleeping_tools() {
     mcp::server_params params;
-    params.server = mcp::stdio_server{python().string(), {(source_dir() / "tests/support/tool_server.py").string()}};
+    params.command = python().string();
+    params.args = {(source_dir() / "tests/support/tool_server.py").string()};
     return params;
 }
 

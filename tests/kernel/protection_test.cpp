@@ -24,11 +24,9 @@ namespace fs = std::filesystem;
 mcp::server_params server_of(fs::path const& script) {
     fs::create_directories(script.parent_path());
     std::ofstream(script) << "the server\n";
-    mcp::stdio_server server{.command = python().string()};
-    server.args = {script.string()};
-    server.working_dir = "/";
-    mcp::server_params params;
-    params.server = std::move(server);
+    mcp::server_params params{.command = python().string()};
+    params.args = {script.string()};
+    params.working_dir = "/";
     return params;
 }
 
@@ -133,10 +131,8 @@ TEST_CASE("packages are not written through a link that the kernel has left, in 
     kernel_box<> box;
     auto const work = box.options().working_dir;
     fs::create_directories(box.dir() / "outside");
-    mcp::stdio_server server{.command = python().string()};
-    server.args = {(fs::path(IPYBOX_TEST_SOURCE_DIR) / "tests/support/tool_server.py").string()};
-    mcp::server_params params;
-    params.server = std::move(server);
+    mcp::server_params params{.command = python().string()};
+    params.args = {(fs::path(IPYBOX_TEST_SOURCE_DIR) / "tests/support/tool_server.py").string()};
     REQUIRE(box->register_mcp_server("tools", std::move(params)));
     REQUIRE(box.run("import os; os.symlink('../outside', 'mcptools')").empty());
     auto const made = box->generate_mcp_sources("tools", work / "mcptools");

@@ -83,16 +83,14 @@ mcp::server_params sandboxed_server(fs::path const& dir, fs::path const& setting
         test::source_dir() / ".node/mcp/node_modules/@modelcontextprotocol/server-filesystem/dist/index.js";
     INFO("./dev setup installs the Node packages");
     REQUIRE(fs::exists(script));
-    mcp::stdio_server server{"node", {script.string(), "."}};
-    server.working_dir = dir.string();
+    mcp::server_params params{"node", {script.string(), "."}};
+    params.working_dir = dir.string();
     if constexpr (is_srt<Sandbox>) {
-        server.command = "srt";
-        server.args.insert(server.args.begin(), {"--settings", settings.string(), "node"});
+        params.command = "srt";
+        params.args.insert(params.args.begin(), {"--settings", settings.string(), "node"});
     } else {
-        server.sandbox = Sandbox(sandbox_config::load(settings).value());
+        params.sandbox = Sandbox(sandbox_config::load(settings).value());
     }
-    mcp::server_params params;
-    params.server = std::move(server);
     return params;
 }
 
@@ -157,7 +155,7 @@ TEMPLATE_TEST_CASE("sandbox page: an MCP server in a sandbox serves less than it
 
     // Without a sandbox the server reads what it likes.
     auto open = sandboxed_server<bubblewrap_sandbox>(work, settings);
-    std::get<mcp::stdio_server>(open.server).sandbox = {};
+    open.sandbox = {};
     REQUIRE(box.register_mcp_server("filesystem", open));
     REQUIRE(box.generate_mcp_sources("filesystem", work / "mcptools"));
     CHECK(contains(text_of(box.execute(code("read_file", ".env"))), "TOKEN=secret"));

@@ -1,6 +1,6 @@
 // Packages of real servers: with an executor, without one, and with servers that executors share. No kernel is started.
 
-#include <ipybox/codegen/generate_sources.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/sandbox/no_sandbox.hpp>
 
@@ -30,14 +30,16 @@ using sources = result<codegen::generated_sources>;
 /// tests/support/tool_server.py.
 mcp::server_params tool_server() {
     mcp::server_params params;
-    params.server = mcp::stdio_server{python().string(), {(source_dir() / "tests/support/tool_server.py").string()}};
+    params.command = python().string();
+    params.args = {(source_dir() / "tests/support/tool_server.py").string()};
     return params;
 }
 
 /// A server that answers nothing.
 mcp::server_params silent_server() {
     mcp::server_params params;
-    params.server = mcp::stdio_server{"/bin/sleep", {"60"}};
+    params.command = "/bin/sleep";
+    params.args = {"60"};
     return params;
 }
 
@@ -57,10 +59,10 @@ TEST_CASE("generate: without an executor, of a server that is started for it and
     scratch_dir const dir;
     auto const made = codegen::generate("tools", tool_server(), dir.path());
     CHECK(has_tools(dir.path(), made));
-    CHECK(codegen::list_tools_of("tools", tool_server())->front().name == "echo");
+    CHECK(mcp::server_registry::list_tools_of("tools", tool_server())->front().name == "echo");
     CHECK(codegen::generate("no name", tool_server(), dir.path()).error() == errc::invalid_argument);
     auto missing = tool_server();
-    missing.server = mcp::stdio_server{"/no/such/program"};
+    missing.command = "/no/such/program";
     CHECK(codegen::generate("tools", missing, dir.path()).error() == errc::mcp_start_failed);
 }
 

@@ -37,7 +37,8 @@ while read -r line; do
     esac
 done)sh";
     mcp::server_params params;
-    params.server = mcp::stdio_server{"/bin/sh", {"-c", script}};
+    params.command = "/bin/sh";
+    params.args = {"-c", script};
     return params;
 }
 

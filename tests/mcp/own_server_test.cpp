@@ -1,7 +1,5 @@
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_call.hpp>
-#include <ipybox/mcp/stdio_server_channel.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <support/eventually.hpp>
@@ -23,48 +21,46 @@ using namespace ipybox;
 using namespace ipybox::test::mcp_host_names;
 
 /// The fixture server, which hears our client ask for another version than it does.
-mcp::server_params own_server(mcp::negotiation how, std::string const& asks_for = "2025-11-25") {
-    mcp::stdio_server server{"/bin/sh", {"-c", "sed -u s/2025-11-25/" + asks_for + "/ | " IPYBOX_TEST_MCP_FIXTURE}};
-    if (asks_for == "2025-11-25") server = mcp::stdio_server{IPYBOX_TEST_MCP_FIXTURE, {}};
-    mcp::server_params params;
-    params.server = std::move(server);
+mcp::server_params own_server(mcp::server_params::negotiation how, std::string const& asks_for = "2025-11-25") {
+    mcp::server_params params{"/bin/sh", {"-c", "sed -u s/2025-11-25/" + asks_for + "/ | " IPYBOX_TEST_MCP_FIXTURE}};
+    if (asks_for == "2025-11-25") params = mcp::server_params{IPYBOX_TEST_MCP_FIXTURE, {}};
     params.versions = how;
     return params;
 }
 
 //! [serve]
 /// Greets a person, after asking the client's user how.
-asio::awaitable<ipybox::mcp::call_result> greet(std::shared_ptr<ipybox::mcp::server_call> call) {
+asio::awaitable<ipybox::mcp::call_result> greet(std::shared_ptr<ipybox::mcp::server::call> call) {
     std::string greeting = "Good day";
     if (call->can_elicit()) {
         auto const form = nlohmann::ordered_json::parse(
             R"({"type":"object","properties":{"greeting":{"type":"string"}},"required":["greeting"]})");
         auto const answer = co_await call->elicit("How shall I greet?", form);
-        if (answer && answer->action == ipybox::mcp::elicitation_action::accept)
+        if (answer && answer->action == ipybox::mcp::server::elicitation::response::accept)
             greeting = answer->content.value("greeting", greeting);
     }
     call->progress(1, 1, "greeting");
     ipybox::mcp::call_result result;
     result.content.emplace_back(
-        ipybox::mcp::text_content{greeting + ", " + call->arguments()["name"].get<std::string>() + "!"});
+        ipybox::mcp::content::text{greeting + ", " + call->arguments()["name"].get<std::string>() + "!"});
     co_return result;
 }
 
 /// Serves one client until it ends.
 asio::awaitable<ipybox::result<void>> serve(int input, int output) {
-    ipybox::mcp::server_tool tool;
+    ipybox::mcp::server::tool tool;
     tool.definition.name = "greet";
     tool.definition.description = "Greets a person.";
     tool.definition.input_schema = nlohmann::ordered_json::parse(
         R"({"type":"object","properties":{"name":{"type":"string"}},"required":["name"]})");
     tool.handler = greet;
-    ipybox::mcp::server_options options;
+    ipybox::mcp::server::options options;
     options.name = "greeter";
     options.version = "1.0";
     options.tools.push_back(tool);
     auto server = ipybox::mcp::server::make(options);
     if (!server) co_return ipybox::failure(server);
-    auto channel = ipybox::mcp::make_stdio_server_channel(options.limits.max_line_in, input, output);
+    auto channel = ipybox::mcp::server::channel::stdio(options.limits.max_line_in, input, output);
     if (!channel) co_return ipybox::failure(channel);
     co_return co_await server->serve(*channel);
 }
@@ -111,18 +107,18 @@ TEST_CASE("our server and our client: the server of the documentation") {
 
 TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every way to find out") {
     struct pair {
-        mcp::negotiation how;
+        mcp::server_params::negotiation how;
         char const* asks_for;
         char const* agreed;
     };
-    using n = mcp::negotiation;
+    using n = mcp::server_params::negotiation;
     for (auto const& [how, asks_for, agreed] :
          {pair{n::initialize_first, "2025-11-25", "2025-11-25"}, pair{n::discover_first, "2025-11-25", "2026-07-28"},
           pair{n::stateless_only, "2025-11-25", "2026-07-28"}, pair{n::handshake_only, "2025-11-25", "2025-11-25"},
           pair{n::handshake_only, "2025-06-18", "2025-06-18"}, pair{n::handshake_only, "2025-03-26", "2025-03-26"},
           pair{n::handshake_only, "2024-11-05", "2024-11-05"}, pair{n::initialize_first, "1999-01-01", "2025-11-25"}}) {
         CAPTURE(how, asks_for);
-        mcp::client client(context().get_executor(), "own", own_server(how, asks_for));
+        mcp::detail::client client(context().get_executor(), "own", own_server(how, asks_for));
         auto const call = [&](std::string tool, json arguments = json::object(), mcp::call_options options = {}) {
             auto r = test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
             if (!r) FAIL(r.error().text());
@@ -144,22 +140,22 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
 
         auto const sum = call("add", {{"a", 2}, {"b", 40}});
         CHECK(sum.structured_content.has_value() == (spoken >= "2025-06-18"));
-        CHECK(joined_text(sum) == R"({"sum":42.0})");
+        CHECK(sum.text() == R"({"sum":42.0})");
         auto const raw = *mcp::raw_json::read(R"({"z":123456789012345678901234567890,"a":[1,"ä"]})");
         auto const echo = test::run(context(), client.call("echo", raw));
         REQUIRE(echo);
-        CHECK(joined_text(*echo) == raw.text());
+        CHECK(echo->text() == raw.text());
         CHECK(call("fail").is_error);
-        CHECK(contains(joined_text(call("add", {{"a", "x"}, {"b", 1}})), "a has to be a number"));
+        CHECK(contains(call("add", {{"a", "x"}, {"b", 1}}).text(), "a has to be a number"));
         CHECK(call("image").content.size() == 2);
-        CHECK(contains(joined_text(call("ask")), "(cannot ask) error")); // the client has no user to ask
-        CHECK(contains(joined_text(call("big", {{"bytes", 9'000'000}})), "at most"));
-        CHECK(joined_text(call("big", {{"bytes", 8'000'000}})).size() == 8'000'000);
+        CHECK(contains(call("ask").text(), "(cannot ask) error")); // the client has no user to ask
+        CHECK(contains(call("big", {{"bytes", 9'000'000}}).text(), "at most"));
+        CHECK(call("big", {{"bytes", 8'000'000}}).text().size() == 8'000'000);
 
         std::vector<std::string> reports;
         mcp::call_options options;
-        options.on_progress = [&](mcp::progress const& p) { reports.push_back(p.message.value_or("-")); };
-        CHECK(joined_text(call("slow", {{"steps", 2}, {"interval_ms", 5}}, options)) == "took 2 steps");
+        options.on_progress = [&](mcp::call_options::progress const& p) { reports.push_back(p.message.value_or("-")); };
+        CHECK(call("slow", {{"steps", 2}, {"interval_ms", 5}}, options).text() == "took 2 steps");
         CHECK(reports == (spoken == "2024-11-05" ? std::vector<std::string>{"-", "-"}
                                                  : std::vector<std::string>{"step 1", "step 2"}));
         mcp::call_options brief;
@@ -168,7 +164,7 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
         REQUIRE_FALSE(late);
         CHECK(late.error() == errc::timed_out);
         std::string waited;
-        for (int i = 0; i < 1000 && waited != R"({"begun":1,"cancelled":1})"; ++i) waited = joined_text(call("waited"));
+        for (int i = 0; i < 1000 && waited != R"({"begun":1,"cancelled":1})"; ++i) waited = call("waited").text();
         CHECK(waited == R"({"begun":1,"cancelled":1})");
         auto const unknown = test::run(context(), client.call("nope", json::object()));
         REQUIRE_FALSE(unknown);
@@ -181,7 +177,8 @@ TEST_CASE_METHOD(mcp_host, "our server and our client: every version, in every w
 }
 
 TEST_CASE_METHOD(mcp_host, "our server and our client: 30 MB of arguments, many calls at once") {
-    for (auto const how : {mcp::negotiation::handshake_only, mcp::negotiation::stateless_only}) {
+    for (auto const how :
+         {mcp::server_params::negotiation::handshake_only, mcp::server_params::negotiation::stateless_only}) {
         use(own_server(how));
         CHECK(contains(text("echo", {{"x", std::string(30'000'000, 'x')}}), "takes 6000")); // as text and structured
         std::vector<std::shared_ptr<pending>> calls;

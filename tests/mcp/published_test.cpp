@@ -24,20 +24,16 @@ mcp::server_params node(std::string const& package, std::vector<std::string> arg
         std::filesystem::path(IPYBOX_TEST_MCP_NODE) / "@modelcontextprotocol" / package / "dist/index.js";
     INFO("./dev setup installs the Node packages");
     REQUIRE(std::filesystem::exists(script));
-    mcp::stdio_server server{"node", {script.string()}};
-    server.args.insert(server.args.end(), args.begin(), args.end());
-    mcp::server_params params;
-    params.server = std::move(server);
+    mcp::server_params params{"node", {script.string()}};
+    params.args.insert(params.args.end(), args.begin(), args.end());
     return params;
 }
 
-mcp::server_params sdk(mcp::negotiation how, std::vector<std::string> const& options = {}) {
+mcp::server_params sdk(mcp::server_params::negotiation how, std::vector<std::string> const& options = {}) {
     INFO("./dev setup makes this environment");
     REQUIRE(std::filesystem::exists(IPYBOX_TEST_MCP_PYTHON));
-    mcp::stdio_server server{IPYBOX_TEST_MCP_PYTHON, {(test::source_dir() / "tests/mcp/servers/sdk.py").string()}};
-    server.args.insert(server.args.end(), options.begin(), options.end());
-    mcp::server_params params;
-    params.server = std::move(server);
+    mcp::server_params params{IPYBOX_TEST_MCP_PYTHON, {(test::source_dir() / "tests/mcp/servers/sdk.py").string()}};
+    params.args.insert(params.args.end(), options.begin(), options.end());
     params.versions = how;
     return params;
 }
@@ -59,16 +55,16 @@ asio::awaitable<std::string> add(ipybox::mcp::server_registry& registry, std::fi
     ipybox::mcp::call_options options;
     options.timeout = std::chrono::seconds(20);
     auto const sum = co_await registry.call("calculator", "add", arguments, options);
-    if (!sum) co_return sum.error().text();                      // there is no result
-    if (sum->is_error) co_return "failed: " + joined_text(*sum); // the tool says that it failed
-    co_return joined_text(*sum);
+    if (!sum) co_return sum.error().text();                // there is no result
+    if (sum->is_error) co_return "failed: " + sum->text(); // the tool says that it failed
+    co_return sum->text();
 }
 //! [registry]
 
 template <class T>
 std::size_t count(mcp::call_result const& r) {
     std::size_t n = 0;
-    for (auto const& block : r.content) n += std::holds_alternative<T>(block);
+    for (auto const& block : r.content) n += std::holds_alternative<T>(block.value);
     return n;
 }
 
@@ -99,19 +95,19 @@ TEST_CASE_METHOD(mcp_host, "server-everything: content, structured content, prog
     REQUIRE(has("get-tiny-image"));
     auto const image = call("get-tiny-image");
     REQUIRE(image);
-    CHECK(count<mcp::image_content>(*image) == 1);
+    CHECK(count<mcp::content::image>(*image) == 1);
     REQUIRE(has("get-structured-content"));
     CHECK(value("get-structured-content", {{"location", "New York"}}).contains("temperature"));
     REQUIRE(has("get-resource-links"));
-    CHECK(count<mcp::resource_link>(call("get-resource-links", {{"count", 3}}).value()) == 3);
+    CHECK(count<mcp::content::resource_link>(call("get-resource-links", {{"count", 3}}).value()) == 3);
     REQUIRE(has("get-resource-reference"));
-    CHECK(count<mcp::embedded_resource>(
+    CHECK(count<mcp::content::embedded_resource>(
               call("get-resource-reference", {{"resourceType", "Text"}, {"resourceId", 1}}).value()) == 1);
 
     REQUIRE(has("trigger-long-running-operation"));
     int reports = 0;
     mcp::call_options options;
-    options.on_progress = [&](mcp::progress const&) { ++reports; };
+    options.on_progress = [&](mcp::call_options::progress const&) { ++reports; };
     CHECK(call("trigger-long-running-operation", {{"duration", 0.3}, {"steps", 3}}, options));
     CHECK(reports == 3);
     options.timeout = 200ms;
@@ -124,7 +120,7 @@ TEST_CASE_METHOD(mcp_host, "server-everything: content, structured content, prog
 TEST_CASE_METHOD(mcp_host, "server-memory and server-sequential-thinking: state in the server") {
     test::scratch_dir const dir;
     auto memory = node("server-memory");
-    std::get<mcp::stdio_server>(memory.server).env = {{"MEMORY_FILE_PATH", (dir.path() / "memory.json").string()}};
+    memory.env = {{"MEMORY_FILE_PATH", (dir.path() / "memory.json").string()}};
     use(memory);
     json const entity = {{"name", "ipybox"}, {"entityType", "library"}, {"observations", {"runs Python"}}};
     CHECK(call("create_entities", {{"entities", {entity}}}));
@@ -150,15 +146,15 @@ TEST_CASE_METHOD(mcp_host, "the registry of its page: servers of a file") {
 
 TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every way to find out") {
     struct kind {
-        mcp::negotiation how;
-        mcp::era expected;
+        mcp::server_params::negotiation how;
+        mcp::detail::era expected;
     };
-    using n = mcp::negotiation;
+    using n = mcp::server_params::negotiation;
     for (auto const& [how, expected] :
-         {kind{n::initialize_first, mcp::era::handshake}, kind{n::discover_first, mcp::era::stateless},
-          kind{n::stateless_only, mcp::era::stateless}, kind{n::handshake_only, mcp::era::handshake}}) {
+         {kind{n::initialize_first, mcp::detail::era::handshake}, kind{n::discover_first, mcp::detail::era::stateless},
+          kind{n::stateless_only, mcp::detail::era::stateless}, kind{n::handshake_only, mcp::detail::era::handshake}}) {
         CAPTURE(how);
-        mcp::client client(context().get_executor(), "sdk", sdk(how));
+        mcp::detail::client client(context().get_executor(), "sdk", sdk(how));
         auto const call = [&](std::string tool, json arguments, mcp::call_options options = {}) {
             return test::run(context(), client.call(std::move(tool), std::move(arguments), std::move(options)));
         };
@@ -170,31 +166,32 @@ TEST_CASE_METHOD(mcp_host, "the protocol's Python library: both eras, in every w
         CHECK(sum->structured_content->text() == R"({"result":42})");
         CHECK(call("mirror", {{"point", {{"x", 1}, {"y", 2}}}})->structured_content->value() ==
               nlohmann::ordered_json{{"x", 2}, {"y", 1}});
-        CHECK(count<mcp::image_content>(call("picture", json::object()).value()) == 1);
+        CHECK(count<mcp::content::image>(call("picture", json::object()).value()) == 1);
         auto const broken = call("broken", json::object());
         REQUIRE(broken);
         CHECK(broken->is_error);
-        CHECK(contains(joined_text(*broken), "broken"));
+        CHECK(contains(broken->text(), "broken"));
         auto const wrong = call("add", {{"a", "x"}});
         CHECK((!wrong || wrong->is_error));
 
         std::vector<std::string> reports;
         mcp::call_options options;
-        options.on_progress = [&](mcp::progress const& p) { reports.push_back(p.message.value_or("")); };
-        CHECK(joined_text(call("steps", {{"count", 3}}, options).value()) == "done");
+        options.on_progress = [&](mcp::call_options::progress const& p) { reports.push_back(p.message.value_or("")); };
+        CHECK(call("steps", {{"count", 3}}, options).value().text() == "done");
         CHECK(reports == std::vector<std::string>{"step 1", "step 2", "step 3"});
 
         options.timeout = 100ms;
         auto const late = call("slow", {{"seconds", 60}}, options);
         REQUIRE_FALSE(late);
         CHECK(late.error() == errc::timed_out);
-        CHECK(joined_text(call("long_text", {{"size", 5'000'000}}).value()).size() == 5'000'000);
+        CHECK(call("long_text", {{"size", 5'000'000}}).value().text().size() == 5'000'000);
         test::run(context(), client.stop());
     }
 }
 
 TEST_CASE_METHOD(mcp_host, "the protocol's Python library: noisy, crashing, deaf to the end of its input") {
-    for (auto const how : {mcp::negotiation::handshake_only, mcp::negotiation::stateless_only}) {
+    for (auto const how :
+         {mcp::server_params::negotiation::handshake_only, mcp::server_params::negotiation::stateless_only}) {
         CAPTURE(how);
         auto params = sdk(how, {"--noisy", "--ignore-eof"});
         params.stop_grace = 200ms;
@@ -221,7 +218,7 @@ TEST_CASE_METHOD(mcp_host, "a server whose wrapper ends before it is killed, als
     test::scratch_dir const dir;
     auto const told = dir.path() / "pid";
     auto params = node("server-filesystem", {dir.path().string()});
-    auto& server = std::get<mcp::stdio_server>(params.server);
+    auto& server = params;
     // As npx and uvx stand in front of a server, but this one does not wait for it.
     constexpr auto wrapper = R"sh(exec 3<&0; "$@" <&3 & echo $! > "$0"; exit 3)sh";
     server.args.insert(server.args.begin(), {"-c", wrapper, told.string(), server.command});

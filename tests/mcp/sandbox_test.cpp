@@ -29,15 +29,13 @@ mcp::server_params filesystem_server(std::filesystem::path const& working_dir) {
         std::filesystem::path(IPYBOX_TEST_MCP_NODE) / "@modelcontextprotocol/server-filesystem/dist/index.js";
     INFO("./dev setup installs the Node packages");
     REQUIRE(std::filesystem::exists(script));
-    mcp::stdio_server server{"node", {script.string(), "/"}};
-    server.working_dir = working_dir.string();
-    mcp::server_params params;
-    params.server = std::move(server);
+    mcp::server_params params{"node", {script.string(), "/"}};
+    params.working_dir = working_dir.string();
     return params;
 }
 
 mcp::server_params in_sandbox(mcp::server_params params, sandbox_config config = {}) {
-    std::get<mcp::stdio_server>(params.server).sandbox = bubblewrap_sandbox(std::move(config));
+    params.sandbox = bubblewrap_sandbox(std::move(config));
     return params;
 }
 
@@ -55,10 +53,8 @@ while :; do
         *tools/call*) echo "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}}" ;;
     esac
 done)sh";
-    mcp::stdio_server server{"/bin/sh", {"-c", script}};
-    server.working_dir = working_dir.string();
-    mcp::server_params params;
-    params.server = std::move(server);
+    mcp::server_params params{"/bin/sh", {"-c", script}};
+    params.working_dir = working_dir.string();
     params.stop_grace = std::chrono::milliseconds(200);
     return params;
 }
@@ -112,10 +108,10 @@ TEST_CASE_METHOD(mcp_host, "sandboxed server: a configuration file says what it 
     test::scratch_dir const dir;
     std::filesystem::create_directories(dir.path() / "open");
     auto entry = json{{"command", "node"}, {"cwd", dir.path().string()}};
-    entry["args"] = std::get<mcp::stdio_server>(filesystem_server(dir.path()).server).args;
+    entry["args"] = filesystem_server(dir.path()).args;
     entry["sandbox"] = {{"filesystem", {{"allowWrite", {"open"}}, {"denyRead", {"hidden.txt"}}}}};
     dir.write("hidden.txt", "hidden text");
-    auto const params = mcp::read_server_params(entry);
+    auto const params = mcp::server_params::read(entry);
     REQUIRE(params);
     use(*params);
     CHECK(contains(text("write_file", {{"path", (dir.path() / "open/made").string()}, {"content", "x"}}),

@@ -54,7 +54,7 @@ TEST_CASE("stdio_channel: an event of a descriptor that was closed is not taken 
         for (auto const& other : others) other->write();
         co_await first.reader.async_wait(asio::posix::stream_descriptor::wait_read, asio::use_awaitable);
         others.clear(); // Asio has seen their events, and not told anyone yet
-        mcp::stdio_server server;
+        mcp::server_params server;
         server.command = "cat";
         auto const channel = mcp::make_stdio_channel(context.get_executor(), server, 5s);
         auto opened = co_await channel->open();

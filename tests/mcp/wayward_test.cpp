@@ -41,7 +41,8 @@ TEST_CASE_METHOD(mcp_host, "wayward: both eras, and every version") {
         use(wayward({"--era", era}));
         CHECK(text("echo", {{"text", "a"}}) == "a");
     }
-    for (auto const how : {mcp::negotiation::discover_first, mcp::negotiation::stateless_only}) {
+    for (auto const how :
+         {mcp::server_params::negotiation::discover_first, mcp::server_params::negotiation::stateless_only}) {
         auto params = wayward({"--era", "both"});
         params.versions = how;
         use(params);
@@ -55,7 +56,7 @@ TEST_CASE_METHOD(mcp_host, "wayward: both eras, and every version") {
 
 TEST_CASE_METHOD(mcp_host, "wayward: a server that ends upon the probe is started anew") {
     auto params = wayward({"--exit-on-discover"});
-    params.versions = mcp::negotiation::discover_first;
+    params.versions = mcp::server_params::negotiation::discover_first;
     use(params);
     CHECK(text("echo", {{"text", "a"}}) == "a");
 }
@@ -87,14 +88,14 @@ TEST_CASE_METHOD(mcp_host, "wayward: all content") {
     auto const r = call("content");
     REQUIRE(r);
     CHECK(r->content.size() == 8);
-    CHECK(joined_text(*r) == "first\ngröße \U0001f600");
+    CHECK(r->text() == "first\ngröße \U0001f600");
     CHECK(r->meta == json{{"cost", 3}});
     for (json const& value : {json(nullptr), json(0), json(false), json::object(), json({1, "x"})})
         CHECK(this->value("structured", {{"value", value}}) == value);
     auto const failed = call("fail");
     REQUIRE(failed);
     CHECK(failed->is_error);
-    CHECK(joined_text(*failed) == "it did not work");
+    CHECK(failed->text() == "it did not work");
 }
 
 TEST_CASE_METHOD(mcp_host, "wayward: progress") {
@@ -102,10 +103,12 @@ TEST_CASE_METHOD(mcp_host, "wayward: progress") {
         use(wayward({"--era", era}));
         std::vector<std::string> messages;
         mcp::call_options options;
-        options.on_progress = [&](mcp::progress const& p) { messages.push_back(p.message.value_or("?")); };
+        options.on_progress = [&](mcp::call_options::progress const& p) {
+            messages.push_back(p.message.value_or("?"));
+        };
         auto const r = call("progress", {{"steps", 3}}, options);
         REQUIRE(r);
-        CHECK(joined_text(*r) == "done");
+        CHECK(r->text() == "done");
         CHECK(messages == std::vector<std::string>{"step 1", "step 2", "step 3"});
         CHECK(text("progress", {{"steps", 3}}) == "nobody asked");
     }
@@ -163,7 +166,8 @@ TEST_CASE_METHOD(mcp_host, "wayward: what cannot be started") {
     CHECK(contains(left.text(), "cannot go on: a secret"));
 
     mcp::server_params params;
-    params.server = mcp::stdio_server{"ipybox-no-such-server", {"--key=secret"}};
+    params.command = "ipybox-no-such-server";
+    params.args = {"--key=secret"};
     use(params);
     auto const absent = failure_of("echo");
     CHECK(absent == errc::mcp_start_failed);
@@ -171,7 +175,7 @@ TEST_CASE_METHOD(mcp_host, "wayward: what cannot be started") {
     CHECK_FALSE(contains(absent.text(), "secret"));
 
     params = wayward();
-    std::get<mcp::stdio_server>(params.server).working_dir = "/no/such/directory";
+    params.working_dir = "/no/such/directory";
     use(params);
     auto const nowhere = failure_of("echo");
     CHECK(nowhere == errc::mcp_start_failed);
@@ -188,8 +192,8 @@ TEST_CASE_METHOD(mcp_host, "wayward: the last 16 KiB of standard error are kept"
     auto const kept = [this](int bytes) {
         mcp::server_params params;
         auto const rest = std::to_string(bytes - 1);
-        params.server =
-            mcp::stdio_server{"sh", {"-c", "{ printf B; head -c " + rest + " /dev/zero | tr '\\0' x; } >&2"}};
+        params.command = "sh";
+        params.args = {"-c", "{ printf B; head -c " + rest + " /dev/zero | tr '\\0' x; } >&2"};
         use(params);
         auto const text = failure_of("echo").text();
         return text.substr(text.find("it said:\n") + 9);
@@ -270,11 +274,11 @@ TEST_CASE_METHOD(mcp_host, "wayward: hundreds of calls at once") {
     REQUIRE(until([&] {
         return std::all_of(echoes.begin(), echoes.end(), [](auto const& p) { return p->outcome.has_value(); });
     }));
-    for (std::size_t i = 0; i < echoes.size(); ++i) CHECK(joined_text(**echoes[i]->outcome) == std::to_string(i));
+    for (std::size_t i = 0; i < echoes.size(); ++i) CHECK((*echoes[i]->outcome)->text() == std::to_string(i));
     REQUIRE(until([&] {
         return std::all_of(sleeping.begin(), sleeping.end(), [](auto const& p) { return p->outcome.has_value(); });
     }));
-    for (auto const& p : sleeping) CHECK(joined_text(**p->outcome) == "slept");
+    for (auto const& p : sleeping) CHECK((*p->outcome)->text() == "slept");
 }
 
 TEST_CASE_METHOD(mcp_host, "wayward: a server that is slow to start delays no other") {
@@ -284,14 +288,14 @@ TEST_CASE_METHOD(mcp_host, "wayward: a server that is slow to start delays no ot
     CHECK(text("echo", {{"text", "a"}}) == "a");
     CHECK_FALSE(slow->outcome);
     REQUIRE(until([&] { return slow->outcome.has_value(); }));
-    CHECK(joined_text(**slow->outcome) == "at last");
+    CHECK((*slow->outcome)->text() == "at last");
 }
 
 TEST_CASE_METHOD(mcp_host, "wayward: large results and large arguments") {
     use(wayward());
     auto const r = call("big", {{"size", 64'000'000}});
     REQUIRE(r);
-    auto const& text = std::get<mcp::text_content>(r->content.at(0)).text;
+    auto const& text = std::get<mcp::content::text>(r->content.at(0).value).value;
     CHECK(text.size() == 64'000'000);
     CHECK(text.find_first_not_of('x') == std::string::npos);
     CHECK(this->text("size_of", {{"text", std::string(20'000'000, 'y')}}) == "20000000");
@@ -302,7 +306,7 @@ TEST_CASE_METHOD(mcp_host, "wayward: environment, directory, a group of its own"
     ::setenv("IPYBOX_TEST_EXTRA", "not for servers", 1);
     ::setenv("IPYBOX_TEST_TOKEN", "t0ken", 1);
     auto params = wayward({"--farewell", (dir.path() / "farewell").string()});
-    auto& server = std::get<mcp::stdio_server>(params.server);
+    auto& server = params;
     server.env = {{"KEY", "${IPYBOX_TEST_TOKEN}"}};
     server.working_dir = dir.path().string();
     use(params);

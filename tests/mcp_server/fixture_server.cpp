@@ -7,8 +7,6 @@
 #include <ipybox/core/base64.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_call.hpp>
-#include <ipybox/mcp/stdio_server_channel.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
@@ -29,18 +27,18 @@ namespace {
 
 using namespace ipybox;
 using json = nlohmann::ordered_json;
-using call_ptr = std::shared_ptr<mcp::server_call>;
+using call_ptr = std::shared_ptr<mcp::server::call>;
 using returned = asio::awaitable<mcp::call_result>;
 
 mcp::call_result text(std::string said) {
     mcp::call_result r;
-    r.content.emplace_back(mcp::text_content{std::move(said), {}});
+    r.content.emplace_back(mcp::content::text{std::move(said)});
     return r;
 }
 
-mcp::server_tool tool(std::string name, std::string description, std::string_view schema,
-                      mcp::server_tool::handler_type handler) {
-    mcp::server_tool made;
+mcp::server::tool tool(std::string name, std::string description, std::string_view schema,
+                       mcp::server::tool::handler_type handler) {
+    mcp::server::tool made;
     made.definition.name = std::move(name);
     made.definition.description = std::move(description);
     made.definition.input_schema = json::parse(schema);
@@ -82,11 +80,11 @@ json form() {
     return json::parse(R"({"type":"object","properties":{"answer":{"type":"string"}},"required":["answer"]})");
 }
 
-std::string described(result<mcp::elicitation_answer> const& answer) {
+std::string described(result<mcp::server::elicitation> const& answer) {
     if (!answer) return "error " + std::to_string(answer.error().code().value()) + ": " + answer.error().text();
     switch (answer->action) {
-    case mcp::elicitation_action::accept: return "accept " + answer->content.dump();
-    case mcp::elicitation_action::decline: return "decline";
+    case mcp::server::elicitation::response::accept: return "accept " + answer->content.dump();
+    case mcp::server::elicitation::response::decline: return "decline";
     default: return "cancel";
     }
 }
@@ -106,7 +104,7 @@ returned image(call_ptr) {
     constexpr std::string_view png =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     auto r = text("a picture");
-    r.content.emplace_back(mcp::image_content{std::string(png), "image/png", {}});
+    r.content.emplace_back(mcp::content::image{std::string(png), "image/png"});
     co_return r;
 }
 
@@ -154,9 +152,9 @@ returned client(call_ptr call) {
     co_return text(said.dump());
 }
 
-std::vector<mcp::server_tool> tools() {
+std::vector<mcp::server::tool> tools() {
     auto const count = std::make_shared<waits>();
-    std::vector<mcp::server_tool> all;
+    std::vector<mcp::server::tool> all;
     all.push_back(tool("echo", "Returns its arguments.", R"({"type":"object"})", echo));
     all.push_back(tool("add", "Adds two numbers.",
                        R"({"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},)"
@@ -170,12 +168,12 @@ std::vector<mcp::server_tool> tools() {
                        R"({"type":"object","properties":{"steps":{"type":"integer"},"interval_ms":{"type":"integer"}},)"
                        R"("required":["steps","interval_ms"]})",
                        slow));
-    all.back().tasks = mcp::task_support::optional;
+    all.back().tasks = mcp::server::tool::task_support::optional;
     all.back().task_after = std::chrono::milliseconds(200);
     all.push_back(tool("ask", "Asks the user.",
                        R"({"type":"object","properties":{"times":{"type":"integer"},"delay_ms":{"type":"integer"}}})",
                        ask));
-    all.back().tasks = mcp::task_support::optional;
+    all.back().tasks = mcp::server::tool::task_support::optional;
     all.back().task_after = std::chrono::milliseconds(0);
     all.push_back(tool("image", "Returns a picture.", R"({"type":"object"})", image));
     all.push_back(tool("fail", "Always fails.", R"({"type":"object"})", fail));
@@ -185,7 +183,7 @@ std::vector<mcp::server_tool> tools() {
              R"({"type":"object","properties":{"bytes":{"type":"integer","minimum":0}},"required":["bytes"]})", big));
     all.push_back(tool("wait", "Waits for an hour.", R"({"type":"object"})",
                        [count](call_ptr call) { return wait(std::move(call), count); }));
-    all.back().tasks = mcp::task_support::optional;
+    all.back().tasks = mcp::server::tool::task_support::optional;
     all.push_back(tool("waited", "How often `wait` was begun and cancelled.", R"({"type":"object"})",
                        [count](call_ptr) { return waited(count); }));
     all.push_back(tool("client", "What the client says of itself.", R"({"type":"object"})", client));
@@ -199,8 +197,8 @@ std::map<std::string_view, long> numbers_of(int argc, char** argv) {
     return numbers;
 }
 
-mcp::server_limits limits_of(std::map<std::string_view, long> const& numbers) {
-    mcp::server_limits limits;
+mcp::server::limits limits_of(std::map<std::string_view, long> const& numbers) {
+    mcp::server::limits limits;
     for (auto const& [name, number] : numbers) {
         if (name == "--max-line-in") limits.max_line_in = static_cast<std::size_t>(number);
         if (name == "--max-line-out") limits.max_line_out = static_cast<std::size_t>(number);
@@ -214,7 +212,7 @@ mcp::server_limits limits_of(std::map<std::string_view, long> const& numbers) {
 } // namespace
 
 int main(int argc, char** argv) {
-    mcp::server_options options;
+    mcp::server::options options;
     options.name = "fixture";
     options.version = "1.0";
     options.title = "A fixture";
@@ -228,7 +226,7 @@ int main(int argc, char** argv) {
         return 1;
     }
     asio::io_context context(1);
-    auto const channel = mcp::make_stdio_server_channel(max_line_in);
+    auto const channel = mcp::server::channel::stdio(max_line_in);
     if (!channel) return 1;
     int status = 0;
     asio::co_spawn(context, server->serve(*channel), [&](std::exception_ptr bug, result<void> outcome) {

@@ -22,14 +22,14 @@
 namespace ipybox::test {
 
 /// Three tools: echo (with a schema), slow (which may be a task), and other.
-inline mcp::server_options machine_options() {
+inline mcp::server::options machine_options() {
     auto const tool = [](std::string name, char const* schema) {
-        mcp::server_tool made;
+        mcp::server::tool made;
         made.definition.name = std::move(name);
         made.definition.input_schema = nlohmann::ordered_json::parse(schema);
         return made;
     };
-    mcp::server_options options;
+    mcp::server::options options;
     options.name = "tested";
     options.version = "1.2";
     options.title = "The tested server";
@@ -40,7 +40,7 @@ inline mcp::server_options machine_options() {
     options.tools.back().definition.annotations = nlohmann::json{{"readOnlyHint", true}};
     options.tools.back().definition.output_schema = nlohmann::ordered_json{{"type", "object"}};
     options.tools.push_back(tool("slow", R"({"type":"object"})"));
-    options.tools.back().tasks = mcp::task_support::optional;
+    options.tools.back().tasks = mcp::server::tool::task_support::optional;
     options.tools.push_back(tool("other", R"({"type":"object"})"));
     options.tools.back().definition.output_schema = nlohmann::ordered_json{{"type", "array"}};
     return options;
@@ -51,16 +51,16 @@ class machine_client {
     using json = nlohmann::json;
     using clock = mcp::server_machine::clock;
 
-    explicit machine_client(mcp::server_options given = machine_options()) : options(std::move(given)) {}
+    explicit machine_client(mcp::server::options given = machine_options()) : options(std::move(given)) {}
 
-    mcp::server_options options;
+    mcp::server::options options;
     clock::time_point now = clock::time_point() + std::chrono::hours(1);
     mcp::server_machine machine{options, now, std::chrono::system_clock::time_point(std::chrono::hours(24))};
     std::vector<std::string> lines; ///< as they were sent, and not taken yet
     std::vector<mcp::server_actions::start> started;
     std::vector<mcp::server_call_id> cancelled;
     std::vector<mcp::server_actions::answered> answered;
-    std::vector<mcp::client_description> introduced;
+    std::vector<mcp::server::client_description> introduced;
 
     void take(mcp::server_machine::actions actions) {
         for (auto& action : actions) {
@@ -128,7 +128,7 @@ class machine_client {
 
     static mcp::call_result result(std::string text) {
         mcp::call_result r;
-        r.content.emplace_back(mcp::text_content{std::move(text), {}});
+        r.content.emplace_back(mcp::content::text{std::move(text)});
         return r;
     }
 

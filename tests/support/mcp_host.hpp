@@ -28,10 +28,8 @@ namespace ipybox::test {
 
 /// tests/mcp/servers/wayward.py, which does as its options say.
 inline mcp::server_params wayward(std::vector<std::string> options = {}) {
-    mcp::stdio_server server{python().string(), {(source_dir() / "tests/mcp/servers/wayward.py").string()}};
-    server.args.insert(server.args.end(), options.begin(), options.end());
-    mcp::server_params params;
-    params.server = std::move(server);
+    mcp::server_params params{python().string(), {(source_dir() / "tests/mcp/servers/wayward.py").string()}};
+    params.args.insert(params.args.end(), options.begin(), options.end());
     return params;
 }
 
@@ -55,7 +53,7 @@ class mcp_host {
     /// The text that a tool gives, or the error in angle brackets.
     std::string text(std::string tool, nlohmann::json arguments = nlohmann::json::object()) {
         auto const r = call(std::move(tool), std::move(arguments));
-        return r ? joined_text(*r) : "<" + r.error().code().message() + ": " + r.error().text() + ">";
+        return r ? r->text() : "<" + r.error().code().message() + ": " + r.error().text() + ">";
     }
 
     /// The structured content that a tool gives.

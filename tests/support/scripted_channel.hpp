@@ -104,7 +104,7 @@ class scripted_channel final : public mcp::channel {
 };
 
 /// Makes the channels to a scripted server.
-inline mcp::channel_factory channels_to(std::shared_ptr<scripted_server> server) {
+inline mcp::channel::factory channels_to(std::shared_ptr<scripted_server> server) {
     return [server](asio::any_io_executor const& executor,
                     mcp::server_params const&) -> result<std::shared_ptr<mcp::channel>> {
         return std::make_shared<scripted_channel>(executor, server);

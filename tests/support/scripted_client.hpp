@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/async/mailbox.hpp>
-#include <ipybox/mcp/server_channel.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/steady_timer.hpp>
@@ -24,7 +24,7 @@
 namespace ipybox::test {
 
 /// What the client says is pushed by the test; what it hears is kept, and answered where the test says so.
-class scripted_client final : public mcp::server_channel {
+class scripted_client final : public mcp::server::channel {
   public:
     using json = nlohmann::json;
     using line = result<std::optional<std::string>>;

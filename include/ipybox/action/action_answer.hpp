@@ -26,7 +26,7 @@ namespace ipybox::detail {
 [[nodiscard]] std::size_t size_of(mcp::call_result const& returned);
 
 /// How far a tool has come. Messages are cut at 4 KiB.
-[[nodiscard]] action_frame progress_answer(action_id id, mcp::progress const& reached);
+[[nodiscard]] action_frame progress_answer(action_id id, mcp::call_options::progress const& reached);
 
 /// A program runs; so many descriptors travel with this.
 [[nodiscard]] action_frame started_answer(action_id id, std::size_t descriptors);

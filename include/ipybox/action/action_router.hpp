@@ -47,8 +47,8 @@ class action_router : public std::enable_shared_from_this<action_router> {
         bool cancelled = false;
         bool outlived_cell = false;
 
-        bool is_reporting = false;               ///< a report is being sent
-        std::optional<mcp::progress> unreported; ///< the latest one since
+        bool is_reporting = false;                             ///< a report is being sent
+        std::optional<mcp::call_options::progress> unreported; ///< the latest one since
     };
 
     /// While it lives, a program is being started; then another may be, however that went.
@@ -87,7 +87,7 @@ class action_router : public std::enable_shared_from_this<action_router> {
     static asio::awaitable<void> interrupt(std::shared_ptr<running_program> program);
     void answer(action_frame frame);
     [[nodiscard]] mcp::call_options options_of(tool_call const& wanted);
-    void report(action_id id, mcp::progress reached);
+    void report(action_id id, mcp::call_options::progress reached);
     static asio::awaitable<void> send_reports(std::shared_ptr<action_router> self, action_id id,
                                               std::shared_ptr<pending> waiting);
 

@@ -2,7 +2,7 @@
 
 #include <ipybox/approval/decision.hpp>
 #include <ipybox/core/config.hpp>
-#include <ipybox/mcp/elicitation_answer.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 
 #include <nlohmann/json.hpp>
@@ -30,7 +30,7 @@ namespace ipybox {
  * \details Everything but a clear acceptance rejects. A person who turned the question away, or closed it, may be asked
  * again about the same.
  */
-[[nodiscard]] decision decision_of(mcp::elicitation_answer const& answer, approval_subject const& subject);
+[[nodiscard]] decision decision_of(mcp::server::elicitation const& answer, approval_subject const& subject);
 
 /// The grant of `accept_always`.
 [[nodiscard]] grant lasting_grant(approval_subject const& subject);

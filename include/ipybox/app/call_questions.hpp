@@ -2,6 +2,7 @@
 
 #include <ipybox/approval/approval_request.hpp>
 #include <ipybox/core/config.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -11,12 +12,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-
-namespace ipybox::mcp {
-
-class server_call;
-
-} // namespace ipybox::mcp
 
 namespace ipybox {
 
@@ -32,11 +27,11 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
      * \param session whose code asks, for the question; empty: the only one of the client
      */
     [[nodiscard]] static std::shared_ptr<call_questions> make(asio::any_io_executor executor,
-                                                              std::shared_ptr<mcp::server_call> call,
+                                                              std::shared_ptr<mcp::server::call> call,
                                                               std::function<void()> changed = {},
                                                               std::string session = {});
 
-    call_questions(asio::any_io_executor executor, std::shared_ptr<mcp::server_call> call,
+    call_questions(asio::any_io_executor executor, std::shared_ptr<mcp::server::call> call,
                    std::function<void()> changed, std::string session);
 
     /// Adds a sentence to the questions about servers.
@@ -57,7 +52,7 @@ class call_questions : public std::enable_shared_from_this<call_questions> {
     static asio::awaitable<void> ask(std::shared_ptr<call_questions> self, std::shared_ptr<question> asked);
 
     asio::any_io_executor executor_;
-    std::shared_ptr<mcp::server_call> call_;
+    std::shared_ptr<mcp::server::call> call_;
     std::function<void()> changed_;
     std::string session_;
     std::string warning_;

@@ -4,7 +4,7 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_channel.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -12,12 +12,6 @@
 #include <functional>
 #include <memory>
 #include <utility>
-
-namespace ipybox::mcp {
-
-class server_call;
-
-} // namespace ipybox::mcp
 
 namespace ipybox {
 
@@ -37,15 +31,15 @@ class code_server {
      * \par Errors as `mcp::server::serve`
      * \par Cancellation terminal, partial, total: as if the client had ended
      */
-    [[nodiscard]] asio::awaitable<result<void>> serve(std::shared_ptr<mcp::server_channel> channel) const;
+    [[nodiscard]] asio::awaitable<result<void>> serve(std::shared_ptr<mcp::server::channel> channel) const;
 
   private:
-    using handler = std::function<asio::awaitable<mcp::call_result>(std::shared_ptr<mcp::server_call>)>;
+    using handler = std::function<asio::awaitable<mcp::call_result>(std::shared_ptr<mcp::server::call>)>;
     using end_function = std::function<asio::awaitable<void>()>;
 
     code_server(mcp::server server, end_function end) : server_(std::move(server)), end_(std::move(end)) {}
 
-    [[nodiscard]] static result<code_server> make(mcp::server_options offered, handler const& serve, end_function end);
+    [[nodiscard]] static result<code_server> make(mcp::server::options offered, handler const& serve, end_function end);
 
     mcp::server server_;
     end_function end_; ///< of kernels and servers

@@ -46,7 +46,7 @@ struct named_session {
  */
 class code_session : public std::enable_shared_from_this<code_session> {
   public:
-    using call_ptr = std::shared_ptr<mcp::server_call>;
+    using call_ptr = std::shared_ptr<mcp::server::call>;
     using answer = asio::awaitable<mcp::call_result>;
 
     /// \par Errors those of reading `mcp_config`
@@ -87,12 +87,12 @@ class code_session : public std::enable_shared_from_this<code_session> {
     static answer register_mcp_server(std::shared_ptr<code_session> self, call_ptr call);
     static answer add_server(std::shared_ptr<code_session> self, std::string name, mcp::server_params params,
                              approval_subject subject);
-    mcp::call_result cell_output(mcp::server_call const& call);
+    mcp::call_result cell_output(mcp::server::call const& call);
 
     static asio::awaitable<void> watch(std::weak_ptr<code_session> weak, std::shared_ptr<kept_cell> cell);
 
-    std::shared_ptr<kept_cell> submit(mcp::server_call const& call);
-    mcp::call_result answer_of(kept_cell const& cell, mcp::server_call const& call);
+    std::shared_ptr<kept_cell> submit(mcp::server::call const& call);
+    mcp::call_result answer_of(kept_cell const& cell, mcp::server::call const& call);
     static answer serve_tool(std::shared_ptr<code_session> self, call_ptr call);
 
     [[nodiscard]] executor make_box();

@@ -4,6 +4,7 @@
 #include <ipybox/app/ended_sessions.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/runtime.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -20,7 +21,6 @@
 
 namespace ipybox::mcp {
 
-class server_call;
 class server_registry;
 
 } // namespace ipybox::mcp
@@ -42,7 +42,7 @@ class code_session;
  */
 class code_sessions : public std::enable_shared_from_this<code_sessions> {
   public:
-    using call_ptr = std::shared_ptr<mcp::server_call>;
+    using call_ptr = std::shared_ptr<mcp::server::call>;
     using answer = asio::awaitable<mcp::call_result>;
 
     /// \par Errors those of reading `mcp_config`; errc::io_error — the directory of the sessions cannot be made

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/app/call_questions.hpp>
-#include <ipybox/mcp/server_call.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -23,7 +23,7 @@ class host_turns {
     /// While it lives, it is the turn of a call.
     class turn {
       public:
-        turn(host_turns& all, std::shared_ptr<mcp::server_call> const& call);
+        turn(host_turns& all, std::shared_ptr<mcp::server::call> const& call);
         turn(turn const&) = delete;
         turn& operator=(turn const&) = delete;
         ~turn();

@@ -54,7 +54,7 @@ class bounded_completion : public std::enable_shared_from_this<bounded_completio
 
   private:
     bounded_completion(asio::any_io_executor const& executor, std::chrono::milliseconds bound, completion<value> done)
-        : timer_(executor, countable(bound)), done_(std::move(done)) {}
+        : timer_(executor, clamped(bound)), done_(std::move(done)) {}
 
     asio::steady_timer timer_;
     completion<value> done_;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/async/blocked_signals.hpp>
-#include <ipybox/async/late_joins.hpp>
+#include <ipybox/async/thread_reaper.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/delete_in_owner.hpp>
 
@@ -49,7 +49,7 @@ class io_thread {
     /// Waits for the end of the thread, which something else brings about. False: it cannot be waited for here.
     bool join() {
         if (!has_thread()) return true;
-        return late_joins::join(std::move(run_->thread));
+        return thread_reaper::join(std::move(run_->thread));
     }
 
     [[nodiscard]] asio::io_context::executor_type get_executor() noexcept { return run_->context->get_executor(); }
@@ -66,7 +66,7 @@ class io_thread {
         return std::thread([context = std::move(context)]() mutable {
             context->run();
             context.reset(); // which may be the last
-            late_joins::ended();
+            thread_reaper::ended();
         });
     }
 

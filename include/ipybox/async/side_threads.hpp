@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/async/blocked_signals.hpp>
-#include <ipybox/async/late_joins.hpp>
+#include <ipybox/async/thread_reaper.hpp>
 #include <ipybox/core/owning_process.hpp>
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class side_threads {
                     work();
                     work = nullptr;
                     *has_ended = true;
-                    late_joins::ended();
+                    thread_reaper::ended();
                 })};
     }
 
@@ -79,7 +79,7 @@ class side_threads {
     }
 
     static void join_all(std::vector<side_thread> threads) {
-        for (auto& one : threads) (void)late_joins::join(std::move(one.thread));
+        for (auto& one : threads) (void)thread_reaper::join(std::move(one.thread));
     }
 
     owning_process const owner_;

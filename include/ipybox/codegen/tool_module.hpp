@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/codegen/call_style.hpp>
+#include <ipybox/codegen/generate_options.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/tool.hpp>
 
@@ -20,10 +20,12 @@ struct module_text {
  * \details Deterministic. Every text of the tool passes through `python_literal.hpp`, every name through
  * `python_name.hpp`.
  */
-[[nodiscard]] module_text tool_module(mcp::tool const& tool, call_style style = call_style::synchronous);
+[[nodiscard]] module_text tool_module(mcp::tool const& tool,
+                                      generate_options::call_style style = generate_options::call_style::synchronous);
 
 /// The module of a tool whose schemas cannot be used: it takes any arguments and says why.
-[[nodiscard]] module_text open_tool_module(mcp::tool const& tool, call_style style, std::string const& reason);
+[[nodiscard]] module_text open_tool_module(mcp::tool const& tool, generate_options::call_style style,
+                                           std::string const& reason);
 
 } // namespace ipybox::codegen
 

@@ -10,7 +10,7 @@ namespace ipybox {
 
 /// A time that a caller gave, as clocks can count it: not below zero, and at most ten years, which is longer than
 /// anything waits.
-[[nodiscard]] constexpr std::chrono::milliseconds countable(std::chrono::milliseconds time) noexcept {
+[[nodiscard]] constexpr std::chrono::milliseconds clamped(std::chrono::milliseconds time) noexcept {
     constexpr std::chrono::milliseconds longest = std::chrono::hours(10 * 365 * 24);
     return std::clamp(time, std::chrono::milliseconds(0), longest);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/async/rendezvous.hpp>
+#include <ipybox/async/stack_promise.hpp>
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/session/event_queue.hpp>
 
@@ -33,10 +33,10 @@ IPYBOX_DECL execution_stream::event execution_stream::next() {
         return execution_event(result<execution_result>(failure(served)));
     }
     refused_ = false;
-    detail::rendezvous<event> meeting;
-    auto const bring = [&meeting](event e) { meeting.bring(std::move(e)); };
-    events_->next(detail::completion<event>(detail::called_in_place{bring}), events_->next_wait());
-    return meeting.wait();
+    detail::stack_promise<event> promise;
+    auto const deliver = [&promise](event e) { promise.set_value(std::move(e)); };
+    events_->next(detail::completion<event>(detail::called_in_place{deliver}), events_->next_wait());
+    return promise.get();
 }
 
 IPYBOX_DECL void execution_stream::start_next(std::shared_ptr<detail::event_queue> const& events,

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <ipybox/async/rendezvous.hpp>
+#include <ipybox/async/stack_promise.hpp>
 #include <ipybox/codegen/generate.hpp>
-#include <ipybox/codegen/generate_sources.hpp>
-#include <ipybox/codegen/write_package.hpp>
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/gate/approval_gate.hpp>
@@ -30,10 +28,10 @@ namespace detail {
 template <class T, class Submit>
 result<T> wait_for(session_handle const& s, Submit submit) {
     if (auto served = s.may_block(); !served) return failure(served);
-    rendezvous<result<T>> meeting;
-    auto const bring = [&meeting](result<T> value) { meeting.bring(std::move(value)); };
-    submit(completion<result<T>>(called_in_place{bring}));
-    return meeting.wait();
+    stack_promise<result<T>> promise;
+    auto const deliver = [&promise](result<T> value) { promise.set_value(std::move(value)); };
+    submit(completion<result<T>>(called_in_place{deliver}));
+    return promise.get();
 }
 
 } // namespace detail

@@ -34,7 +34,7 @@ IPYBOX_DECL void job::start_wait(std::shared_ptr<detail::job_core> const& core, 
     if (session && core->add(wait))
         session->limit(core, wait, bound);
     else
-        wait->settle(core->state() == job_state::ended);
+        wait->complete(core->state() == job_state::ended);
 }
 
 IPYBOX_DECL asio::any_io_executor job::executor_of(detail::job_core const& core) {

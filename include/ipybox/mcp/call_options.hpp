@@ -7,15 +7,15 @@
 
 namespace ipybox::mcp {
 
-/// The progress that a server reports while it works on a call. Its text: carried, never interpreted.
-struct progress {
-    double done = 0;                         ///< grows with each report
-    std::optional<double> total = {};        ///< what `done` will be at the end, where that is known
-    std::optional<std::string> message = {}; ///< what it is doing
-};
-
 /// How a tool is called.
 struct call_options {
+    /// The progress that a server reports while it works on a call. Its text: carried, never interpreted.
+    struct progress {
+        double done = 0;                         ///< grows with each report
+        std::optional<double> total = {};        ///< what `done` will be at the end, where that is known
+        std::optional<std::string> message = {}; ///< what it is doing
+    };
+
     /// The budget of the call, the start of its server included. None: what the server's parameters say, and else no
     /// bound but cancellation.
     std::optional<std::chrono::milliseconds> timeout = {};

@@ -15,14 +15,14 @@ namespace ipybox::mcp {
 
 /// The result of a tool. A tool that failed returned too: `is_error` is set and the content says why.
 struct call_result {
-    bool is_error = false;
-    std::vector<mcp::content> content;
+    bool is_error = false;                           ///< the tool failed
+    std::vector<mcp::content> content;               ///< what it returned, block by block
     std::optional<raw_json> structured_content = {}; ///< any JSON value, null included; none where the server sent none
     std::optional<nlohmann::json> meta = {};         ///< `_meta` of the server
-};
 
-/// Text blocks, one below the other.
-[[nodiscard]] std::string joined_text(call_result const& r);
+    /// Text blocks, one below the other.
+    [[nodiscard]] std::string text() const;
+};
 
 namespace detail {
 

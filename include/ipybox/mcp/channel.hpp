@@ -22,6 +22,9 @@ struct server_params;
  */
 class channel {
   public:
+    /// Makes the channel to a server whose variables have been put in.
+    using factory = std::function<result<std::shared_ptr<channel>>(asio::any_io_executor const&, server_params const&)>;
+
     channel() = default;
     channel(channel const&) = delete;
     channel& operator=(channel const&) = delete;
@@ -47,9 +50,5 @@ class channel {
     /// Ends the server at once, from any thread.
     virtual void kill() noexcept = 0;
 };
-
-/// Makes the channel to a server whose variables have been put in.
-using channel_factory =
-    std::function<result<std::shared_ptr<channel>>(asio::any_io_executor const&, server_params const&)>;
 
 } // namespace ipybox::mcp

@@ -23,17 +23,15 @@
 #include <utility>
 #include <vector>
 
-namespace ipybox::mcp {
+namespace ipybox::mcp::detail {
 
-namespace detail {
 class client_core;
-}
 
 /// The settings of a client besides the parameters of its server. If the first two throw, the start fails with
 /// errc::invalid_argument.
 struct client_environment {
-    channel_factory make_channel;           ///< none: child processes only
-    variable_lookup variables;              ///< none: the environment of this process
+    channel::factory make_channel;          ///< none: child processes only
+    variable_lookup variables;      ///< none: the environment of this process
     std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools
                                             ///< changes; what it throws is dropped
 };
@@ -115,10 +113,10 @@ class client {
     asio::awaitable<result<call_result>> call_sorted(std::string const& tool, nlohmann::json const& arguments,
                                                      call_options options);
 
-    std::shared_ptr<detail::client_core> core_;
+    std::shared_ptr<client_core> core_;
 };
 
-} // namespace ipybox::mcp
+} // namespace ipybox::mcp::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/mcp/impl/client.ipp>

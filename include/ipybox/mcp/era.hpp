@@ -1,6 +1,6 @@
 #pragma once
 
-namespace ipybox::mcp {
+namespace ipybox::mcp::detail {
 
 /// The two ways of the Model Context Protocol to agree on a version.
 enum class era {
@@ -8,4 +8,4 @@ enum class era {
     stateless  ///< from 2026-07-28 on: every request says what it speaks
 };
 
-} // namespace ipybox::mcp
+} // namespace ipybox::mcp::detail

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/mcp/negotiation.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_params.hpp>
 #include <ipybox/mcp/session.hpp>
 
 #include <string>
@@ -31,6 +31,8 @@ class handshake_machine {
         bool confirm; ///< send `notifications/initialized` first
     };
     using step = std::variant<ask, start_over, agreed, error>;
+
+    using negotiation = server_params::negotiation;
 
     explicit handshake_machine(negotiation how = negotiation::initialize_first) : how_(how) {}
 

@@ -12,9 +12,6 @@
 
 namespace ipybox::mcp {
 
-/// The treatment of an object with two members of the same name. Those who read such a text may not mean the same one.
-enum class duplicate_names { kept, refused };
-
 /**
  * \brief JSON that is handed on as it came: its text on one line, with the order of members and numbers of any size.
  * \details The text is valid JSON and valid UTF-8: halves of surrogate pairs, and bytes that are not UTF-8, have become
@@ -22,6 +19,10 @@ enum class duplicate_names { kept, refused };
  */
 class raw_json {
   public:
+    /// The treatment of an object with two members of the same name. Those who read such a text may not mean the same
+    /// one.
+    enum class duplicate_names { kept, refused };
+
     /// Digits of the longest integer: Python reads up to 4300.
     static constexpr std::size_t longest_integer = 4000;
 
@@ -47,6 +48,7 @@ class raw_json {
 
     /// Copies share it.
     [[nodiscard]] std::string const& text() const noexcept { return *text_; }
+    /// The text, without a copy where no other shares it.
     [[nodiscard]] std::string take() && { return text_.use_count() == 1 ? std::move(*text_) : *text_; }
 
     /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point
@@ -56,6 +58,7 @@ class raw_json {
     /// Whether there are integers beyond 64 bits, which `value` only has rounded.
     [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
 
+    /// Whether it is an object.
     [[nodiscard]] bool is_object() const noexcept { return text_->starts_with('{'); }
 
   private:

@@ -41,7 +41,7 @@ class rpc_machine {
     };
     struct progressed {
         request_id request;
-        progress made;
+        call_options::progress made;
     };
     struct reply {
         std::string message; ///< to be sent

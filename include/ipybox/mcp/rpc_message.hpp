@@ -2,6 +2,8 @@
 
 #include <ipybox/core/config.hpp>
 
+#include <tl/expected.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,6 +19,10 @@ struct rpc_error {
     std::string message;
     std::string data; ///< JSON, or empty
 };
+
+/// A value, or the error that a request is refused with.
+template <class T>
+using answer_to = tl::expected<T, rpc_error>;
 
 /**
  * \brief A JSON-RPC 2.0 message, of which only the envelope was read.

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/mcp/client_description.hpp>
-#include <ipybox/mcp/elicitation_answer.hpp>
 #include <ipybox/mcp/raw_json.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
 
 #include <memory>
@@ -11,8 +10,6 @@
 #include <variant>
 
 namespace ipybox::mcp {
-
-struct server_tool;
 
 /// Work that a message, a result or the time gives rise to.
 namespace server_actions {
@@ -24,9 +21,9 @@ struct send {
 /// A handler is to be started: its outcome comes back by `server_machine::on_result`.
 struct start {
     server_call_id call;
-    server_tool const* tool; ///< of the options
+    server::tool const* tool; ///< of the options
     raw_json arguments;
-    std::shared_ptr<client_description const> client;
+    std::shared_ptr<server::client_description const> client;
     bool reports; ///< whether the client asked for progress
 };
 
@@ -38,12 +35,12 @@ struct cancel {
 /// A question of `server_machine::ask` has an answer, or will have none.
 struct answered {
     server_question_id question;
-    result<elicitation_answer> answer;
+    result<server::elicitation> answer;
 };
 
 /// The client has said what it is; once.
 struct introduced {
-    std::shared_ptr<client_description const> client;
+    std::shared_ptr<server::client_description const> client;
 };
 
 } // namespace server_actions

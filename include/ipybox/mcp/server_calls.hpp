@@ -4,8 +4,8 @@
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server_action.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_listing.hpp>
-#include <ipybox/mcp/server_options.hpp>
 #include <ipybox/mcp/server_questions.hpp>
 #include <ipybox/mcp/server_request.hpp>
 #include <ipybox/mcp/server_results.hpp>
@@ -35,12 +35,12 @@ class server_outbox;
 class server_calls {
   public:
     using clock = server_clock;
-    using client_ptr = std::shared_ptr<client_description const>;
+    using client_ptr = std::shared_ptr<server::client_description const>;
 
     /// The answer to a request, as the JSON of its `result`; none: it comes later.
     using reply = std::optional<answer_to<std::string>>;
 
-    server_calls(server_options const& options, server_listing const& listing, server_outbox& outbox,
+    server_calls(server::options const& options, server_listing const& listing, server_outbox& outbox,
                  clock::time_point now, std::chrono::system_clock::time_point wall);
 
     /// Everything from here on happens at this time.
@@ -62,7 +62,7 @@ class server_calls {
     [[nodiscard]] server_question_id ask(server_call_id id, std::string_view message,
                                          nlohmann::ordered_json const& schema);
     void withdraw(server_question_id question);
-    void report(server_call_id id, progress const& made);
+    void report(server_call_id id, call_options::progress const& made);
 
     [[nodiscard]] clock::time_point deadline() const noexcept;
     void on_time();
@@ -79,7 +79,7 @@ class server_calls {
     };
 
     struct call_state {
-        server_tool const* tool;
+        server::tool const* tool;
         raw_json arguments;
         client_ptr client;
         std::optional<server_open_request> request =
@@ -93,20 +93,20 @@ class server_calls {
         std::optional<call_result> outcome = {}; ///< of a handler that ended before the client asked again
 
         [[nodiscard]] bool is_wanted() const noexcept { return request || !state.empty() || !task.empty(); }
-        [[nodiscard]] bool is_modern() const noexcept { return client->era == era::stateless; }
+        [[nodiscard]] bool is_modern() const noexcept { return client->is_stateless; }
     };
 
-    [[nodiscard]] reply begin_call(server_tool const& tool, request_params const& params, client_ptr const& client,
+    [[nodiscard]] reply begin_call(server::tool const& tool, request_params const& params, client_ptr const& client,
                                    server_open_request const& request);
     [[nodiscard]] reply resume_call(std::string const& state, request_params const& params, client_ptr const& client,
                                     server_open_request const& request);
-    [[nodiscard]] server_tool const* tool_named(std::string_view name) const;
+    [[nodiscard]] server::tool const* tool_named(std::string_view name) const;
     void end_request(call_state& call, answer_to<std::string> const& answer);
     void abandon_call(server_call_id id);
 
     [[nodiscard]] std::optional<error> obstacle_to_asking(server_call_id call) const;
     void flush_questions(server_call_id id);
-    void close_question(server_question_id id, result<elicitation_answer> answer);
+    void close_question(server_question_id id, result<server::elicitation> answer);
     void close_questions(server_call_id call, error const& why);
     bool forget_question(server_question_id id, std::string_view reason);
     void expire_questions();
@@ -121,7 +121,7 @@ class server_calls {
     [[nodiscard]] answer_to<std::string> update_task(server_task const& task, std::string_view responses);
     [[nodiscard]] answer_to<std::string> cancel_task(server_task& task);
 
-    server_options const& options_;
+    server::options const& options_;
     server_listing const& listing_;
     server_outbox& outbox_;
     server_tasks tasks_;

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <vector>
 
-namespace ipybox::mcp {
+namespace ipybox::mcp::detail {
 
 /// The files that a server on this machine is started from, as far as they exist. Code that can change it decides what
 /// runs outside of the sandbox.
@@ -21,14 +21,10 @@ struct server_files {
     std::vector<std::filesystem::path> secret = {};
 };
 
-namespace detail {
-
 /// The files of a server whose variables have been put in. Empty where its program is missing.
-[[nodiscard]] server_files files_of(stdio_server const& server);
+[[nodiscard]] server_files files_of(server_params const& server);
 
-} // namespace detail
-
-} // namespace ipybox::mcp
+} // namespace ipybox::mcp::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/mcp/impl/server_files.ipp>

@@ -16,7 +16,7 @@ namespace ipybox::mcp {
  * \par Errors errc::mcp_start_failed — there is no such program; errc::io_error — `env_file` cannot be read;
  * errc::invalid_argument — it has a line that sets nothing
  */
-[[nodiscard]] result<launch_spec> launch_of(stdio_server const& server);
+[[nodiscard]] result<launch_spec> launch_of(server_params const& server);
 
 /// The lifeline of a sandbox, as the shell in front of it has it: at the end of the file the shell kills all of it.
 inline constexpr int lifeline_fd = 3;
@@ -28,7 +28,7 @@ inline constexpr int lifeline_fd = 3;
  * \par Errors those of `launch_of`, and of the sandbox's `wrap`: errc::sandbox_unavailable, errc::invalid_argument,
  * errc::io_error
  */
-[[nodiscard]] result<launch_spec> sandboxed_launch_of(stdio_server const& server);
+[[nodiscard]] result<launch_spec> sandboxed_launch_of(server_params const& server);
 
 /// Reads lines NAME=VALUE; `export` before and quotes around are taken off, lines that begin with # passed over.
 [[nodiscard]] result<environment> read_env_file(std::filesystem::path const& file);

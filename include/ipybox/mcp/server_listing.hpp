@@ -1,9 +1,8 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/mcp/client_description.hpp>
-#include <ipybox/mcp/server_options.hpp>
-#include <ipybox/mcp/server_request.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <cstddef>
 #include <string>
@@ -22,7 +21,7 @@ class server_listing {
     /// How long clients of 2026-07-28 may keep what they are told, in milliseconds.
     static constexpr int time_to_live = 300'000;
 
-    explicit server_listing(server_options const& options);
+    explicit server_listing(server::options const& options);
 
     /// The members of a result of 2026-07-28 that every result has: its type, and who answers.
     [[nodiscard]] std::string complete(std::vector<rpc_member> const& members = {}) const;
@@ -30,22 +29,23 @@ class server_listing {
     /// `_meta` of a result of 2026-07-28 has this member.
     [[nodiscard]] rpc_member server_info() const { return {"io.modelcontextprotocol/serverInfo", info_}; }
 
-    [[nodiscard]] std::string initialize_result(client_description const& client) const;
+    [[nodiscard]] std::string initialize_result(server::client_description const& client) const;
     [[nodiscard]] std::string discover_result() const;
 
     /// \param cursor JSON of the client, empty for the first page
     /// \par Errors rpc_invalid_params — a cursor that no page had
-    [[nodiscard]] answer_to<std::string> tools_result(client_description const& client, std::string_view cursor) const;
+    [[nodiscard]] answer_to<std::string> tools_result(server::client_description const& client,
+                                                      std::string_view cursor) const;
 
     [[nodiscard]] bool has_tasks() const noexcept { return has_tasks_; }
 
   private:
-    [[nodiscard]] std::string capabilities(client_description const& client) const;
+    [[nodiscard]] std::string capabilities(server::client_description const& client) const;
 
     std::string info_;       ///< JSON, with a title
     std::string plain_info_; ///< JSON, without one
     std::string instructions_;
-    std::vector<server_tool> const* tools_;
+    std::vector<server::tool> const* tools_;
     std::size_t page_;
     bool has_tasks_ = false;
 };

@@ -3,12 +3,11 @@
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/call_options.hpp>
 #include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/client_description.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_action.hpp>
 #include <ipybox/mcp/server_calls.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_listing.hpp>
-#include <ipybox/mcp/server_options.hpp>
 #include <ipybox/mcp/server_outbox.hpp>
 #include <ipybox/mcp/server_request.hpp>
 
@@ -34,7 +33,7 @@ class server_machine {
     using actions = std::vector<server_action>;
 
     /// The options must outlive the machine. `now` and `wall` are the same moment.
-    server_machine(server_options const& options, clock::time_point now,
+    server_machine(server::options const& options, clock::time_point now,
                    std::chrono::system_clock::time_point wall = std::chrono::system_clock::now());
     server_machine(server_machine const&) = delete;
     server_machine& operator=(server_machine const&) = delete;
@@ -42,7 +41,7 @@ class server_machine {
 
     [[nodiscard]] actions on_line(std::string_view line, clock::time_point now);
 
-    /// A line was longer than `server_limits::max_line_in`.
+    /// A line was longer than `server::limits::max_line_in`.
     [[nodiscard]] actions on_long_line(clock::time_point now);
 
     /// The client is gone: every call is cancelled. Handlers still end by `on_result`.
@@ -59,7 +58,7 @@ class server_machine {
     [[nodiscard]] actions withdraw(server_question_id question, clock::time_point now);
 
     /// A handler reports progress.
-    [[nodiscard]] actions report(server_call_id call, progress const& made, clock::time_point now);
+    [[nodiscard]] actions report(server_call_id call, call_options::progress const& made, clock::time_point now);
 
     /// When `on_time` has something to do next.
     [[nodiscard]] clock::time_point deadline() const noexcept { return calls_.deadline(); }
@@ -89,7 +88,7 @@ class server_machine {
     [[nodiscard]] reply serve_legacy(std::string const& method, request_params const& params, client_ptr const& client,
                                      server_open_request const& request);
 
-    server_options const& options_;
+    server::options const& options_;
     server_listing listing_;
     server_outbox outbox_;
     server_calls calls_;

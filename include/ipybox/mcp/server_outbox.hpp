@@ -4,7 +4,6 @@
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_action.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
-#include <ipybox/mcp/server_request.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -26,9 +25,9 @@ class server_outbox {
     /// Sends a message, within a batch where there is one.
     void put(std::shared_ptr<server_batch> const& batch, std::string message);
 
-    /// Takes account of a request whose answer will come by `settle`, or by `drop`.
+    /// Takes account of a request whose answer will come by `answer`, or by `drop`.
     void open(server_open_request const& request);
-    void settle(server_open_request const& request, answer_to<std::string> const& answer);
+    void answer(server_open_request const& request, answer_to<std::string> const& answer);
     void drop(server_open_request const& request);
 
     /// All messages of a batch were read.

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <ipybox/mcp/elicitation_answer.hpp>
+#include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
-#include <ipybox/mcp/server_request.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -30,7 +30,7 @@ struct server_question {
 class server_questions {
   public:
     using clock = std::chrono::steady_clock;
-    using answers = std::vector<std::pair<server_question_id, elicitation_answer>>;
+    using answers = std::vector<std::pair<server_question_id, server::elicitation>>;
 
     explicit server_questions(std::size_t most) : most_(most) {}
 

@@ -19,16 +19,16 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace ipybox::mcp {
 
-class client;
-
 namespace detail {
 
+class client;
 struct named_server;
 
 } // namespace detail
@@ -36,8 +36,10 @@ struct named_server;
 /// The settings of a registry. If the first two throw, the start of a server fails with errc::invalid_argument; an
 /// exception of the third is dropped.
 struct registry_options {
-    channel_factory make_channel; ///< none: child processes only
-    variable_lookup variables;    ///< of `${NAME}`; none: the environment of this process
+    /// None: child processes only.
+    channel::factory make_channel;
+    /// The value of `${NAME}`, or that it is not set; none: the environment of this process.
+    std::function<std::optional<std::string>(std::string const& name)> variables;
     std::function<void(std::string const&)>
         on_tools_changed; ///< gets the name of a server whose list of tools changed; called on the registry's executor
 };
@@ -100,10 +102,10 @@ class server_registry {
      * \details Of those that are registered now and run on this machine; variables that are not set, or whose look-up
      * throws, leave a server out.
      */
-    [[nodiscard]] server_files files() const;
+    [[nodiscard]] detail::server_files files() const;
 
     /// The files that each of these servers is started from, by its name.
-    [[nodiscard]] std::map<std::string, server_files> files_by_server() const;
+    [[nodiscard]] std::map<std::string, detail::server_files> files_by_server() const;
 
     /// Forgets a server and stops it, or tools of the application, whose calls end. \return whether there was one
     bool remove(std::string const& name);
@@ -114,11 +116,33 @@ class server_registry {
     /// The parameters as they were registered: variables have not been put in.
     [[nodiscard]] std::optional<server_params> params(std::string const& name) const;
 
-    /// Asks a server for all its tools. \par Errors errc::mcp_server_unknown; those of `client::list_tools`
+    /**
+     * \brief Asks a server for all its tools, page after page.
+     * \par Errors errc::mcp_server_unknown; errc::mcp_start_failed, variable_not_set, mcp_version_unsupported,
+     * mcp_unresponsive — it cannot be started; errc::mcp_server_died — it ended meanwhile, with `error::status()`;
+     * errc::mcp_refused — it answered with an error; errc::protocol_error, message_too_large; errc::timed_out;
+     * condition::cancelled; errc::not_running — it was stopped
+     * \par Cancellation any type: the server is told, and stays usable
+     */
     asio::awaitable<result<std::vector<tool>>> list_tools(std::string const& server, call_options options = {});
 
-    /// Calls a tool. One that fails has a result too: `call_result::is_error`. \par Errors errc::mcp_server_unknown;
-    /// those of `client::call`
+    /**
+     * \brief The tools that a server lists. Starts it, asks it and ends it; blocks.
+     * \param server the name by which errors call it
+     * \param params how it is started
+     * \param stop ends the server, and the wait for its answer
+     * \par Errors those of `list_tools`
+     */
+    [[nodiscard]] static result<std::vector<tool>> list_tools_of(std::string const& server, server_params const& params,
+                                                                 std::stop_token stop = {});
+
+    /**
+     * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.
+     * \details Arguments are sent in the order of their members; as `raw_json` also with integers of any size.
+     * \par Errors those of `list_tools`, and errc::mcp_input_required — it asks for input, which the client does not
+     * give; errc::invalid_argument — arguments that are not a JSON object
+     * \par Cancellation any type: the server is told, what it answers is dropped, and the server stays usable
+     */
     asio::awaitable<result<call_result>> call(std::string const& server, std::string const& tool,
                                               nlohmann::ordered_json const& arguments, call_options options = {});
     /// The same for arguments as JSON text, with integers of any size.
@@ -131,11 +155,17 @@ class server_registry {
         return call_sorted(server, tool, arguments, std::move(options));
     }
 
-    /// Calls a tool that the server lists. \par Errors errc::mcp_server_unknown; those of `client::call_listed`
+    /**
+     * \brief Calls a tool that the server lists. The list is read where it does not have the tool, or is not known yet.
+     * \par Errors those of `call`; errc::mcp_refused — the server lists no such tool: its name was not sent
+     * \par Cancellation as of `call`
+     */
     asio::awaitable<result<call_result>> call_listed(std::string const& server, std::string const& tool,
                                                      raw_json arguments, call_options options = {});
 
-    /// Ends all servers that run, all at the same time, as `client::stop` does. The registry stays usable.
+    /// Ends all servers that run, all at the same time and within a bound: end of their input, SIGTERM, SIGKILL.
+    /// Outstanding requests complete with errc::not_running. The registry stays usable: the next request starts a
+    /// server anew.
     asio::awaitable<void> stop();
 
     /// Ends all servers at once, for ever, from any thread, whether or not the executor runs: what is asked of them
@@ -145,15 +175,16 @@ class server_registry {
   private:
     asio::awaitable<result<call_result>> call_sorted(std::string const& server, std::string const& tool,
                                                      nlohmann::json const& arguments, call_options options);
-    [[nodiscard]] result<std::shared_ptr<client>> make_client(std::string const& name, server_params params) const;
-    [[nodiscard]] result<std::shared_ptr<client>> find(std::string const& name) const;
+    [[nodiscard]] result<std::shared_ptr<detail::client>> make_client(std::string const& name,
+                                                                      server_params params) const;
+    [[nodiscard]] result<std::shared_ptr<detail::client>> find(std::string const& name) const;
     [[nodiscard]] result<void> check_free(std::string const& name) const;
-    [[nodiscard]] std::vector<std::shared_ptr<client>> clients() const;
+    [[nodiscard]] std::vector<std::shared_ptr<detail::client>> clients() const;
 
     ipybox::detail::context_bound_executor executor_;
     registry_options options_;
     mutable std::mutex mutex_;
-    std::map<std::string, std::shared_ptr<client>> clients_;
+    std::map<std::string, std::shared_ptr<detail::client>> clients_;
     std::map<std::string, std::shared_ptr<tool_provider>> providers_;
     std::vector<std::filesystem::path> configurations_;
 };

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/mcp/client_description.hpp>
-#include <ipybox/mcp/elicitation_answer.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
-
-#include <tl/expected.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <memory>
 #include <optional>
@@ -30,10 +27,6 @@ struct request_params {
     std::string_view progress_token, meta_version, meta_capabilities, meta_client_info;
 };
 
-/// A value, or the error that a request is refused with.
-template <class T>
-using answer_to = tl::expected<T, rpc_error>;
-
 /// \par Errors rpc_invalid_params — `params` is not an object, or its `_meta` is not
 [[nodiscard]] answer_to<request_params> read_request_params(std::string_view params);
 
@@ -56,17 +49,17 @@ inline constexpr std::size_t longest_description = std::size_t(64) << 10;
  * where it is known, else the latest with a handshake.
  * \par Errors rpc_invalid_params — it says more than `longest_description`
  */
-[[nodiscard]] answer_to<client_description> read_initialize(request_params const& params);
+[[nodiscard]] answer_to<server::client_description> read_initialize(request_params const& params);
 
 /**
  * \brief Reads the description of a client in a request of 2026-07-28.
  * \par Errors rpc_invalid_params — a key of `_meta` is missing or has another type; mcp_unsupported_version, with the
  * versions that are known
  */
-[[nodiscard]] answer_to<client_description> read_request_meta(request_params const& params);
+[[nodiscard]] answer_to<server::client_description> read_request_meta(request_params const& params);
 
 /// The result of `elicitation/create`; none where it is not one.
-[[nodiscard]] std::optional<elicitation_answer> read_elicitation_answer(std::string_view json);
+[[nodiscard]] std::optional<server::elicitation> read_elicitation_answer(std::string_view json);
 
 } // namespace ipybox::mcp
 

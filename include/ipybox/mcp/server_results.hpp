@@ -1,7 +1,8 @@
 #pragma once
 
+#include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
-#include <ipybox/mcp/server_request.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -13,9 +14,7 @@ class server_listing;
 class server_questions;
 class server_tasks;
 struct call_result;
-struct client_description;
 struct server_task;
-struct server_tool;
 
 /**
  * \brief The results of calls and of requests about tasks, as the version of their client has them.
@@ -30,11 +29,11 @@ class server_results {
                    std::size_t max_line_out);
 
     /// The result of a call of a tool, or that it is too long.
-    [[nodiscard]] std::string of_call(server_tool const& tool, client_description const& client,
+    [[nodiscard]] std::string of_call(server::tool const& tool, server::client_description const& client,
                                       call_result const& result) const;
 
     /// The result of a task, or that it is too long.
-    [[nodiscard]] call_result fitting(server_tool const& tool, client_description const& client,
+    [[nodiscard]] call_result fitting(server::tool const& tool, server::client_description const& client,
                                       call_result result) const;
 
     /// The answer to a call that has become a task.
@@ -57,7 +56,7 @@ class server_results {
 
   private:
     /// The result that is sent instead of one of so many bytes; none where that can be sent.
-    [[nodiscard]] std::optional<call_result> too_long(server_tool const& tool, std::size_t size) const;
+    [[nodiscard]] std::optional<call_result> too_long(server::tool const& tool, std::size_t size) const;
 
     server_listing const& listing_;
     server_tasks const& tasks_;

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/mcp/client_description.hpp>
+#include <ipybox/mcp/era.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_open_request.hpp>
 
 #include <chrono>
@@ -16,6 +17,14 @@ namespace ipybox::mcp {
 
 struct call_result;
 
+namespace detail {
+
+[[nodiscard]] inline era era_of(server::client_description const& client) noexcept {
+    return client.is_stateless ? era::stateless : era::handshake;
+}
+
+} // namespace detail
+
 using server_clock = std::chrono::steady_clock;
 
 /// A call that the client does not wait for: it asks how far it has come, and then for its result.
@@ -25,7 +34,7 @@ struct server_task {
     static constexpr std::size_t longest_message = 1000;
 
     std::string id;
-    std::shared_ptr<client_description const> client; ///< that it was made for; other versions do not see it
+    std::shared_ptr<server::client_description const> client; ///< that it was made for; other versions do not see it
     server_clock::time_point created;
     server_clock::time_point updated;
     std::chrono::milliseconds lifetime;
@@ -56,11 +65,11 @@ class server_tasks {
     [[nodiscard]] bool has_room() const;
 
     /// Makes a task; the oldest one that has ended goes where there are as many as allowed.
-    server_task& add(std::shared_ptr<client_description const> client, server_call_id call,
+    server_task& add(std::shared_ptr<server::client_description const> client, server_call_id call,
                      std::chrono::milliseconds lifetime, clock::time_point now);
 
     /// The task that a client of this era may ask for; none where it made no such task, or it is no longer kept.
-    [[nodiscard]] server_task* find(std::string_view id, era which);
+    [[nodiscard]] server_task* find(std::string_view id, detail::era which);
 
     /// When the next task is no longer kept.
     [[nodiscard]] clock::time_point deadline() const noexcept;

@@ -22,7 +22,7 @@ inline constexpr std::string_view client_info = R"({"name":"ipybox","version":")
 
 /// The agreement with a server, and its information about itself: text of the server, carried, never interpreted.
 struct session {
-    mcp::era era = mcp::era::handshake;
+    detail::era era = detail::era::handshake;
     std::string version;                          ///< of the protocol
     std::string server_name = {};                 ///< what it calls itself
     std::string server_version = {};              ///< its own

@@ -19,7 +19,7 @@ inline constexpr std::size_t longest_line = std::size_t(256) << 20;
  * \par Errors of `open`: errc::mcp_start_failed, io_error, invalid_argument. Of `receive`: errc::mcp_server_died — with
  * `status()`; message_too_large
  */
-[[nodiscard]] std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor const& executor, stdio_server server,
+[[nodiscard]] std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor const& executor, server_params server,
                                                           std::chrono::milliseconds stop_grace);
 
 /// The channel that parameters ask for. \par Errors errc::invalid_argument — a kind of server that cannot be reached

@@ -10,10 +10,10 @@ namespace ipybox::mcp {
 
 struct server_params;
 
+namespace detail {
+
 /// The value of a variable; none where it is not set.
 using variable_lookup = std::function<std::optional<std::string>(std::string const& name)>;
-
-namespace detail {
 
 /// Looks variables up in the environment of this process.
 [[nodiscard]] std::optional<std::string> host_variable(std::string const& name);

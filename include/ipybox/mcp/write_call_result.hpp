@@ -2,8 +2,8 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/call_result.hpp>
-#include <ipybox/mcp/client_description.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <string>
 #include <vector>
@@ -18,7 +18,7 @@ namespace ipybox::mcp {
  * \param more further members
  * \param meta further members of `_meta`
  */
-[[nodiscard]] std::string write_call_result(call_result const& r, client_description const& client,
+[[nodiscard]] std::string write_call_result(call_result const& r, server::client_description const& client,
                                             std::vector<rpc_member> const& more = {},
                                             std::vector<rpc_member> const& meta = {});
 

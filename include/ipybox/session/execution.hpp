@@ -35,8 +35,8 @@ struct execution final : pending_call {
     std::optional<ending> unwanted; ///< it is to end
     bool begun = false;             ///< there is a kernel for it
 
-    void settle(result<execution_result> outcome);
-    void fail(error why) override { settle(failure(std::move(why))); }
+    void complete(result<execution_result> outcome);
+    void fail(error why) override { complete(failure(std::move(why))); }
 };
 
 } // namespace ipybox::detail

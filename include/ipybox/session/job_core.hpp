@@ -29,16 +29,16 @@ class job_wait {
   public:
     explicit job_wait(completion<bool> done) : slot_(done.slot()), done_(std::move(done)) {}
 
-    void settle(bool has_ended) {
-        if (!settled_.exchange(true)) done_(has_ended);
+    void complete(bool has_ended) {
+        if (!completed_.exchange(true)) done_(has_ended);
     }
-    [[nodiscard]] bool is_settled() const noexcept { return settled_; }
+    [[nodiscard]] bool has_completed() const noexcept { return completed_; }
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return slot_; }
 
   private:
     asio::cancellation_slot const slot_;
     completion<bool> done_;
-    std::atomic<bool> settled_ = false;
+    std::atomic<bool> completed_ = false;
 };
 
 /**

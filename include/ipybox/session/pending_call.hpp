@@ -35,7 +35,7 @@ class pending_call {
 
   private:
     friend class outstanding_calls;
-    std::atomic<bool> settled_ = false;
+    std::atomic<bool> completed_ = false;
     std::shared_ptr<outstanding_calls> among_;
 };
 
@@ -44,10 +44,10 @@ class pending_result : public pending_call {
   public:
     explicit pending_result(completion<result<T>> done) : done_(std::move(done)) {}
 
-    void settle(result<T> outcome) {
+    void complete(result<T> outcome) {
         if (first()) done_(std::move(outcome));
     }
-    void fail(error why) override { settle(failure(std::move(why))); }
+    void fail(error why) override { complete(failure(std::move(why))); }
 
     [[nodiscard]] asio::cancellation_slot slot() const noexcept { return done_.slot(); }
 
@@ -60,7 +60,7 @@ class pending_result : public pending_call {
 template <class T>
 auto delivery_to(std::shared_ptr<pending_result<T>> call) {
     return [call = std::move(call)](std::exception_ptr bug, result<T> value) {
-        call->settle(bug ? failure(error_of(bug)) : std::move(value));
+        call->complete(bug ? failure(error_of(bug)) : std::move(value));
     };
 }
 
@@ -105,7 +105,7 @@ class outstanding_calls : public std::enable_shared_from_this<outstanding_calls>
 };
 
 inline bool pending_call::first() {
-    if (settled_.exchange(true)) return false;
+    if (completed_.exchange(true)) return false;
     if (auto const all = std::move(among_)) all->remove(*this);
     return true;
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <ipybox/async/context_waiters.hpp>
-#include <ipybox/async/home.hpp>
+#include <ipybox/async/serial_context.hpp>
 #include <ipybox/async/side_threads.hpp>
-#include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/generate_options.hpp>
 #include <ipybox/gate/audit_log.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 #include <ipybox/session/execution.hpp>
@@ -42,7 +42,7 @@ struct generated_place {
  */
 class session_handle : public std::enable_shared_from_this<session_handle> {
   public:
-    [[nodiscard]] static std::shared_ptr<session_handle> make(home where, session_parts parts);
+    [[nodiscard]] static std::shared_ptr<session_handle> make(serial_context where, session_parts parts);
 
     /// One that was never open, for executors that were moved from.
     [[nodiscard]] static std::shared_ptr<session_handle> const& closed();
@@ -108,7 +108,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
             auto const self = weak.lock();
             if (!self || !tools) return call->fail(self ? tools.error() : error(errc::not_running, ""));
             auto const listed = std::make_shared<std::vector<mcp::tool>>(std::move(*tools));
-            self->aside(call, [call, make, listed] { call->settle(make(*listed)); });
+            self->aside(call, [call, make, listed] { call->complete(make(*listed)); });
         };
         auto const listing = std::make_shared<pending_result<std::vector<mcp::tool>>>(
             completion<result<std::vector<mcp::tool>>>(called_in_place{on_tools}));

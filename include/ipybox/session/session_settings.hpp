@@ -10,11 +10,11 @@
 #include <chrono>
 #include <memory>
 
-namespace ipybox::mcp {
+namespace ipybox::mcp::detail {
 
 struct server_files;
 
-} // namespace ipybox::mcp
+} // namespace ipybox::mcp::detail
 
 namespace ipybox::detail {
 
@@ -39,7 +39,7 @@ class session_settings {
 
     /// A supervisor of the session's own. `servers` are the files that decide what runs on the host.
     [[nodiscard]] supervisor_options supervisor(launch_wrapper wrap, transport_facts const& facts,
-                                                mcp::server_files const& servers) const;
+                                                mcp::detail::server_files const& servers) const;
 
     /// A kernel that cannot ask for actions.
     [[nodiscard]] kernel_launch plain_kernel() const;

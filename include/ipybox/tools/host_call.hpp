@@ -32,7 +32,8 @@ class host_call : public std::enable_shared_from_this<host_call> {
   public:
     using outcome = result<mcp::call_result>;
 
-    host_call(home_executor home, std::function<void(mcp::progress const&)> on_progress, completion<outcome> done)
+    host_call(home_executor home, std::function<void(mcp::call_options::progress const&)> on_progress,
+              completion<outcome> done)
         : home_(std::move(home)), on_progress_(std::move(on_progress)), done_(std::move(done)) {}
     host_call(host_call const&) = delete;
     host_call& operator=(host_call const&) = delete;
@@ -59,20 +60,20 @@ class host_call : public std::enable_shared_from_this<host_call> {
     void on_cancel(std::function<void()> call);
 
     /// Reports to who asked. Reports that come faster than they are taken are left out, but for the last.
-    void report(mcp::progress reached);
+    void report(mcp::call_options::progress reached);
 
   private:
     void tell_progress();
 
     home_executor const home_;
-    std::function<void(mcp::progress const&)> const on_progress_;
+    std::function<void(mcp::call_options::progress const&)> const on_progress_;
     std::stop_source stop_;
     mutable std::mutex mutex_;
     completion<outcome> done_;
     bool settled_ = false;
     bool cancelled_ = false;
     std::function<void()> on_cancel_;
-    std::optional<mcp::progress> unreported_;
+    std::optional<mcp::call_options::progress> unreported_;
 };
 
 } // namespace ipybox::detail

@@ -13,7 +13,7 @@ json head_of(action_frame const& frame) { return json::parse(frame.head); }
 
 mcp::call_result texts(std::vector<std::string> blocks) {
     mcp::call_result returned;
-    for (auto& block : blocks) returned.content.emplace_back(mcp::text_content{std::move(block)});
+    for (auto& block : blocks) returned.content.emplace_back(mcp::content::text{std::move(block)});
     return returned;
 }
 
@@ -37,9 +37,9 @@ TEST_CASE("Q12 action answers: structured content counts by its presence, not by
 
 TEST_CASE("Q12 action answers: pictures, sound and files arrive as bytes") {
     auto returned = texts({"look"});
-    returned.content.emplace_back(mcp::image_content{base64_encode("PNG"), "image/png"});
-    returned.content.emplace_back(mcp::audio_content{base64_encode("WAVE"), "audio/wav"});
-    mcp::embedded_resource file;
+    returned.content.emplace_back(mcp::content::image{base64_encode("PNG"), "image/png"});
+    returned.content.emplace_back(mcp::content::audio{base64_encode("WAVE"), "audio/wav"});
+    mcp::content::embedded_resource file;
     file.uri = "file:///a";
     file.base64 = base64_encode("ZIP!!");
     returned.content.emplace_back(std::move(file));
@@ -54,13 +54,13 @@ TEST_CASE("Q12 action answers: pictures, sound and files arrive as bytes") {
 
 TEST_CASE("action answers: links and files of text are read with the text, and keep what is said of them") {
     auto returned = texts({"look"});
-    mcp::resource_link link;
+    mcp::content::resource_link link;
     link.uri = "file:///b";
     link.name = "b";
     link.description = "the second";
     link.mime_type = "text/csv";
     returned.content.emplace_back(std::move(link));
-    mcp::embedded_resource file;
+    mcp::content::embedded_resource file;
     file.uri = "file:///c";
     file.text = "words";
     returned.content.emplace_back(std::move(file));
@@ -84,7 +84,7 @@ TEST_CASE("action answers: links and files of text are read with the text, and k
 
 TEST_CASE("action answers: a picture that is no base64 arrives as what it is") {
     auto returned = texts({"look"});
-    returned.content.emplace_back(mcp::image_content{"no base64!", "image/png"});
+    returned.content.emplace_back(mcp::content::image{"no base64!", "image/png"});
     auto const frame = result_answer(1, returned);
     CHECK(head_of(frame)["parts"] == json{{{"type", "unreadable"}, {"mime", "image/png"}, {"size", 10}}});
     CHECK(frame.body == "lookno base64!");

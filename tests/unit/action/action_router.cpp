@@ -105,7 +105,7 @@ class scripted_host final : public action_host {
         returned.is_error = subject.tool == "verbose";
         auto text = subject.tool + " was called";
         if (returned.is_error) text.resize(std::size_t(130) << 20, '"'); // each of which is two bytes of JSON
-        returned.content.emplace_back(mcp::text_content{std::move(text)});
+        returned.content.emplace_back(mcp::content::text{std::move(text)});
         co_return returned;
     }
 

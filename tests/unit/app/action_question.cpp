@@ -20,11 +20,11 @@ approval_subject shell_line_of(std::string line) {
     return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/work", .cell_id = "c1"};
 }
 
-using answer = mcp::elicitation_answer;
+using answer = mcp::server::elicitation;
 
 /// What is decided where a form with this content comes back.
 decision filled_in(ordered_json content) {
-    return decision_of(answer{mcp::elicitation_action::accept, std::move(content)}, shell_line_of("ls"));
+    return decision_of(answer{mcp::server::elicitation::response::accept, std::move(content)}, shell_line_of("ls"));
 }
 
 TEST_CASE("action_question: the action is shown, and cannot pass for the question") {
@@ -64,19 +64,19 @@ TEST_CASE("action_question: the three answers") {
     CHECK(rejected.again() == when_repeated::reject);
 
     approval_subject const of_no_cell{.kind = approval_kind::server, .server = "fs"};
-    answer const no{mcp::elicitation_action::accept, {{"decision", "reject"}}};
+    answer const no{mcp::server::elicitation::response::accept, {{"decision", "reject"}}};
     CHECK(decision_of(no, of_no_cell).again() == when_repeated::ask);
 }
 
 TEST_CASE("action_question: what is no clear acceptance rejects, and may be asked again") {
     ordered_json const accepted{{"decision", "accept"}};
-    auto const others = {answer{mcp::elicitation_action::decline, accepted},
-                         answer{mcp::elicitation_action::cancel, accepted},
-                         answer{mcp::elicitation_action::accept, ordered_json::object()},
-                         answer{mcp::elicitation_action::accept, ordered_json(nullptr)},
-                         answer{mcp::elicitation_action::accept, ordered_json::array({"accept"})},
-                         answer{mcp::elicitation_action::accept, {{"decision", true}}},
-                         answer{mcp::elicitation_action::accept, {{"decision", "ACCEPT"}}}};
+    auto const others = {answer{mcp::server::elicitation::response::decline, accepted},
+                         answer{mcp::server::elicitation::response::cancel, accepted},
+                         answer{mcp::server::elicitation::response::accept, ordered_json::object()},
+                         answer{mcp::server::elicitation::response::accept, ordered_json(nullptr)},
+                         answer{mcp::server::elicitation::response::accept, ordered_json::array({"accept"})},
+                         answer{mcp::server::elicitation::response::accept, {{"decision", true}}},
+                         answer{mcp::server::elicitation::response::accept, {{"decision", "ACCEPT"}}}};
     for (auto const& given : others) {
         INFO(given.content.dump());
         auto const made = decision_of(given, shell_line_of("ls"));

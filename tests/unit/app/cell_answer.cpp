@@ -34,7 +34,9 @@ cell_view cell_that_failed(error why, std::string printed = {}, bool restarted =
     return cell;
 }
 
-std::string text_in(mcp::call_result const& answer) { return std::get<mcp::text_content>(answer.content.front()).text; }
+std::string text_in(mcp::call_result const& answer) {
+    return std::get<mcp::content::text>(answer.content.front().value).value;
+}
 
 std::string text_of_answer(cell_view const& cell, std::size_t most = 5000) {
     return text_in(answer_about(cell, {most}));
@@ -175,7 +177,7 @@ TEST_CASE("cell_answer: images are links and content, in one of their forms") {
     auto const answer = answer_about(cell, {});
     CHECK(text_in(answer) == "\n\nGenerated images:\n\n- [plot](/work/images/plot.png)\n");
     REQUIRE(answer.content.size() == 2);
-    auto const& image = std::get<mcp::image_content>(answer.content.back());
+    auto const& image = std::get<mcp::content::image>(answer.content.back().value);
     CHECK(image.mime_type == "image/png");
     CHECK(image.base64 == base64_encode("png"));
     CHECK(answer.structured_content->value()["images"] == nlohmann::ordered_json::array({"/work/images/plot.png"}));
@@ -189,7 +191,7 @@ TEST_CASE("cell_answer: images at the bound are content, one beyond it is a link
     (*cell.outcome)->displays = {picture(std::string(bytes + 1, 'x')), picture("small")};
     auto const answer = answer_about(cell, {});
     REQUIRE(answer.content.size() == 2);
-    CHECK(std::get<mcp::image_content>(answer.content.back()).base64 == base64_encode("small"));
+    CHECK(std::get<mcp::content::image>(answer.content.back().value).base64 == base64_encode("small"));
 }
 
 TEST_CASE("cell_answer: so many images, and one more") {
@@ -226,7 +228,7 @@ TEST_CASE("cell_answer: the largest answer is shorter than what clients drop") {
     cell.outcome = failure(std::move(why));
     auto const answer = answer_about(cell, {answer_bounds::most_characters});
     std::size_t size = nlohmann::json(text_in(answer)).dump().size() + answer.structured_content->text().size();
-    size += std::get<mcp::image_content>(answer.content.back()).base64.size();
+    size += std::get<mcp::content::image>(answer.content.back().value).base64.size();
     CHECK(size < (std::size_t(8) << 20) - (std::size_t(64) << 10));
 }
 

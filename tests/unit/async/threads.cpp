@@ -1,6 +1,6 @@
-#include <ipybox/async/home.hpp>
 #include <ipybox/async/io_thread.hpp>
-#include <ipybox/async/rendezvous.hpp>
+#include <ipybox/async/serial_context.hpp>
+#include <ipybox/async/stack_promise.hpp>
 #include <ipybox/async/suspend.hpp>
 
 #include <support/catch.hpp>
@@ -50,16 +50,16 @@ std::string refused_on(asio::any_io_executor const& executor, std::function<ipyb
 
 } // namespace
 
-TEST_CASE("rendezvous: brings a value over, before or after somebody waits", "[tsan]") {
-    rendezvous<std::string> early;
-    early.bring("there");
-    CHECK(early.wait() == "there");
+TEST_CASE("stack_promise: brings a value over, before or after somebody waits", "[tsan]") {
+    stack_promise<std::string> early;
+    early.set_value("there");
+    CHECK(early.get() == "there");
     for (int i = 0; i < 500; ++i) {
         // It is gone as soon as the value was seen.
-        auto meeting = std::make_unique<rendezvous<std::unique_ptr<int>>>();
-        std::thread other([&place = *meeting, i] { place.bring(std::make_unique<int>(i)); });
-        auto const value = meeting->wait();
-        meeting.reset();
+        auto promise = std::make_unique<stack_promise<std::unique_ptr<int>>>();
+        std::thread other([&place = *promise, i] { place.set_value(std::make_unique<int>(i)); });
+        auto const value = promise->get();
+        promise.reset();
         other.join();
         REQUIRE(*value == i);
     }
@@ -188,49 +188,49 @@ TEST_CASE("io_thread: the end of a fork waits for no thread that its parent has 
     pid_t const forked = ::fork();
     if (forked == 0) {
         auto const began = std::chrono::steady_clock::now();
-        late_joins::wait_for_left();
+        thread_reaper::wait_for_left();
         ::_exit(std::chrono::steady_clock::now() - began < 1s ? 0 : 1);
     }
     CHECK(ipybox::test::end_of(forked) == "0");
     ended.set_value();
-    late_joins::wait_for_left();
+    thread_reaper::wait_for_left();
 }
 
-TEST_CASE("home: a thread of its own knows itself", "[tsan]") {
-    auto const home = own_home();
-    REQUIRE(home.thread);
-    CHECK(home.may_block());
-    CHECK(refused_on(home.executor, home.may_block) == would_deadlock);
+TEST_CASE("serial_context: a thread of its own knows itself", "[tsan]") {
+    auto const made = serial_context::on_own_thread();
+    REQUIRE(made.thread);
+    CHECK(made.may_block());
+    CHECK(refused_on(made.executor, made.may_block) == would_deadlock);
 }
 
-TEST_CASE("home: on the application's context, every thread that runs it would be blocked", "[tsan]") {
+TEST_CASE("serial_context: on the application's context, every thread that runs it would be blocked", "[tsan]") {
     asio::io_context context;
     auto const work = asio::make_work_guard(context);
-    auto const home = home_on(context.get_executor());
-    CHECK_FALSE(home.thread);
+    auto const made = serial_context::on_strand_of(context.get_executor());
+    CHECK_FALSE(made.thread);
     std::thread runner([&] { context.run(); });
-    CHECK(home.may_block());
-    CHECK(refused_on(home.executor, home.may_block) == would_deadlock);
-    CHECK(refused_on(context.get_executor(), home.may_block) ==
+    CHECK(made.may_block());
+    CHECK(refused_on(made.executor, made.may_block) == would_deadlock);
+    CHECK(refused_on(context.get_executor(), made.may_block) ==
           would_deadlock); // not on the strand, but on its only thread
     context.stop();
     runner.join();
 }
 
-TEST_CASE("home: a pool with another thread serves, one whose threads all wait does not", "[tsan]") {
+TEST_CASE("serial_context: a pool with another thread serves, one whose threads all wait does not", "[tsan]") {
     asio::thread_pool pair(2);
-    auto const served = home_on(pair.get_executor());
+    auto const served = serial_context::on_strand_of(pair.get_executor());
     CHECK(served.may_block());
     CHECK(refused_on(served.executor, served.may_block) == would_deadlock);
     CHECK(refused_on(pair.get_executor(), served.may_block) == "");
 
     asio::thread_pool single(1);
-    auto const alone = home_on(single.get_executor());
+    auto const alone = serial_context::on_strand_of(single.get_executor());
     CHECK(alone.may_block());
     CHECK(refused_on(single.get_executor(), alone.may_block) == would_deadlock);
 }
 
-TEST_CASE("home: strands and executors that track work are known by what they run", "[tsan]") {
+TEST_CASE("serial_context: strands and executors that track work are known by what they run", "[tsan]") {
     asio::io_context context;
     auto const work = asio::make_work_guard(context);
     auto const tracked = asio::require(context.get_executor(), asio::execution::outstanding_work.tracked);
@@ -240,16 +240,16 @@ TEST_CASE("home: strands and executors that track work are known by what they ru
     std::thread runner([&] { context.run(); });
     for (asio::any_io_executor const& each : {asio::any_io_executor(tracked), asio::any_io_executor(strand),
                                               asio::any_io_executor(strand_of_any), asio::any_io_executor(low)}) {
-        auto const home = home_on(each);
-        CHECK(home.may_block());
-        CHECK(refused_on(context.get_executor(), home.may_block) == would_deadlock);
-        CHECK(refused_on(each, home.may_block) == would_deadlock);
+        auto const made = serial_context::on_strand_of(each);
+        CHECK(made.may_block());
+        CHECK(refused_on(context.get_executor(), made.may_block) == would_deadlock);
+        CHECK(refused_on(each, made.may_block) == would_deadlock);
     }
     context.stop();
     runner.join();
 }
 
-TEST_CASE("home: a context that no thread runs serves nothing") {
+TEST_CASE("serial_context: a context that no thread runs serves nothing") {
     asio::io_context context;
     auto const served = served_elsewhere(context.get_executor(), 20ms, 10ms);
     REQUIRE_FALSE(served);
@@ -258,13 +258,13 @@ TEST_CASE("home: a context that no thread runs serves nothing") {
     CHECK(context.poll() == 1); // what was asked comes late, and is harmless
 }
 
-TEST_CASE("home: a forked child is told that it has none") {
-    auto const own = own_home();
+TEST_CASE("serial_context: a forked child is told that it has none") {
+    auto const own = serial_context::on_own_thread();
     asio::io_context context;
-    auto const application = home_on(context.get_executor());
+    auto const application = serial_context::on_strand_of(context.get_executor());
     pid_t const forked = ::fork();
     if (forked == 0) {
-        auto const refused = [](home const& h) {
+        auto const refused = [](serial_context const& h) {
             auto const served = h.may_block();
             return !served && served.error() == ipybox::errc::not_running;
         };
@@ -276,11 +276,11 @@ TEST_CASE("home: a forked child is told that it has none") {
     CHECK(own.owner.is_this());
 }
 
-TEST_CASE("home: one strand, one handler at a time", "[tsan]") {
+TEST_CASE("serial_context: one strand, one handler at a time", "[tsan]") {
     asio::thread_pool pool(4);
-    auto const home = home_on(pool.get_executor());
+    auto const made = serial_context::on_strand_of(pool.get_executor());
     int count = 0; // not atomic on purpose
-    for (int i = 0; i < 1000; ++i) asio::post(home.executor, [&] { ++count; });
+    for (int i = 0; i < 1000; ++i) asio::post(made.executor, [&] { ++count; });
     pool.join();
     CHECK(count == 1000);
 }

@@ -1,4 +1,4 @@
-#include <ipybox/codegen/generate.hpp>
+#include <ipybox/codegen/generated_package.hpp>
 #include <ipybox/codegen/impl/package_mark.hpp>
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/json_depth.hpp>
@@ -31,7 +31,7 @@ TEST_CASE("generate: the files of a package") {
     get.description = "Gets a user. And more.";
     get.input_schema =
         ordered_json::parse(R"({"type": "object", "properties": {"id": {}, "x": {}}, "required": ["id"]})");
-    auto const package = generate_package("github", {get, named("list")});
+    auto const package = generated_package::make("github", {get, named("list")});
     REQUIRE(package);
     CHECK(package->server_name == "github");
     CHECK(package->modules == std::vector<std::string>{"get_user", "list"});
@@ -52,7 +52,7 @@ TEST_CASE("generate: the list is kept as it came") {
     tool.title = "A";
     tool.input_schema = ordered_json::parse(R"({"z": 1, "type": "object", "a": {"$ref": "#/z"}})");
     tool.annotations = {{"readOnlyHint", true}};
-    auto const package = generate_package("server", {tool});
+    auto const package = generated_package::make("server", {tool});
     auto const list = ordered_json::parse(package->files.at("_schemas.json"));
     CHECK(list["generator"] == std::string(ipybox::codegen::detail::generator_mark));
     CHECK(list["server"] == "server");
@@ -64,7 +64,7 @@ TEST_CASE("generate: the list is kept as it came") {
 }
 
 TEST_CASE("generate: only the name of the server is in a package (W16)") {
-    auto const package = generate_package("server", {named("a")});
+    auto const package = generated_package::make("server", {named("a")});
     CHECK(contains(package->files.at("__init__.py"), "package(__name__, \"server\")\n"));
     for (auto const& [name, text] : package->files) {
         CAPTURE(name);
@@ -75,11 +75,11 @@ TEST_CASE("generate: only the name of the server is in a package (W16)") {
 
 TEST_CASE("generate: names of servers (W13)") {
     for (auto const* name : {"", "..", "../../home", "/etc", "a/b", "a b", "import"}) {
-        auto const refused = generate_package(name, {});
+        auto const refused = generated_package::make(name, {});
         REQUIRE_FALSE(refused);
         CHECK(refused.error() == errc::invalid_argument);
     }
-    auto const hidden = generate_package("json", {});
+    auto const hidden = generated_package::make("json", {});
     REQUIRE(hidden);
     CHECK(hidden->notices.size() == 1);
 }
@@ -88,7 +88,7 @@ TEST_CASE("generate: a tool that cannot have a module is left out, with a notice
     auto deep = named("deep");
     for (int i = 0; i < 500; ++i) deep.input_schema = ordered_json{{"items", deep.input_schema}};
     auto const package =
-        generate_package("server", {named("a"), named("a"), deep, named(std::string(2000, 'x')), named("b")});
+        generated_package::make("server", {named("a"), named("a"), deep, named(std::string(2000, 'x')), named("b")});
     REQUIRE(package);
     CHECK(package->modules == std::vector<std::string>{"a", "b"});
     REQUIRE(package->notices.size() == 3);
@@ -99,7 +99,8 @@ TEST_CASE("generate: a tool that cannot have a module is left out, with a notice
 }
 
 TEST_CASE("generate: a name of 1000 bytes, and one more") {
-    auto const package = generate_package("server", {named(std::string(1000, 'x')), named(std::string(1001, 'y'))});
+    auto const package =
+        generated_package::make("server", {named(std::string(1000, 'x')), named(std::string(1001, 'y'))});
     REQUIRE(package);
     CHECK(package->modules.size() == 1);
     REQUIRE(package->notices.size() == 1);
@@ -110,10 +111,10 @@ TEST_CASE("generate: a name of 1000 bytes, and one more") {
 TEST_CASE("generate: a schema of 400 levels, and one more") {
     auto tool = named("deep"); // its schema has a level already
     while (!nests_deeper_than(399, tool.input_schema)) tool.input_schema = ordered_json{{"items", tool.input_schema}};
-    auto package = generate_package("server", {tool});
+    auto package = generated_package::make("server", {tool});
     CHECK(package->modules.size() == 1);
     tool.input_schema = ordered_json{{"items", tool.input_schema}};
-    package = generate_package("server", {tool});
+    package = generated_package::make("server", {tool});
     CHECK(package->modules.empty());
     REQUIRE(package->notices.size() == 1);
     CHECK(contains(package->notices[0].text, "more than 400 levels"));
@@ -122,9 +123,9 @@ TEST_CASE("generate: a schema of 400 levels, and one more") {
 TEST_CASE("generate: 5000 tools, and one more") {
     std::vector<mcp::tool> tools;
     for (int i = 0; i < 5000; ++i) tools.push_back(named("t" + std::to_string(i)));
-    CHECK(generate_package("server", tools)->notices.empty());
+    CHECK(generated_package::make("server", tools)->notices.empty());
     tools.push_back(named("last"));
-    auto const package = generate_package("server", tools);
+    auto const package = generated_package::make("server", tools);
     CHECK(package->modules.size() == 5000);
     CHECK(package->notices.size() == 1);
 }
@@ -135,9 +136,9 @@ TEST_CASE("generate: a schema of 1 MiB is followed, and one byte more is not") {
     tool.input_schema["description"] = "";
     auto const rest = (std::size_t(1) << 20) - json_text(tool.input_schema).size();
     tool.input_schema["description"] = std::string(rest, 'x');
-    CHECK(contains(generate_package("server", {tool})->files.at("large.py"), "    a: "));
+    CHECK(contains(generated_package::make("server", {tool})->files.at("large.py"), "    a: "));
     tool.input_schema["description"] = std::string(rest + 1, 'x');
-    auto const module = generate_package("server", {tool})->files.at("large.py");
+    auto const module = generated_package::make("server", {tool})->files.at("large.py");
     CHECK_FALSE(contains(module, "    a: "));
     CHECK(contains(module, "more than 1 MiB"));
 }
@@ -146,7 +147,7 @@ TEST_CASE("generate: a list of 16 MiB, and one byte more") {
     auto tool = named("large");
     auto const listed = [&tool](std::size_t text) {
         tool.annotations = {{"x", std::string(text, 'x')}}; // which no module has
-        return generate_package("server", {tool});
+        return generated_package::make("server", {tool});
     };
     auto const most = std::size_t(16) << 20;
     auto const rest = most - listed(0)->files.at("_schemas.json").size();
@@ -165,7 +166,7 @@ TEST_CASE("generate: a list of 1,000,000 values, and one more") {
     auto const count = [](std::string const& list) {
         return ipybox::detail::count_json(list, {list.size(), list.size(), list.size()}).values;
     };
-    auto const listed = [&tool] { return generate_package("server", {tool}); };
+    auto const listed = [&tool] { return generated_package::make("server", {tool}); };
     auto const most = std::size_t(1'000'000);
     auto const rest = most - count(listed()->files.at("_schemas.json"));
     values = ordered_json(ordered_json::array_t(rest, 1));
@@ -181,7 +182,7 @@ TEST_CASE("generate: a tool with a schema that cannot be used takes any argument
     large.input_schema["description"] = std::string(2 << 20, 'x');
     auto odd = named("odd");
     odd.input_schema = 5;
-    auto const package = generate_package("server", {large, odd});
+    auto const package = generated_package::make("server", {large, odd});
     CHECK(package->modules.size() == 2);
     CHECK(package->notices.size() == 2);
     for (auto const* name : {"large.py", "odd.py"}) {
@@ -196,9 +197,9 @@ TEST_CASE("generate: a long sentence is cut in the index, by characters") {
     for (int i = 0; i < 100; ++i) sentence += "ö";
     auto tool = named("t");
     tool.description = sentence;
-    CHECK(contains(generate_package("server", {tool})->files.at("__init__.py"), "t() - " + sentence + "\n"));
+    CHECK(contains(generated_package::make("server", {tool})->files.at("__init__.py"), "t() - " + sentence + "\n"));
     tool.description = sentence + "x";
-    CHECK(contains(generate_package("server", {tool})->files.at("__init__.py"),
+    CHECK(contains(generated_package::make("server", {tool})->files.at("__init__.py"),
                    "t() - " + sentence.substr(0, 2 * 99) + "…\n"));
 }
 
@@ -206,7 +207,7 @@ TEST_CASE("generate: texts that are no UTF-8") {
     auto tool = named("a");
     tool.description = "\xED\xA0\x80";
     tool.input_schema["properties"] = {{"p", {{"description", "\xC0"}}}};
-    auto const package = generate_package("server", {tool});
+    auto const package = generated_package::make("server", {tool});
     REQUIRE(package);
     CHECK(package->notices.empty());
     auto const list = ordered_json::parse(package->files.at("_schemas.json"));
@@ -222,14 +223,14 @@ TEST_CASE("generate: where a name or a compared text is no Unicode, the tool is 
     };
     for (auto const& tool : {with(R"({"a\ud800": {}, "a\ud801": {}})"), with(R"({"a": {"enum": ["x", "\udc00"]}})"),
                              with(R"({"a": {"const": {"b": "\udc00"}}})"), with("{\"a\xFF\": {}}"), named("t\xFF")}) {
-        auto const package = generate_package("server", {tool, named("other")});
+        auto const package = generated_package::make("server", {tool, named("other")});
         REQUIRE(package);
         CHECK(package->modules == std::vector<std::string>{"other"});
         REQUIRE(package->notices.size() == 1);
         CHECK(contains(package->notices[0].text, "not valid Unicode"));
     }
     auto const fine =
-        generate_package("server", {with(R"({"const": {"title": "\ud800"}, "enum": {"type": "string"}})")});
+        generated_package::make("server", {with(R"({"const": {"title": "\ud800"}, "enum": {"type": "string"}})")});
     CHECK(fine->modules.size() == 1);
     CHECK(fine->notices.empty());
 }
@@ -238,20 +239,20 @@ TEST_CASE("generate: a number that no 64 bits hold is compared as the nearest on
     auto tool = named("large");
     tool.input_schema["properties"] =
         *read_json<ordered_json>(R"({"a": {"const": 123456789012345678901234567890}, "b": {"maximum": 1e308}})");
-    auto const package = generate_package("server", {tool});
+    auto const package = generated_package::make("server", {tool});
     REQUIRE(package->notices.size() == 1);
     CHECK(contains(package->notices[0].text, "beyond 64 bits"));
     CHECK(contains(package->files.at("large.py"), "    a: "));
     tool.input_schema["properties"] =
         *read_json<ordered_json>(R"({"a": {"enum": [18446744073709551615, -9223372036854775808, 1.5]}})");
-    CHECK(generate_package("server", {tool})->notices.empty());
+    CHECK(generated_package::make("server", {tool})->notices.empty());
 }
 
 TEST_CASE("generate: names of no type are left out, with a notice") {
     auto tool = named("t");
     tool.input_schema["properties"] =
         ordered_json::parse(R"({"a": {"type": "text"}, "b": {"type": ["string", "nil"]}, "c": {"type": "string"}})");
-    auto const package = generate_package("server", {tool});
+    auto const package = generated_package::make("server", {tool});
     REQUIRE(package->notices.size() == 2);
     CHECK(package->notices[0].text == "type text at #/properties/a is none of JSON Schema: it is left out");
     CHECK(contains(package->notices[1].text, "type nil at #/properties/b"));
@@ -260,7 +261,7 @@ TEST_CASE("generate: names of no type are left out, with a notice") {
 TEST_CASE("generate: a filter says which tools get a module") {
     generate_options options;
     options.filter = [](mcp::tool const& tool) { return tool.name != "delete"; };
-    auto const package = generate_package("server", {named("get"), named("delete")}, options);
+    auto const package = generated_package::make("server", {named("get"), named("delete")}, options);
     CHECK(package->modules == std::vector<std::string>{"get"});
     CHECK_FALSE(contains(package->files.at("_schemas.json"), "delete"));
 }
@@ -268,9 +269,9 @@ TEST_CASE("generate: a filter says which tools get a module") {
 TEST_CASE("generate: references of the dialect 2019-09 alone are told") {
     auto tool = named("t");
     tool.input_schema["properties"] = ordered_json::parse(R"({"a": {"$recursiveRef": "#"}})");
-    auto const package = generate_package("server", {tool});
+    auto const package = generated_package::make("server", {tool});
     REQUIRE(package->notices.size() == 1);
     CHECK(contains(package->notices[0].text, "$recursiveRef"));
     tool.input_schema["properties"] = ordered_json::parse(R"({"$recursiveRef": {"enum": ["$recursiveRef"]}})");
-    CHECK(generate_package("server", {tool})->notices.empty());
+    CHECK(generated_package::make("server", {tool})->notices.empty());
 }

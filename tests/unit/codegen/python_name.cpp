@@ -1,4 +1,4 @@
-#include <ipybox/codegen/module_names.hpp>
+#include <ipybox/codegen/generated_package.hpp>
 #include <ipybox/codegen/python_name.hpp>
 
 #include <string>
@@ -21,26 +21,27 @@ names fields(names const& properties, names const& classes = {}) {
 } // namespace
 
 TEST_CASE("python_name: modules are called as the original calls them") {
-    CHECK(module_names({"search", "API-get-user", "Get User", "x.y/z"}) ==
+    CHECK(generated_package::module_names({"search", "API-get-user", "Get User", "x.y/z"}) ==
           names{"search", "api_get_user", "get_user", "x_y_z"});
-    CHECK(module_names({}) == names{});
+    CHECK(generated_package::module_names({}) == names{});
 }
 
 TEST_CASE("python_name: a tool cannot take a name of the package or of the language (W15)") {
-    CHECK(module_names({"__init__", "__main__", "_mcp", "_schema", "_pattern", "", "2fa", "import", "None", "ärger"}) ==
-          names{"tool___init__", "tool___main__", "tool__mcp", "tool__schema", "tool__pattern", "tool_", "tool_2fa",
-                "import_", "none", "tool__rger"});
+    CHECK(generated_package::module_names({"__init__", "__main__", "_mcp", "_schema", "_pattern", "", "2fa", "import",
+                                           "None", "ärger"}) == names{"tool___init__", "tool___main__", "tool__mcp",
+                                                                      "tool__schema", "tool__pattern", "tool_",
+                                                                      "tool_2fa", "import_", "none", "tool__rger"});
 }
 
 TEST_CASE("python_name: tools that would be the same module are told apart (W15)") {
-    CHECK(module_names({"tool-1", "tool_1", "Tool.1"}) == names{"tool_1_3", "tool_1", "tool_1_2"});
-    CHECK(module_names({"A", "a", "a_2"}) == names{"a_3", "a", "a_2"});
+    CHECK(generated_package::module_names({"tool-1", "tool_1", "Tool.1"}) == names{"tool_1_3", "tool_1", "tool_1_2"});
+    CHECK(generated_package::module_names({"A", "a", "a_2"}) == names{"a_3", "a", "a_2"});
     // whatever their order
-    CHECK(module_names({"Tool.1", "tool_1", "tool-1"}) == names{"tool_1_2", "tool_1", "tool_1_3"});
+    CHECK(generated_package::module_names({"Tool.1", "tool_1", "tool-1"}) == names{"tool_1_2", "tool_1", "tool_1_3"});
 }
 
 TEST_CASE("python_name: long names are cut, and stay apart") {
-    auto const made = module_names({std::string(300, 'a') + "x", std::string(300, 'a') + "y"});
+    auto const made = generated_package::module_names({std::string(300, 'a') + "x", std::string(300, 'a') + "y"});
     CHECK(made[0].size() == 109);
     CHECK(made[0] != made[1]);
     CHECK(made[0].starts_with(std::string(100, 'a') + "_"));

@@ -214,10 +214,10 @@ TEST_CASE("tool_module: results") {
 
 TEST_CASE("tool_module: styles") {
     auto const tool = tool_with(R"({"type": "object"})");
-    auto const awaitable = tool_module(tool, call_style::awaitable).text;
+    auto const awaitable = tool_module(tool, generate_options::call_style::awaitable).text;
     CHECK(contains(awaitable, "async def run(params: Params = Params()) -> str:"));
     CHECK(contains(awaitable, "to_text(await CLIENT.run(\"tool\""));
-    auto const both = tool_module(tool, call_style::both).text;
+    auto const both = tool_module(tool, generate_options::call_style::both).text;
     CHECK(contains(both, "\ndef run("));
     CHECK(contains(both, "\nasync def arun("));
 }

@@ -1,4 +1,4 @@
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen/generated_package.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <fcntl.h>
@@ -36,7 +36,7 @@ generated_package package_of(std::vector<std::string> const& names, std::string 
         tool.input_schema["type"] = "object";
         tools.push_back(std::move(tool));
     }
-    return *generate_package(server, tools);
+    return *generated_package::make(server, tools);
 }
 
 /// What is in a directory but for locks.
@@ -53,7 +53,7 @@ std::vector<std::string> entries(fs::path const& directory) {
 TEST_CASE("write_package: a new one") {
     scratch_dir const dir;
     auto const package = package_of({"b", "a"});
-    auto const written = write_package(dir.path() / "deep" / "tools", package);
+    auto const written = package.write(dir.path() / "deep" / "tools");
     REQUIRE(written);
     CHECK(written->directory == dir.path() / "deep" / "tools" / "server");
     CHECK(written->modules == std::vector<std::string>{"b", "a"});
@@ -64,9 +64,9 @@ TEST_CASE("write_package: a new one") {
 
 TEST_CASE("write_package: in place of the old one") {
     scratch_dir const dir;
-    REQUIRE(write_package(dir.path(), package_of({"a", "b"})));
+    REQUIRE(package_of({"a", "b"}).write(dir.path()));
     dir.write("server/own.py", "an addition");
-    REQUIRE(write_package(dir.path(), package_of({"c"})));
+    REQUIRE(package_of({"c"}).write(dir.path()));
     CHECK(fs::exists(dir.path() / "server/c.py"));
     CHECK_FALSE(fs::exists(dir.path() / "server/a.py"));
     CHECK(fs::exists(dir.path() / "server/own.py")); // what was added beside the generated files stays
@@ -80,18 +80,18 @@ TEST_CASE("write_package: nothing that is not ours is replaced (W13)") {
     SECTION("an empty directory") { fs::create_directory(dir.path() / "server"); }
     SECTION("a file") { dir.write("server", "x"); }
     SECTION("a link to a package of ours") {
-        REQUIRE(write_package(dir.path() / "elsewhere", package_of({"a"})));
+        REQUIRE(package_of({"a"}).write(dir.path() / "elsewhere"));
         fs::create_directory_symlink("elsewhere/server", dir.path() / "server");
     }
     SECTION("a dangling link") { fs::create_symlink("nowhere", dir.path() / "server"); }
     SECTION("a pipe") { REQUIRE(::mkfifo((dir.path() / "server").c_str(), 0600) == 0); }
     SECTION("a directory with a link for a list") {
-        REQUIRE(write_package(dir.path() / "elsewhere", package_of({"a"})));
+        REQUIRE(package_of({"a"}).write(dir.path() / "elsewhere"));
         fs::create_directory(dir.path() / "server");
         fs::create_symlink("../elsewhere/server/_schemas.json", dir.path() / "server/_schemas.json");
     }
     auto const before = entries(dir.path());
-    auto const refused = write_package(dir.path(), package_of({"a"}));
+    auto const refused = package_of({"a"}).write(dir.path());
     REQUIRE_FALSE(refused);
     CHECK((refused.error() == errc::invalid_argument || refused.error() == errc::io_error));
     CHECK(contains(refused.error().text(), "server"));
@@ -106,14 +106,14 @@ TEST_CASE("write_package: names that lead out of the root (W13)") {
     auto package = package_of({"a"});
     for (auto const* name : {"..", "../x", "/tmp/x", "a/b", "", ".", "class"}) {
         package.server_name = name;
-        auto const refused = write_package(dir.path() / "root", package);
+        auto const refused = package.write(dir.path() / "root");
         REQUIRE_FALSE(refused);
         CHECK(refused.error() == errc::invalid_argument);
     }
     package.server_name = "server";
     for (auto const* name : {"../x.py", "/tmp/x.py", "", ".."}) {
         package.files = {{name, "x"}};
-        auto const refused = write_package(dir.path() / "root", package);
+        auto const refused = package.write(dir.path() / "root");
         REQUIRE_FALSE(refused);
         CHECK(refused.error() == errc::invalid_argument);
     }
@@ -127,21 +127,21 @@ TEST_CASE("write_package: what a generator left behind when it was killed is rem
     dir.write("precious/x", "x");
     fs::create_directory_symlink("precious", dir.path() / ".server.tmp-link");
     dir.write(".other.tmp-1/x", "x");
-    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    REQUIRE(package_of({"a"}).write(dir.path()));
     CHECK(entries(dir.path()) == std::vector<std::string>{".other.tmp-1", "__init__.py", "precious", "server"});
     CHECK(fs::exists(dir.path() / "precious/x"));
 }
 
 TEST_CASE("write_package: a failure leaves the old package") {
     scratch_dir const dir;
-    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    REQUIRE(package_of({"a"}).write(dir.path()));
     auto package = package_of({"b"});
     package.files[std::string(300, 'x') + ".py"] = "too long a name";
-    CHECK_FALSE(write_package(dir.path(), package));
+    CHECK_FALSE(package.write(dir.path()));
     package = package_of({"b"});
     package.files[std::string(254, 'x')] = "";
     package.files[std::string(255, 'y')] = "";
-    CHECK(write_package(dir.path(), package));
+    CHECK(package.write(dir.path()));
     CHECK(fs::exists(dir.path() / "server/b.py"));
     CHECK(entries(dir.path()) == std::vector<std::string>{"__init__.py", "server"});
 }
@@ -150,7 +150,7 @@ TEST_CASE("write_package: the root cannot be") {
     scratch_dir const dir;
     dir.write("file", "x");
     for (auto const& root : {dir.path() / "file", dir.path() / "file/below", fs::path("/proc/none")}) {
-        auto const refused = write_package(root, package_of({"a"}));
+        auto const refused = package_of({"a"}).write(root);
         REQUIRE_FALSE(refused);
         CHECK(refused.error() == errc::io_error);
     }
@@ -163,14 +163,14 @@ TEST_CASE("write_package: no link on the way below the directory of the code is 
     fs::create_directory_symlink("../outside", dir.path() / "work/link");
     auto const root = dir.path() / "work/link/tools";
 
-    auto const refused = write_package(root, package_of({"a"}), {.code_dir = dir.path() / "work"});
+    auto const refused = package_of({"a"}).write(root, {.code_dir = dir.path() / "work"});
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::io_error);
     CHECK(contains(refused.error().text(), "link is a symbolic link"));
     CHECK(fs::is_empty(dir.path() / "outside"));
 
     fs::remove(dir.path() / "work/link");
-    CHECK(write_package(root, package_of({"a"}), {.code_dir = dir.path() / "work"}));
+    CHECK(package_of({"a"}).write(root, {.code_dir = dir.path() / "work"}));
     CHECK(fs::exists(root / "server/a.py"));
 }
 
@@ -179,13 +179,13 @@ TEST_CASE("write_package: one generator after the other") {
     auto const lock = dir.write(".server.lock", "");
     os::unique_fd held(::open(lock.c_str(), O_RDWR | O_CLOEXEC));
     REQUIRE(::flock(held.get(), LOCK_EX | LOCK_NB) == 0);
-    auto const refused = write_package(dir.path(), package_of({"a"}), {.patience = 20ms});
+    auto const refused = package_of({"a"}).write(dir.path(), {.patience = 20ms});
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::io_error);
     CHECK(contains(refused.error().text(), ".server.lock"));
 
     auto waiting =
-        std::async(std::launch::async, [&] { return write_package(dir.path(), package_of({"a"}), {.patience = 60s}); });
+        std::async(std::launch::async, [&] { return package_of({"a"}).write(dir.path(), {.patience = 60s}); });
     CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
     held.reset();
     CHECK(waiting.get());
@@ -196,7 +196,7 @@ TEST_CASE("write_package: many at once") {
     std::vector<std::future<bool>> writers;
     for (int i = 0; i < 8; ++i)
         writers.push_back(std::async(std::launch::async, [&dir, i] {
-            return write_package(dir.path(), package_of({"t" + std::to_string(i)}, i % 2 ? "one" : "two")).has_value();
+            return package_of({"t" + std::to_string(i)}, i % 2 ? "one" : "two").write(dir.path()).has_value();
         }));
     for (auto& writer : writers) CHECK(writer.get());
     CHECK(entries(dir.path()) == std::vector<std::string>{"__init__.py", "one", "two"});
@@ -209,18 +209,18 @@ TEST_CASE("write_package: the index of the root") {
     SECTION("an older one of ours is replaced") {
         dir.write("__init__.py", "\"\"\"Tools of MCP servers: a package for each server, a module for each tool. "
                                  "Written by ipybox.\"\"\"\nold = 1\n");
-        REQUIRE(write_package(dir.path(), package_of({"a"})));
+        REQUIRE(package_of({"a"}).write(dir.path()));
         CHECK(contains(test::read_file(index), "def describe("));
     }
     SECTION("one of somebody else is kept") {
         dir.write("__init__.py", "mine = 1\n");
-        REQUIRE(write_package(dir.path(), package_of({"a"})));
+        REQUIRE(package_of({"a"}).write(dir.path()));
         CHECK(test::read_file(index) == "mine = 1\n");
     }
     SECTION("a link is kept, and not followed") {
         dir.write("elsewhere.py", "");
         fs::create_symlink("elsewhere.py", index);
-        REQUIRE(write_package(dir.path(), package_of({"a"})));
+        REQUIRE(package_of({"a"}).write(dir.path()));
         CHECK(test::read_file(dir.path() / "elsewhere.py") == "");
     }
 }
@@ -231,19 +231,19 @@ TEST_CASE("write_package: what has changed since") {
     a.name = "a";
     b.name = "b";
     b.input_schema = nlohmann::ordered_json::parse(R"({"type": "object", "x": 1})");
-    auto changes = compare_package(dir.path(), "server", {a, b});
+    auto changes = generated_package::make("server", {a, b})->compare(dir.path());
     REQUIRE(changes);
     CHECK(changes->added == std::vector<std::string>{"a", "b"});
-    REQUIRE(write_package(dir.path(), *generate_package("server", {a, b})));
-    CHECK(compare_package(dir.path(), "server", {b, a})->none());
+    REQUIRE(generated_package::make("server", {a, b})->write(dir.path()));
+    CHECK(generated_package::make("server", {b, a})->compare(dir.path())->none());
     b.input_schema["x"] = 2;
-    changes = compare_package(dir.path(), "server", {b});
+    changes = generated_package::make("server", {b})->compare(dir.path());
     CHECK(changes->changed == std::vector<std::string>{"b"});
     CHECK(changes->removed == std::vector<std::string>{"a"});
 
-    CHECK(compare_package(dir.path(), "..", {}).error() == errc::invalid_argument);
+    CHECK(generated_package::make("..", {}).error() == errc::invalid_argument);
     dir.write("foreign/x", "");
-    CHECK(compare_package(dir.path(), "foreign", {}).error() == errc::invalid_argument);
+    CHECK(generated_package::make("foreign", {})->compare(dir.path()).error() == errc::invalid_argument);
 }
 
 namespace {
@@ -260,13 +260,13 @@ constexpr std::uintmax_t mib = std::uintmax_t(1) << 20;
 
 TEST_CASE("write_package: a file of 16 MiB is kept, and a larger one is not lost") {
     scratch_dir const dir;
-    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    REQUIRE(package_of({"a"}).write(dir.path()));
     make_file(dir.path() / "server/own.bin", 16 * mib);
-    REQUIRE(write_package(dir.path(), package_of({"b"})));
+    REQUIRE(package_of({"b"}).write(dir.path()));
     CHECK(fs::file_size(dir.path() / "server/own.bin") == 16 * mib);
 
     make_file(dir.path() / "server/own.bin", 16 * mib + 1);
-    auto const refused = write_package(dir.path(), package_of({"c"}));
+    auto const refused = package_of({"c"}).write(dir.path());
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::invalid_argument);
     CHECK(contains(refused.error().text(), "own.bin has more than 16 MiB"));
@@ -277,12 +277,12 @@ TEST_CASE("write_package: a file of 16 MiB is kept, and a larger one is not lost
 
 TEST_CASE("write_package: 64 MiB of files are kept, and no more") {
     scratch_dir const dir;
-    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    REQUIRE(package_of({"a"}).write(dir.path()));
     for (int i = 0; i < 4; ++i) make_file(dir.path() / "server" / std::to_string(i), 16 * mib);
-    REQUIRE(write_package(dir.path(), package_of({"b"})));
+    REQUIRE(package_of({"b"}).write(dir.path()));
     CHECK(fs::exists(dir.path() / "server/3"));
     dir.write("server/4", "x");
-    auto const refused = write_package(dir.path(), package_of({"c"}));
+    auto const refused = package_of({"c"}).write(dir.path());
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::invalid_argument);
     CHECK(contains(refused.error().text(), "more than 64 MiB"));
@@ -291,18 +291,18 @@ TEST_CASE("write_package: 64 MiB of files are kept, and no more") {
 
 TEST_CASE("write_package: a list that code has made too large is not built from") {
     scratch_dir const dir;
-    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    REQUIRE(package_of({"a"}).write(dir.path()));
     auto const list = dir.path() / "server/_schemas.json";
     auto const before = test::read_file(list);
     SECTION("16 MiB fit") {
         std::ofstream(list, std::ios::app) << std::string(16 * mib - before.size(), ' ');
-        CHECK(compare_package(dir.path(), "server", {}));
-        CHECK(write_package(dir.path(), package_of({"b"})));
+        CHECK(generated_package::make("server", {})->compare(dir.path()));
+        CHECK(package_of({"b"}).write(dir.path()));
     }
     SECTION("one byte more does not") {
         std::ofstream(list, std::ios::app) << std::string(16 * mib - before.size() + 1, ' ');
-        for (auto const& failed : {compare_package(dir.path(), "server", {}).error(),
-                                   write_package(dir.path(), package_of({"b"})).error()}) {
+        for (auto const& failed : {generated_package::make("server", {})->compare(dir.path()).error(),
+                                   package_of({"b"}).write(dir.path()).error()}) {
             CHECK(failed == errc::invalid_argument);
             CHECK(contains(failed.text(), "remove the package"));
         }
@@ -312,16 +312,16 @@ TEST_CASE("write_package: a list that code has made too large is not built from"
 
 TEST_CASE("write_package: a package of 20,000 entries is read, and a larger one is not") {
     scratch_dir const dir;
-    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    REQUIRE(package_of({"a"}).write(dir.path()));
     auto const server = dir.path() / "server";
     for (auto i = entries(server).size(); i < 20'001; ++i) // links cost less than files
         REQUIRE(::symlink("x", (server / std::to_string(i)).c_str()) == 0);
-    auto const refused = write_package(dir.path(), package_of({"b"}));
+    auto const refused = package_of({"b"}).write(dir.path());
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::invalid_argument);
     CHECK(contains(refused.error().text(), "more than 20,000 entries"));
     fs::remove(server / "20000");
-    CHECK(write_package(dir.path(), package_of({"b"})));
+    CHECK(package_of({"b"}).write(dir.path()));
 }
 
 TEST_CASE("write_package: a leftover of 64 levels is removed, and a deeper one stays") {
@@ -330,6 +330,6 @@ TEST_CASE("write_package: a leftover of 64 levels is removed, and a deeper one s
     auto deep = dir.path() / ".server.tmp-1";
     for (int i = 1; i < levels; ++i) deep /= "d";
     fs::create_directories(deep);
-    REQUIRE(write_package(dir.path(), package_of({"a"})));
+    REQUIRE(package_of({"a"}).write(dir.path()));
     CHECK(fs::exists(dir.path() / ".server.tmp-1") == (levels > 64));
 }

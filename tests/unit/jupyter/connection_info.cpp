@@ -32,10 +32,10 @@ TEST_CASE("connection_info: parses a file as jupyter_client writes it") {
     CHECK(info->protocol == jupyter::detail::socket_protocol::tcp);
     CHECK(info->key == "a-b-c");
     CHECK(info->kernel_name == "ir");
-    CHECK(info->address(channel::shell) == "tcp://127.0.0.1:5001");
-    CHECK(info->address(channel::iopub) == "tcp://127.0.0.1:5002");
-    CHECK(info->address(channel::stdin_) == "tcp://127.0.0.1:5003");
-    CHECK(info->address(channel::control) == "tcp://127.0.0.1:5004");
+    CHECK(info->address(message::channel::shell) == "tcp://127.0.0.1:5001");
+    CHECK(info->address(message::channel::iopub) == "tcp://127.0.0.1:5002");
+    CHECK(info->address(message::channel::stdin_) == "tcp://127.0.0.1:5003");
+    CHECK(info->address(message::channel::control) == "tcp://127.0.0.1:5004");
     CHECK(info->hb_port == 5005);
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("connection_info: ipc addresses are paths") {
     file["ip"] = "/run/user/0/kernel-1-ipc";
     auto const info = parse_connection_info(file.dump());
     REQUIRE(info);
-    CHECK(info->address(channel::control) == "ipc:///run/user/0/kernel-1-ipc-5004");
+    CHECK(info->address(message::channel::control) == "ipc:///run/user/0/kernel-1-ipc-5004");
 }
 
 TEST_CASE("connection_info: IPv6 addresses get brackets") {
@@ -53,7 +53,7 @@ TEST_CASE("connection_info: IPv6 addresses get brackets") {
     file["ip"] = "fe80::1%eth0";
     auto const info = parse_connection_info(file.dump());
     REQUIRE(info);
-    CHECK(info->address(channel::shell) == "tcp://[fe80::1%eth0]:5001");
+    CHECK(info->address(message::channel::shell) == "tcp://[fe80::1%eth0]:5001");
 }
 
 TEST_CASE("connection_info: what may be absent") {

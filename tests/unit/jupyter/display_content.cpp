@@ -16,13 +16,13 @@ using encoding = mime_bundle::encoding;
 namespace {
 
 mime_bundle bundle_of(json data) {
-    message m(channel::iopub, "display_data", {{"data", std::move(data)}});
+    message m(message::channel::iopub, "display_data", {{"data", std::move(data)}});
     return take_bundle(m);
 }
 
 /// A display whose values of these types are in buffers.
 message with_raw(json data, json raw, std::vector<std::string> buffers) {
-    message m(channel::iopub, "display_data", {{"data", std::move(data)}});
+    message m(message::channel::iopub, "display_data", {{"data", std::move(data)}});
     m.metadata = {{"raw", std::move(raw)}};
     m.buffers = std::move(buffers);
     return m;
@@ -116,7 +116,7 @@ TEST_CASE("mime_bundle: as Jupyter writes it") {
 TEST_CASE("take_bundle: no bundle, an empty one") {
     for (json const& content :
          {json::object(), json{{"data", 5}}, json{{"data", nullptr}}, json{{"data", json::array({1})}}}) {
-        message m(channel::iopub, "display_data", content);
+        message m(message::channel::iopub, "display_data", content);
         CHECK(take_bundle(m).empty());
     }
 }

@@ -16,7 +16,7 @@ using test::contains;
 
 namespace {
 
-result<message> parse(json_frames const& f, channel on = channel::iopub) {
+result<message> parse(json_frames const& f, message::channel on = message::channel::iopub) {
     return from_frames(on, f.header, f.parent_header, f.metadata, f.content);
 }
 
@@ -24,7 +24,7 @@ json_frames const plain{R"({"msg_type":"status","msg_id":"1"})", "{}", "{}", "{}
 
 /// A message whose text is in a buffer, with whatever `raw` says about it.
 message with_raw(json raw, std::vector<std::string> buffers = {"buffered"}) {
-    message m(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
+    message m(message::channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
     m.metadata = {{"raw", std::move(raw)}};
     m.buffers = std::move(buffers);
     return m;
@@ -41,16 +41,16 @@ std::string nested(std::string_view open, std::string_view close, int depth) {
 } // namespace
 
 TEST_CASE("message: to frames and back") {
-    message m(channel::shell, "execute_request",
+    message m(message::channel::shell, "execute_request",
               {{"code", "print('ü \"quoted\" \\n')\n"}, {"silent", false}, {"n", -1.5}});
     m.session = "session";
     m.metadata = {{"a", {1, nullptr, "x"}}};
     m.parent_header = {{"msg_id", "parent"}, {"username", "u"}};
     auto const frames = to_frames(m);
     CHECK(m.id.size() == 32);
-    auto const back = parse(frames, channel::shell);
+    auto const back = parse(frames, message::channel::shell);
     REQUIRE(back);
-    CHECK(back->on == channel::shell);
+    CHECK(back->on == message::channel::shell);
     CHECK(back->type == "execute_request");
     CHECK(back->id == m.id);
     CHECK(back->session == "session");
@@ -64,7 +64,7 @@ TEST_CASE("message: to frames and back") {
 }
 
 TEST_CASE("message: an id stays, a missing one is made") {
-    message m(channel::shell, "t", json::object());
+    message m(message::channel::shell, "t", json::object());
     m.id = "mine";
     (void)to_frames(m);
     CHECK(m.id == "mine");
@@ -74,7 +74,7 @@ TEST_CASE("message: an id stays, a missing one is made") {
 }
 
 TEST_CASE("message: without a parent there is an empty one") {
-    message m(channel::control, "t", json::object());
+    message m(message::channel::control, "t", json::object());
     for (json const& none : {json(), json(5), json("x"), json::array()}) {
         m.parent_header = none;
         CHECK(to_frames(m).parent_header == "{}");
@@ -83,14 +83,14 @@ TEST_CASE("message: without a parent there is an empty one") {
 
 TEST_CASE("message: the header of a question is kept for its answer") {
     auto const m =
-        parse({R"({"msg_type":"input_request","msg_id":"7","session":"s"})", "{}", "{}", "{}"}, channel::stdin_);
+        parse({R"({"msg_type":"input_request","msg_id":"7","session":"s"})", "{}", "{}", "{}"}, message::channel::stdin_);
     REQUIRE(m);
     CHECK(message::field(m->parent_header, "msg_id") == "7");
     CHECK(message::field(m->parent_header, "session") == "s");
 }
 
 TEST_CASE("message: text that is no UTF-8 goes out replaced") {
-    message m(channel::shell, "execute_request", {{"code", "x = '\xff\xc3'"}});
+    message m(message::channel::shell, "execute_request", {{"code", "x = '\xff\xc3'"}});
     m.session = "\x80";
     auto const back = parse(to_frames(m));
     REQUIRE(back);
@@ -115,7 +115,7 @@ TEST_CASE("message: each frame that is malformed is named") {
 
 TEST_CASE("message: a header without a type") {
     for (auto const* header : {"{}", R"({"msg_type":""})", R"({"msg_type":5})", R"({"msg_type":["a"]})"}) {
-        auto const m = from_frames(channel::iopub, header, "{}", "{}", "{}");
+        auto const m = from_frames(message::channel::iopub, header, "{}", "{}", "{}");
         REQUIRE_FALSE(m);
         CHECK(m.error() == errc::protocol_error);
         CHECK(contains(m.error().text(), "msg_type"));
@@ -264,7 +264,7 @@ TEST_CASE("message: of the header of a question its answer repeats what names it
     auto const m =
         parse({R"({"msg_type":"input_request","msg_id":"7","session":"s","more":")" + std::string(60'000, 'x') + "\"}",
                "{}", "{}", "{}"},
-              channel::stdin_);
+              message::channel::stdin_);
     REQUIRE(m);
     CHECK(m->parent_header == json{{"msg_id", "7"}, {"msg_type", "input_request"}, {"session", "s"}});
 }

@@ -26,7 +26,7 @@ std::vector<std::string> valid(signer& s, std::vector<std::string> json_frames =
 }
 
 std::string refused(std::vector<std::string> const& frames, signer& s, wire_limits const& limits = {}) {
-    auto const m = from_wire(channel::iopub, views(frames), s, limits);
+    auto const m = from_wire(message::channel::iopub, views(frames), s, limits);
     REQUIRE_FALSE(m);
     CHECK(m.error() == errc::protocol_error);
     return m.error().text();
@@ -36,7 +36,7 @@ std::string refused(std::vector<std::string> const& frames, signer& s, wire_limi
 
 TEST_CASE("wire_format: there and back") {
     signer s("key");
-    message m(channel::stdin_, "input_request", {{"prompt", "näme\n"}, {"password", false}});
+    message m(message::channel::stdin_, "input_request", {{"prompt", "näme\n"}, {"password", false}});
     m.session = "s";
     m.metadata = {{"a", {1, 2}}};
     m.parent_header = {{"msg_id", "parent"}, {"date", "2026-01-01"}};
@@ -47,9 +47,9 @@ TEST_CASE("wire_format: there and back") {
     CHECK(frames[1].size() == 64);
     CHECK_FALSE(m.id.empty());
 
-    auto const back = from_wire(channel::stdin_, views(frames), s);
+    auto const back = from_wire(message::channel::stdin_, views(frames), s);
     REQUIRE(back);
-    CHECK(back->on == channel::stdin_);
+    CHECK(back->on == message::channel::stdin_);
     CHECK(back->type == "input_request");
     CHECK(back->id == m.id);
     CHECK(back->session == "s");
@@ -66,7 +66,7 @@ TEST_CASE("wire_format: identities and topics come before the delimiter") {
     for (std::size_t count : {0U, 1U, 2U, 16U}) {
         auto frames = valid(s);
         frames.insert(frames.begin(), count, "kernel.status");
-        CHECK(from_wire(channel::iopub, views(frames), s));
+        CHECK(from_wire(message::channel::iopub, views(frames), s));
     }
     auto frames = valid(s);
     frames.insert(frames.begin(), 17, "x");
@@ -78,7 +78,7 @@ TEST_CASE("wire_format: buffers are not signed and may hold anything") {
     auto frames = valid(s);
     frames.push_back("<IDS|MSG>");
     frames.push_back(std::string(1000, '\0'));
-    auto const m = from_wire(channel::iopub, views(frames), s);
+    auto const m = from_wire(message::channel::iopub, views(frames), s);
     REQUIRE(m);
     CHECK(m->buffers.size() == 2);
     CHECK(m->buffers[0] == "<IDS|MSG>");
@@ -123,7 +123,7 @@ TEST_CASE("wire_format: every malformed message is refused with its reason") {
 TEST_CASE("wire_format: deep nesting does no harm") {
     signer s("");
     auto const deep = R"({"a":)" + std::string(200'000, '[') + std::string(200'000, ']') + "}";
-    auto const m = from_wire(channel::iopub, views(valid(s, {R"({"msg_type":"x"})", "{}", "{}", deep})), s);
+    auto const m = from_wire(message::channel::iopub, views(valid(s, {R"({"msg_type":"x"})", "{}", "{}", deep})), s);
     CHECK((m || m.error() == errc::protocol_error));
 }
 
@@ -133,7 +133,7 @@ TEST_CASE("wire_format: bounds") {
     limits.frames = 8;
     auto frames = valid(s);
     frames.insert(frames.end(), 2, "buffer");
-    CHECK(from_wire(channel::iopub, views(frames), s, limits));
+    CHECK(from_wire(message::channel::iopub, views(frames), s, limits));
     frames.emplace_back("one more");
     CHECK(contains(refused(frames, s, limits), "too many frames"));
 
@@ -142,16 +142,16 @@ TEST_CASE("wire_format: bounds") {
     frames.push_back(std::string(1000, 'x'));
     for (auto const& frame : frames) bytes += frame.size();
     limits.bytes = bytes;
-    CHECK(from_wire(channel::iopub, views(frames), s, limits));
+    CHECK(from_wire(message::channel::iopub, views(frames), s, limits));
     limits.bytes = bytes - 1;
-    auto const m = from_wire(channel::iopub, views(frames), s, limits);
+    auto const m = from_wire(message::channel::iopub, views(frames), s, limits);
     REQUIRE_FALSE(m);
     CHECK(m.error() == errc::message_too_large);
 }
 
 TEST_CASE("wire_format: text that is no UTF-8 goes out replaced, not as an exception") {
     signer s("key");
-    message m(channel::shell, "execute_request", {{"code", "print('\xff')"}});
+    message m(message::channel::shell, "execute_request", {{"code", "print('\xff')"}});
     auto const frames = to_wire(m, s);
-    CHECK(from_wire(channel::shell, views(frames), s));
+    CHECK(from_wire(message::channel::shell, views(frames), s));
 }

@@ -21,8 +21,8 @@ template <class T>
 T only(std::string const& block) {
     auto const r = read(R"({"content":[)" + block + "]}");
     REQUIRE(r.content.size() == 1);
-    REQUIRE(std::holds_alternative<T>(r.content[0]));
-    return std::get<T>(r.content[0]);
+    REQUIRE(std::holds_alternative<T>(r.content[0].value));
+    return std::get<T>(r.content[0].value);
 }
 
 } // namespace
@@ -41,33 +41,33 @@ TEST_CASE("call_result: every kind of content is kept, in order") {
     CHECK_FALSE(r.is_error);
     CHECK(r.meta == json{{"cost", 3}});
     CHECK_FALSE(r.structured_content);
-    auto const& text = std::get<text_content>(r.content[0]);
-    CHECK(text.text == "a");
-    CHECK(text.annotations == json{{"priority", 0.5}});
-    auto const& image = std::get<image_content>(r.content[1]);
+    auto const& text = std::get<content::text>(r.content[0].value);
+    CHECK(text.value == "a");
+    CHECK(r.content[0].annotations == json{{"priority", 0.5}});
+    auto const& image = std::get<content::image>(r.content[1].value);
     CHECK(image.base64 == "iVBORw==");
     CHECK(image.mime_type == "image/png");
-    CHECK_FALSE(image.annotations);
-    CHECK(std::get<audio_content>(r.content[2]).mime_type == "audio/wav");
-    auto const& link = std::get<resource_link>(r.content[3]);
+    CHECK_FALSE(r.content[1].annotations);
+    CHECK(std::get<content::audio>(r.content[2].value).mime_type == "audio/wav");
+    auto const& link = std::get<content::resource_link>(r.content[3].value);
     CHECK(link.uri == "file:///x");
     CHECK(link.name == "x");
     CHECK(link.title == "X");
     CHECK(link.description == "d");
     CHECK(link.mime_type == "text/plain");
-    auto const& inner = std::get<embedded_resource>(r.content[4]);
+    auto const& inner = std::get<content::embedded_resource>(r.content[4].value);
     CHECK(inner.uri == "test://a");
     CHECK(inner.text == "t");
     CHECK_FALSE(inner.base64);
-    CHECK(inner.annotations == json{{"audience", {"user"}}});
-    auto const& blob = std::get<embedded_resource>(r.content[5]);
+    CHECK(r.content[4].annotations == json{{"audience", {"user"}}});
+    auto const& blob = std::get<content::embedded_resource>(r.content[5].value);
     CHECK(blob.base64 == "AAEC");
     CHECK_FALSE(blob.mime_type);
-    CHECK(blob.annotations == json{{"priority", 1}});
-    auto const& unknown = std::get<unknown_content>(r.content[6]);
+    CHECK(r.content[5].annotations == json{{"priority", 1}});
+    auto const& unknown = std::get<content::unknown>(r.content[6].value);
     CHECK(unknown.type == "hologram");
     CHECK(unknown.value == nlohmann::ordered_json{{"type", "hologram"}, {"depth", 3}});
-    CHECK(joined_text(r) == "a\nb");
+    CHECK(r.text() == "a\nb");
 }
 
 TEST_CASE("call_result: structured content counts by presence") {
@@ -87,13 +87,13 @@ TEST_CASE("call_result: a tool that failed") {
 }
 
 TEST_CASE("call_result: blocks that lack something are there all the same") {
-    CHECK(only<text_content>(R"({"type":"text"})").text.empty());
-    CHECK(only<text_content>(R"({"type":"text","text":7})").text.empty());
-    CHECK(only<image_content>(R"({"type":"image","data":null})").base64.empty());
-    CHECK(only<unknown_content>(R"({"type":"resource"})").type == "resource");
-    CHECK(only<unknown_content>(R"({"type":"resource","resource":[]})").type == "resource");
-    CHECK(only<unknown_content>("{}").type.empty());
-    CHECK(only<unknown_content>(R"({"type":7})").value == json{{"type", 7}});
+    CHECK(only<content::text>(R"({"type":"text"})").value.empty());
+    CHECK(only<content::text>(R"({"type":"text","text":7})").value.empty());
+    CHECK(only<content::image>(R"({"type":"image","data":null})").base64.empty());
+    CHECK(only<content::unknown>(R"({"type":"resource"})").type == "resource");
+    CHECK(only<content::unknown>(R"({"type":"resource","resource":[]})").type == "resource");
+    CHECK(only<content::unknown>("{}").type.empty());
+    CHECK(only<content::unknown>(R"({"type":7})").value == json{{"type", 7}});
 }
 
 TEST_CASE("call_result: what is no result") {
@@ -111,8 +111,8 @@ TEST_CASE("call_result: what is no result") {
 TEST_CASE("call_result: a block that is none of them costs no other, and what cannot be read is named") {
     auto const r = read(R"({"content":[{"type":"text","text":"a"},7,{"type":"text","text":"b"}]})");
     CHECK(r.content.size() == 3);
-    CHECK(std::get<unknown_content>(r.content[1]).value == 7);
-    CHECK(joined_text(r) == "a\nb");
+    CHECK(std::get<content::unknown>(r.content[1].value).value == 7);
+    CHECK(r.text() == "a\nb");
     CHECK(
         ipybox::mcp::detail::read_call_result(R"({"content":[{"type":"text","text":"a"},{"type":"text","text":"\x"}]})")
             .error()

@@ -73,8 +73,8 @@ struct one_server {
     std::shared_ptr<scripted_server> server = std::make_shared<scripted_server>();
     asio::io_context context{1};
     server_params params;
-    client_environment surroundings{test::channels_to(server), {}, {}};
-    std::optional<mcp::client> made;
+    mcp::detail::client_environment surroundings{test::channels_to(server), {}, {}};
+    std::optional<mcp::detail::client> made;
 
     one_server() { server->answer = good; }
     ~one_server() {
@@ -84,7 +84,7 @@ struct one_server {
         context.run(); // nothing stays under way
     }
 
-    mcp::client& client() {
+    mcp::detail::client& client() {
         if (!made) made.emplace(context.get_executor(), "srv", params, surroundings);
         return *made;
     }
@@ -94,7 +94,7 @@ struct one_server {
         return said(run(context, client().call("echo", {{"text", std::move(text)}}, std::move(options))));
     }
     static std::string said(result<call_result> const& r) {
-        return r ? joined_text(*r) : "<" + r.error().code().message() + ">";
+        return r ? r->text() : "<" + r.error().code().message() + ">";
     }
     error failure_of(std::string text = "x", call_options options = {}) {
         auto r = run(context, client().call("echo", {{"text", std::move(text)}}, std::move(options)));
@@ -220,7 +220,7 @@ TEST_CASE_METHOD(one_server, "client: a server of the stateless era") {
     CHECK(server->methods() == lines{"initialize", "server/discover", "tools/call"});
     auto const& meta = server->heard.back()["params"]["_meta"];
     CHECK(meta["io.modelcontextprotocol/clientCapabilities"] == json::object());
-    CHECK(run(context, client().current_session())->era == era::stateless);
+    CHECK(run(context, client().current_session())->era == ipybox::mcp::detail::era::stateless);
 
     // What was learned is kept: its next life is not asked to initialize.
     run(context, client().stop());
@@ -323,7 +323,7 @@ TEST_CASE_METHOD(one_server, "client: one that dies while it starts") {
 }
 
 TEST_CASE_METHOD(one_server, "client: upon a probe it may die, stay silent or refuse") {
-    params.versions = negotiation::discover_first;
+    params.versions = server_params::negotiation::discover_first;
     bool dies = true;
     server->answer = [&](json const& message) -> lines {
         if (message.value("method", "") != "server/discover") return good(message);
@@ -439,7 +439,7 @@ TEST_CASE_METHOD(one_server, "client: progress comes before the result, and only
     CHECK(echo("quiet") == "quiet");
     std::vector<double> seen;
     call_options options;
-    options.on_progress = [&](progress const& p) { seen.push_back(p.done / p.total.value_or(1)); };
+    options.on_progress = [&](call_options::progress const& p) { seen.push_back(p.done / p.total.value_or(1)); };
     auto const p = begin("a", options);
     REQUIRE(until([&] { return p->outcome.has_value(); }));
     CHECK(seen == std::vector<double>{0.5});
@@ -557,7 +557,7 @@ TEST_CASE("client: a call that cannot be sent, for want of memory, say, fails al
         throws_when_copied& operator=(throws_when_copied const&) = delete;
         throws_when_copied& operator=(throws_when_copied&&) = delete;
         ~throws_when_copied() = default;
-        void operator()(progress const&) const {}
+        void operator()(call_options::progress const&) const {}
         std::shared_ptr<bool> armed;
     };
     one_server f;
@@ -607,7 +607,9 @@ TEST_CASE(
 
 TEST_CASE_METHOD(one_server, "client: callbacks of the application that throw fail what needs them, and nothing else") {
     auto const channels = surroundings.make_channel;
-    params.server = stdio_server{"p", {}, {{"A", "${NAME}"}}};
+    params.command = "p";
+    params.args = {};
+    params.env = {{"A", "${NAME}"}};
     struct unknown {};
     surroundings.make_channel = [](auto&&...) -> result<std::shared_ptr<channel>> { throw unknown(); };
     surroundings.variables = [](auto const&) -> std::optional<std::string> { return "v"; };
@@ -645,7 +647,7 @@ TEST_CASE_METHOD(one_server, "client: callbacks of the application that throw fa
         return {report.dump(), changed.dump(), good(message)[0]};
     };
     call_options options;
-    options.on_progress = [&](progress const&) {
+    options.on_progress = [&](call_options::progress const&) {
         ++told;
         throw std::runtime_error("application bug");
     };

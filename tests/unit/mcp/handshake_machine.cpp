@@ -60,7 +60,7 @@ TEST_CASE("handshake_machine: initialize, with every version that is known") {
 
         auto const end = get<handshake_machine::agreed>(m.on_result(initialize_result(std::string(known))));
         CHECK(end.confirm);
-        CHECK(end.with.era == era::handshake);
+        CHECK(end.with.era == ipybox::mcp::detail::era::handshake);
         CHECK(end.with.version == known);
         CHECK(end.with.server_name == "s");
         CHECK(end.with.server_version == "9");
@@ -97,7 +97,7 @@ TEST_CASE("handshake_machine: who refuses initialize is asked what it speaks, wh
         CHECK(meta["io.modelcontextprotocol/clientInfo"]["name"] == "ipybox");
         auto const end = get<handshake_machine::agreed>(m.on_result(discovered({"2026-07-28", "2025-11-25"})));
         CHECK_FALSE(end.confirm);
-        CHECK(end.with.era == era::stateless);
+        CHECK(end.with.era == ipybox::mcp::detail::era::stateless);
         CHECK(end.with.version == "2026-07-28");
         CHECK(end.with.server_name == "s");
         CHECK_FALSE(end.with.announces_tool_changes);
@@ -136,14 +136,14 @@ TEST_CASE("handshake_machine: who speaks later versions alone names them") {
 
 TEST_CASE("handshake_machine: discover first, with every way back") {
     auto const begun = [] {
-        handshake_machine m(negotiation::discover_first);
+        handshake_machine m(server_params::negotiation::discover_first);
         auto const first = get<handshake_machine::ask>(m.begin());
         CHECK(first.method == "server/discover");
         CHECK(first.is_probe);
         return m;
     };
     auto good = begun();
-    CHECK(get<handshake_machine::agreed>(good.on_result(discovered())).with.era == era::stateless);
+    CHECK(get<handshake_machine::agreed>(good.on_result(discovered())).with.era == ipybox::mcp::detail::era::stateless);
 
     auto refused = begun();
     CHECK(asked(refused.on_refusal(refusal())) == "initialize");
@@ -167,16 +167,16 @@ TEST_CASE("handshake_machine: discover first, with every way back") {
 }
 
 TEST_CASE("handshake_machine: one era alone") {
-    handshake_machine old(negotiation::handshake_only);
+    handshake_machine old(server_params::negotiation::handshake_only);
     CHECK(asked(old.begin()) == "initialize");
     CHECK(get<error>(old.on_refusal(refusal())) == errc::mcp_refused);
 
-    handshake_machine modern(negotiation::stateless_only);
+    handshake_machine modern(server_params::negotiation::stateless_only);
     auto const first = get<handshake_machine::ask>(modern.begin());
     CHECK(first.method == "server/discover");
     CHECK_FALSE(first.is_probe);
     CHECK(get<error>(modern.on_refusal(refusal())) == errc::mcp_refused);
-    handshake_machine again(negotiation::stateless_only);
+    handshake_machine again(server_params::negotiation::stateless_only);
     (void)again.begin();
     CHECK(get<error>(again.on_end(ended)) == errc::mcp_start_failed);
 }
@@ -196,10 +196,10 @@ TEST_CASE("handshake_machine: who ends says how, and what it said before") {
 }
 
 TEST_CASE("session: what a request says of itself") {
-    session const old{era::handshake, "2025-11-25"};
+    session const old{ipybox::mcp::detail::era::handshake, "2025-11-25"};
     CHECK(request_meta(old).empty());
     CHECK(request_meta(old, 7) == R"({"progressToken":7})");
-    session const modern{era::stateless, "2026-07-28"};
+    session const modern{ipybox::mcp::detail::era::stateless, "2026-07-28"};
     auto const meta = json::parse(request_meta(modern, 7));
     CHECK(meta.size() == 4);
     CHECK(meta["progressToken"] == 7);
@@ -207,7 +207,7 @@ TEST_CASE("session: what a request says of itself") {
 }
 
 TEST_CASE("handshake_machine: a server that refuses the version that it names is asked once more") {
-    handshake_machine m(negotiation::stateless_only);
+    handshake_machine m(server_params::negotiation::stateless_only);
     CHECK(std::holds_alternative<handshake_machine::ask>(m.begin()));
     rpc_error const why{-32022, "unsupported", R"({"supported":["2026-07-28"]})"};
     CHECK(std::holds_alternative<handshake_machine::ask>(m.on_refusal(why)));

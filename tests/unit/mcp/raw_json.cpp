@@ -66,12 +66,12 @@ TEST_CASE("raw_json: as deep as it is read, and no deeper") {
 TEST_CASE("raw_json: two members of the same name") {
     constexpr auto twice = R"({"b":{"path":"/a","path":"/b"}})";
     CHECK(copied(twice) == twice);
-    auto const refused = raw_json::read(twice, duplicate_names::refused);
+    auto const refused = raw_json::read(twice, raw_json::duplicate_names::refused);
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::invalid_argument);
     CHECK(refused.error().text() == R"(has the member "path" twice in one object)");
-    CHECK_FALSE(raw_json::read(R"({"path":1,"p\u0061th":2})", duplicate_names::refused));
-    CHECK(raw_json::read(R"([{"path":1},{"path":2}])", duplicate_names::refused));
+    CHECK_FALSE(raw_json::read(R"({"path":1,"p\u0061th":2})", raw_json::duplicate_names::refused));
+    CHECK(raw_json::read(R"([{"path":1},{"path":2}])", raw_json::duplicate_names::refused));
 }
 
 TEST_CASE("raw_json: a text that is handed over is kept where it is written as it would be") {
@@ -100,7 +100,7 @@ TEST_CASE("raw_json: a text that is handed over is read as any other") {
         if (handed) CHECK(handed->text() == read->text());
         if (handed) CHECK(handed->has_large_integers() == read->has_large_integers());
     }
-    CHECK_FALSE(raw_json::of_text(R"({"path":1,"p\u0061th":2})", duplicate_names::refused));
+    CHECK_FALSE(raw_json::of_text(R"({"path":1,"p\u0061th":2})", raw_json::duplicate_names::refused));
 }
 
 TEST_CASE("raw_json: values are built with the order of the text") {

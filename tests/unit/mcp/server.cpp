@@ -1,6 +1,5 @@
 #include <ipybox/mcp/call_result.hpp>
 #include <ipybox/mcp/server.hpp>
-#include <ipybox/mcp/server_call.hpp>
 
 #include <support/catch.hpp>
 #include <support/contains.hpp>
@@ -30,11 +29,11 @@ using namespace ipybox;
 using namespace std::chrono_literals;
 using nlohmann::json;
 using test::contains;
-using call_ptr = std::shared_ptr<mcp::server_call>;
+using call_ptr = std::shared_ptr<mcp::server::call>;
 using returned = asio::awaitable<mcp::call_result>;
 
-mcp::server_tool served_tool(std::string name, mcp::server_tool::handler_type handler) {
-    mcp::server_tool made;
+mcp::server::tool served_tool(std::string name, mcp::server::tool::handler_type handler) {
+    mcp::server::tool made;
     made.definition.name = std::move(name);
     made.definition.input_schema = nlohmann::ordered_json{{"type", "object"}};
     made.handler = std::move(handler);
@@ -43,14 +42,14 @@ mcp::server_tool served_tool(std::string name, mcp::server_tool::handler_type ha
 
 mcp::call_result said(std::string text) {
     mcp::call_result r;
-    r.content.emplace_back(mcp::text_content{std::move(text), {}});
+    r.content.emplace_back(mcp::content::text{std::move(text)});
     return r;
 }
 
 returned at_once(call_ptr call) { co_return said(call->raw_arguments().text()); }
 
-mcp::server_options serving(mcp::server_tool::handler_type handler = at_once) {
-    mcp::server_options options;
+mcp::server::options serving(mcp::server::tool::handler_type handler = at_once) {
+    mcp::server::options options;
     options.name = "served";
     options.version = "1";
     options.limits.end_grace = 5s;
@@ -74,7 +73,7 @@ json pinging(json const& id) { return {{"jsonrpc", "2.0"}, {"id", id}, {"method"
 
 /// A server and its client on one context.
 struct served {
-    explicit served(mcp::server_options options)
+    explicit served(mcp::server::options options)
         : server(*mcp::server::make(std::move(options))),
           client(std::make_shared<test::scripted_client>(context.get_executor())) {}
 
@@ -103,7 +102,7 @@ asio::awaitable<void> rest(std::chrono::milliseconds time) {
 
 TEST_CASE("server: tools that cannot be served") {
     struct row {
-        std::function<void(mcp::server_tool&)> spoil;
+        std::function<void(mcp::server::tool&)> spoil;
         char const* why;
     };
     for (auto const& [spoil, why] :
@@ -350,7 +349,7 @@ TEST_CASE("server: a question that its handler gives up") {
         bool answered = false;
         asio::co_spawn(executor, call->elicit("Sure?", form),
                        asio::bind_cancellation_slot(signal.slot(),
-                                                    [&](std::exception_ptr, result<mcp::elicitation_answer> answer) {
+                                                    [&](std::exception_ptr, result<mcp::server::elicitation> answer) {
                                                         answered = !answer && answer.error() == condition::cancelled;
                                                     }));
         co_await rest(10ms);
@@ -412,7 +411,7 @@ TEST_CASE("server: a channel that throws, and one that fails") {
 TEST_CASE("server: a client is introduced once") {
     std::vector<std::string> versions;
     auto options = serving();
-    options.on_client = [&](mcp::client_description const& client) {
+    options.on_client = [&](mcp::server::client_description const& client) {
         versions.push_back(client.version);
         throw std::runtime_error("dropped");
     };
@@ -443,7 +442,7 @@ TEST_CASE("server: a call that is kept after its client is gone") {
     CHECK(kept->client().version == "2025-11-25");
     kept->progress(1);
     asio::io_context context;
-    auto const answer = test::run<result<mcp::elicitation_answer>>(context, kept->elicit("?", {}));
+    auto const answer = test::run<result<mcp::server::elicitation>>(context, kept->elicit("?", {}));
     REQUIRE_FALSE(answer);
     CHECK(answer.error() == condition::cancelled);
 }

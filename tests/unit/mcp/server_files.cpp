@@ -10,7 +10,7 @@
 
 namespace {
 
-using ipybox::mcp::stdio_server;
+using ipybox::mcp::server_params;
 using ipybox::mcp::detail::files_of;
 using ipybox::test::scratch_dir;
 namespace fs = std::filesystem;
@@ -30,7 +30,7 @@ TEST_CASE("server files: scripts bring the directory with what they import, data
     scratch_dir const dir;
     touch(dir.path() / "servers/pay.py");
     touch(dir.path() / "data/table.csv");
-    stdio_server server{.command = "python3"};
+    server_params server{.command = "python3"};
     server.args = {"servers/pay.py", "--table=data/table.csv", "missing.py", "-v"};
     server.env_file = "secrets.env";
     server.working_dir = dir.path();
@@ -52,7 +52,7 @@ TEST_CASE("server files: programs bring their environment, through links too") {
     touch(dir.path() / "node_modules/thing/dist/index.js");
     fs::permissions(dir.path() / "venv/bin/python3", fs::perms::owner_all);
     fs::create_symlink("../node_modules/thing/dist/index.js", dir.path() / "venv/thing");
-    stdio_server server{.command = "venv/bin/python3"};
+    server_params server{.command = "venv/bin/python3"};
     server.args = {"venv/thing"};
     server.working_dir = dir.path();
     auto const files = ipybox::mcp::detail::files_of(server).read_only;
@@ -64,7 +64,7 @@ TEST_CASE("server files: the directory it starts in, where code may come from th
     scratch_dir const dir;
     touch(dir.path() / "servers/pay.py");
     touch(dir.path() / ".env");
-    stdio_server server{.command = "python3"};
+    server_params server{.command = "python3"};
     server.working_dir = dir.path();
     server.args = {"servers/pay.py"};
     CHECK_FALSE(has(ipybox::mcp::detail::files_of(server).read_only, dir.path()));
@@ -81,7 +81,7 @@ TEST_CASE("server files: paths in lines for a shell, in lists, and in variables 
     touch(dir.path() / "host/table.csv");
     touch(dir.path() / "modules/thing.py");
     fs::create_directories(dir.path() / "start");
-    stdio_server server{.command = "sh"};
+    server_params server{.command = "sh"};
     server.working_dir = dir.path() / "start";
     server.args = {"-c", "cd '" + (dir.path() / "project").string() + "'&&exec python3 run.py"};
     server.env["PYTHONPATH"] = "/not/there:../modules";
@@ -100,7 +100,7 @@ TEST_CASE("server files: packages of node lie above its script, and nothing can 
     touch(dir.path() / "a/package.json");
     touch(dir.path() / "a/node_modules/thing/index.js");
     touch(dir.path() / "a/packages/b/dist/index.js");
-    stdio_server server{.command = "python3"}; // node need not be installed here
+    server_params server{.command = "python3"}; // node need not be installed here
     server.working_dir = dir.path();
     server.args = {"a/packages/b/dist/index.js"};
     auto const files = ipybox::mcp::detail::files_of(server).read_only;
@@ -114,7 +114,7 @@ TEST_CASE("server files: installed packages in the home directory") {
     scratch_dir const dir;
     fs::create_directories(dir.path() / ".local/lib");
     fs::create_directories(dir.path() / ".npm");
-    stdio_server server{.command = "python3"};
+    server_params server{.command = "python3"};
     server.env["HOME"] = dir.path();
     auto const files = ipybox::mcp::detail::files_of(server).read_only;
     CHECK(has(files, dir.path() / ".local/lib"));

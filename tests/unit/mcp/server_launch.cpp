@@ -19,7 +19,7 @@ struct sandbox_with_hosts {
 } // namespace
 
 TEST_CASE("server launch: a sandbox that names hosts is refused, as nothing serves them to a server") {
-    ipybox::mcp::stdio_server server;
+    ipybox::mcp::server_params server;
     server.command = "/bin/true";
     server.sandbox = ipybox::any_sandbox(sandbox_with_hosts());
     auto const launch = ipybox::mcp::sandboxed_launch_of(server);

@@ -576,7 +576,7 @@ TEST_CASE("server_machine: a question with a handshake is a request of ours") {
     answer({{"action", "decline"}}); // twice
     REQUIRE(c.answered.size() == 1);
     CHECK(c.answered[0].question == question);
-    CHECK(c.answered[0].answer->action == mcp::elicitation_action::accept);
+    CHECK(c.answered[0].answer->action == mcp::server::elicitation::response::accept);
     CHECK(c.answered[0].answer->content["x"] == 1);
     c.end(call);
     CHECK(text_of(c.heard()) == "done");
@@ -585,9 +585,9 @@ TEST_CASE("server_machine: a question with a handshake is a request of ours") {
 TEST_CASE("server_machine: answers to questions") {
     struct row {
         char const* result;
-        std::optional<mcp::elicitation_action> action;
+        std::optional<mcp::server::elicitation::response> action;
     };
-    using action = mcp::elicitation_action;
+    using action = mcp::server::elicitation::response;
     for (auto const& [text, expected] :
          {row{R"({"action":"accept"})", action::accept}, row{R"({"action":"accept","content":null})", action::accept},
           row{R"({"action":"decline","content":{"x":1}})", action::decline},

@@ -23,20 +23,20 @@ using nlohmann::json;
 using test::contains;
 using test::scratch_dir;
 
-stdio_server process_of(result<server_params> const& p) {
+server_params process_of(result<server_params> const& p) {
     REQUIRE(p);
-    REQUIRE(std::holds_alternative<stdio_server>(p->server));
-    return std::get<stdio_server>(p->server);
+    REQUIRE_FALSE(p->is_remote());
+    return *p;
 }
 
-remote_server remote_of(result<server_params> const& p) {
+server_params remote_of(result<server_params> const& p) {
     REQUIRE(p);
-    REQUIRE(std::holds_alternative<remote_server>(p->server));
-    return std::get<remote_server>(p->server);
+    REQUIRE(p->is_remote());
+    return *p;
 }
 
 std::string complaint(json const& entry) {
-    auto const p = read_server_params(entry);
+    auto const p = server_params::read(entry);
     REQUIRE_FALSE(p);
     CHECK(p.error() == errc::invalid_argument);
     return p.error().text();
@@ -52,36 +52,37 @@ std::optional<std::string> some_variables(std::string const& name) {
 /// A text with variables put in, or the error.
 std::string put(std::string text) {
     server_params params;
-    params.server = stdio_server{"c", {std::move(text)}};
+    params.command = "c";
+    params.args = {std::move(text)};
     auto const done = ipybox::mcp::detail::put_variables(std::move(params), some_variables);
-    return done ? std::get<stdio_server>(done->server).args[0] : "<" + done.error().code().message() + ">";
+    return done ? done->args[0] : "<" + done.error().code().message() + ">";
 }
 
 } // namespace
 
 TEST_CASE("server_params: entries as clients write them") {
-    auto const claude = process_of(read_server_params(json::parse(
+    auto const claude = process_of(server_params::read(json::parse(
         R"({"type":"stdio","command":"npx","args":["-y","pkg"],"env":{"KEY":"${KEY}","PORT":8080,"OFF":null,"ON":true},"timeout":60,"autoApprove":["x"]})")));
     CHECK(claude.command == "npx");
     CHECK(claude.args == std::vector<std::string>{"-y", "pkg"});
     CHECK(claude.env == environment{{"KEY", "${KEY}"}, {"PORT", "8080"}, {"ON", "true"}});
-    CHECK(claude.inherit == inherited_environment::essential);
+    CHECK(claude.inherit == server_params::inherited::essential);
     auto const code =
-        process_of(read_server_params(json{{"command", "c"}, {"envFile", ".env"}, {"cwd", "/x"}, {"args", nullptr}}));
+        process_of(server_params::read(json{{"command", "c"}, {"envFile", ".env"}, {"cwd", "/x"}, {"args", nullptr}}));
     CHECK(code.env_file == ".env");
     CHECK(code.working_dir == "/x");
     for (auto const* const name : {"url", "httpUrl", "serverUrl"})
-        CHECK(remote_of(read_server_params(json{{name, "https://h/mcp"}, {"headers", {{"A", "b"}}}})).url ==
+        CHECK(remote_of(server_params::read(json{{name, "https://h/mcp"}, {"headers", {{"A", "b"}}}})).url ==
               "https://h/mcp");
-    CHECK(remote_of(read_server_params(json{{"url", "u"}, {"headers", {{"A", "b"}}}})).headers.at("A") == "b");
-    CHECK(process_of(read_server_params(json{{"command", "c"}, {"url", "u"}})).command == "c");
+    CHECK(remote_of(server_params::read(json{{"url", "u"}, {"headers", {{"A", "b"}}}})).headers.at("A") == "b");
+    CHECK(process_of(server_params::read(json{{"command", "c"}, {"url", "u"}})).command == "c");
 }
 
 TEST_CASE("server_params: a sandbox is a configuration, or the default one") {
     auto const sandbox_of = [](json const& sandbox) {
-        return process_of(read_server_params(json{{"command", "c"}, {"sandbox", sandbox}})).sandbox;
+        return process_of(server_params::read(json{{"command", "c"}, {"sandbox", sandbox}})).sandbox;
     };
-    CHECK_FALSE(process_of(read_server_params(json{{"command", "c"}})).sandbox);
+    CHECK_FALSE(process_of(server_params::read(json{{"command", "c"}})).sandbox);
     CHECK_FALSE(sandbox_of(false));
     CHECK_FALSE(sandbox_of(nullptr));
     CHECK(sandbox_of(true));
@@ -197,7 +198,8 @@ TEST_CASE("server_file: the project of a file") {
     }
     CHECK(put("${/}") == "/");
     server_params alone;
-    alone.server = stdio_server{"c", {"${workspaceFolder}", "${userHome}"}};
+    alone.command = "c";
+    alone.args = {"${workspaceFolder}", "${userHome}"};
     auto const unknown =
         ipybox::mcp::detail::put_variables(alone, [](std::string const&) { return std::optional<std::string>(); });
     REQUIRE_FALSE(unknown);
@@ -230,7 +232,11 @@ TEST_CASE("variables: what they are put in for") {
 
 TEST_CASE("variables: in every text of the parameters, and never in names") {
     server_params local;
-    local.server = stdio_server{"${TOKEN}", {"${TOKEN}"}, {{"${TOKEN}", "${TOKEN}"}}, "${TOKEN}", "${TOKEN}"};
+    local.command = "${TOKEN}";
+    local.args = {"${TOKEN}"};
+    local.env = {{"${TOKEN}", "${TOKEN}"}};
+    local.env_file = "${TOKEN}";
+    local.working_dir = "${TOKEN}";
     auto const s = process_of(ipybox::mcp::detail::put_variables(local, some_variables));
     CHECK(s.command == "t0ken");
     CHECK(s.args[0] == "t0ken");
@@ -238,7 +244,8 @@ TEST_CASE("variables: in every text of the parameters, and never in names") {
     CHECK(s.env_file == "t0ken");
     CHECK(s.working_dir == "t0ken");
     server_params remote;
-    remote.server = remote_server{"https://${TOKEN}", {{"A", "Bearer ${TOKEN}"}}};
+    remote.url = "https://${TOKEN}";
+    remote.headers = {{"A", "Bearer ${TOKEN}"}};
     auto const r = remote_of(ipybox::mcp::detail::put_variables(remote, some_variables));
     CHECK(r.url == "https://t0ken");
     CHECK(r.headers.at("A") == "Bearer t0ken");
@@ -246,14 +253,17 @@ TEST_CASE("variables: in every text of the parameters, and never in names") {
 
 TEST_CASE("variables: one that is not set is named, and nothing else") {
     server_params params;
-    params.server = stdio_server{"${TOKEN}", {"${FIRST}", "x${TOKEN}${SECOND}"}, {{"A", "${FIRST}"}}};
+    params.command = "${TOKEN}";
+    params.args = {"${FIRST}", "x${TOKEN}${SECOND}"};
+    params.env = {{"A", "${FIRST}"}};
     auto const done = ipybox::mcp::detail::put_variables(params, some_variables);
     REQUIRE_FALSE(done);
     CHECK(done.error() == errc::variable_not_set);
     CHECK(contains(done.error().text(), "FIRST, SECOND"));
     CHECK_FALSE(contains(done.error().text(), "t0ken"));
     for (auto const* const text : {"${input:key}", "${config:x.y}", "${TOKEN:secret}"}) {
-        params.server = stdio_server{"c", {text}};
+        params.command = "c";
+        params.args = {text};
         auto const strange = ipybox::mcp::detail::put_variables(params, some_variables);
         REQUIRE_FALSE(strange);
         CHECK(strange.error() == errc::invalid_argument);
@@ -270,7 +280,7 @@ TEST_CASE("server_launch: program, directory and environment") {
     dir.write("settings.env", "# comment\n\nexport A=1\nB = \"two words\"\nC='x=y'\nD=\r\n");
     ::setenv("IPYBOX_TEST_EXTRA", "1", 1);
 
-    stdio_server server{"tool", {"--flag"}};
+    server_params server{"tool", {"--flag"}};
     server.env = {{"PATH", "/nowhere:" + (dir.path() / "bin").string()}, {"A", "over"}};
     server.env_file = "settings.env";
     server.working_dir = dir.path().string();
@@ -284,7 +294,7 @@ TEST_CASE("server_launch: program, directory and environment") {
     CHECK(spec->env.at("D").empty());
     CHECK_FALSE(spec->env.contains("IPYBOX_TEST_EXTRA"));
 
-    server.inherit = inherited_environment::all;
+    server.inherit = server_params::inherited::all;
     CHECK(launch_of(server)->env.at("IPYBOX_TEST_EXTRA") == "1");
     server.command = "bin/tool"; // relative to where it will run
     CHECK(launch_of(server)->argv[0] == (dir.path() / "bin/tool").string());
@@ -300,12 +310,12 @@ TEST_CASE("server_launch: program, directory and environment") {
 TEST_CASE("server_launch: what cannot be started") {
     scratch_dir const dir;
     for (auto const* const command : {"ipybox-no-such-program", "/no/such/program", "./none"}) {
-        auto const spec = launch_of(stdio_server{command});
+        auto const spec = launch_of(server_params{command});
         REQUIRE_FALSE(spec);
         CHECK(spec.error() == errc::mcp_start_failed);
         CHECK(contains(spec.error().text(), command));
     }
-    stdio_server server{"/bin/sh"};
+    server_params server{"/bin/sh"};
     server.env_file = (dir.path() / "absent").string();
     CHECK(launch_of(server).error() == errc::io_error);
     REQUIRE(::mkfifo((dir.path() / "pipe").c_str(), 0600) == 0); // code may put one there
@@ -322,7 +332,7 @@ TEST_CASE("server_launch: what cannot be started") {
 TEST_CASE("server_params: the time limit of an entry, in seconds or milliseconds, and how to begin") {
     using namespace std::chrono_literals;
     auto const limit = [](char const* timeout) {
-        return read_server_params(nlohmann::json{{"command", "x"}, {"timeout", nlohmann::json::parse(timeout)}});
+        return server_params::read(nlohmann::json{{"command", "x"}, {"timeout", nlohmann::json::parse(timeout)}});
     };
     CHECK(limit("60")->call_timeout == 60s);
     CHECK(limit("0.5")->call_timeout == 500ms);
@@ -330,10 +340,10 @@ TEST_CASE("server_params: the time limit of an entry, in seconds or milliseconds
     CHECK(limit("30000")->call_timeout == 30s);
     for (auto const* const wrong : {"0", "-1", "\"60\"", "true"})
         CHECK(limit(wrong).error().text() == "`timeout` is not a number above 0");
-    auto const plain = read_server_params({{"command", "x"}});
+    auto const plain = server_params::read({{"command", "x"}});
     CHECK(plain->call_timeout == 10min);
     CHECK(plain->list_timeout == 60s);
-    CHECK(read_server_params({{"command", "x"}, {"negotiation", "stateless_only"}})->versions ==
-          negotiation::stateless_only);
-    CHECK_FALSE(read_server_params({{"command", "x"}, {"negotiation", "later"}}));
+    CHECK(server_params::read({{"command", "x"}, {"negotiation", "stateless_only"}})->versions ==
+          server_params::negotiation::stateless_only);
+    CHECK_FALSE(server_params::read({{"command", "x"}, {"negotiation", "later"}}));
 }

@@ -56,7 +56,7 @@ struct two_servers {
             return name == "WHICH" ? std::optional<std::string>("two") : std::nullopt;
         };
         options.make_channel = [this](asio::any_io_executor const& executor, server_params const& params) {
-            return test::channels_to(servers.at(std::get<stdio_server>(params.server).command))(executor, params);
+            return test::channels_to(servers.at(params.command))(executor, params);
         };
         registry = std::make_unique<server_registry>(context.get_executor(), std::move(options));
     }
@@ -69,13 +69,13 @@ struct two_servers {
 
     static server_params running(std::string command) {
         server_params params;
-        params.server = stdio_server{std::move(command)};
+        params.command = std::move(command);
         return params;
     }
 
     std::string call(std::string const& server) {
         auto const r = run(context, registry->call(server, "t", json::object()));
-        return r ? joined_text(*r) : "<" + r.error().code().message() + ">";
+        return r ? r->text() : "<" + r.error().code().message() + ">";
     }
 };
 
@@ -110,7 +110,7 @@ class mirror final : public tool_provider {
     }
     asio::awaitable<result<call_result>> call(std::string tool, raw_json arguments, call_options) override {
         call_result returned;
-        returned.content.emplace_back(text_content{tool + arguments.text()});
+        returned.content.emplace_back(content::text{tool + arguments.text()});
         co_return returned;
     }
     void end() override { ended = true; }
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(two_servers, "server_registry: tools of the application have na
     CHECK(call("github") == "one");
     auto const listed = run(context, registry->call_listed("own", "u", *raw_json::of(json{{"a", 1}})));
     REQUIRE(listed);
-    CHECK(joined_text(*listed) == R"(u{"a":1})");
+    CHECK(listed->text() == R"(u{"a":1})");
     auto const list = run(context, registry->list_tools("own"));
     REQUIRE(list);
     CHECK(list->at(0).name == "t");
@@ -231,13 +231,13 @@ TEST_CASE("server_registry: the look-up of variables may ask the registry, and t
         std::cerr << "the registry waits for itself" << std::endl;
         std::abort(); // the future would wait too
     }
-    CHECK(asked.get().read_only == mcp::detail::files_of(stdio_server{"/one"}).read_only);
+    CHECK(asked.get().read_only == mcp::detail::files_of(server_params{"/one"}).read_only);
 }
 
 TEST_CASE_METHOD(two_servers, "server_registry: variables are put in when the server starts, and shown to nobody") {
     REQUIRE(registry->add("a", running("${WHICH}")));
     CHECK(call("a") == "two");
-    CHECK(std::get<stdio_server>(registry->params("a")->server).command == "${WHICH}");
+    CHECK(registry->params("a")->command == "${WHICH}");
     CHECK_FALSE(registry->params("b"));
     REQUIRE(registry->add("b", running("${NOT_SET}")));
     auto const r = run(context, registry->call("b", "t", json::object()));
@@ -305,7 +305,7 @@ TEST_CASE_METHOD(two_servers, "server_registry: tells which server's tools chang
 TEST_CASE("make_channel: what cannot be reached says so") {
     asio::io_context context;
     server_params params;
-    params.server = remote_server{"https://host/mcp"};
+    params.url = "https://host/mcp";
     server_registry registry(context.get_executor());
     REQUIRE(registry.add("far", params));
     auto const r = run(context, registry.call("far", "t", json::object()));

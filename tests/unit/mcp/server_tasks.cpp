@@ -282,7 +282,7 @@ TEST_CASE("server_tasks: requests for a result have a bound") {
 
 TEST_CASE("server_tasks: none where no tool has them") {
     auto options = test::machine_options();
-    options.tools[1].tasks = mcp::task_support::forbidden;
+    options.tools[1].tasks = mcp::server::tool::task_support::forbidden;
     machine_client c(options);
     CHECK_FALSE(c.initialize("2025-11-25")["result"]["capabilities"].contains("tasks"));
     CHECK(code_of(c.ask(c.request(1, "tasks/list"))) == -32601);

@@ -50,7 +50,7 @@ standard_streams sockets() { // as Node's child processes have them
 
 struct channel_under_test {
     explicit channel_under_test(standard_streams made, std::size_t longest = 1000) : streams(std::move(made)) {
-        auto opened = mcp::make_stdio_server_channel(longest, streams.input.get(), streams.output.get());
+        auto opened = mcp::server::channel::stdio(longest, streams.input.get(), streams.output.get());
         REQUIRE(opened);
         channel = std::move(*opened);
     }
@@ -86,7 +86,7 @@ struct channel_under_test {
 
     asio::io_context context{1};
     standard_streams streams;
-    std::shared_ptr<mcp::server_channel> channel;
+    std::shared_ptr<mcp::server::channel> channel;
 };
 
 } // namespace
@@ -206,8 +206,8 @@ TEST_CASE("stdio_server_channel: a file, and descriptors that are none") {
     CHECK(c.hear() == "(end)");
 
     asio::io_context context;
-    CHECK(mcp::make_stdio_server_channel(100, 0, -1).error() == errc::io_error);
-    CHECK(mcp::make_stdio_server_channel(100, 987'654, 1).error() == errc::io_error);
+    CHECK(mcp::server::channel::stdio(100, 0, -1).error() == errc::io_error);
+    CHECK(mcp::server::channel::stdio(100, 987'654, 1).error() == errc::io_error);
 }
 
 TEST_CASE("stdio_server_channel: does not make the descriptors of its client non-blocking") {

@@ -36,7 +36,7 @@ TEST_CASE("tool_call_machine: one request, one result") {
         auto const end = m.on_result("{" + std::string(type) + R"("content":[{"type":"text","text":"x"}]})");
         REQUIRE(end);
         REQUIRE(*end);
-        CHECK(joined_text(**end) == "x");
+        CHECK((*end)->text() == "x");
     }
     auto const bad = m.on_result("[]");
     REQUIRE(bad);

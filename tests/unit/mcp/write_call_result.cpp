@@ -11,9 +11,9 @@ namespace {
 using namespace ipybox;
 using nlohmann::json;
 
-mcp::client_description speaking(std::string spoken) {
-    mcp::client_description client;
-    client.era = spoken == "2026-07-28" ? mcp::era::stateless : mcp::era::handshake;
+mcp::server::client_description speaking(std::string spoken) {
+    mcp::server::client_description client;
+    client.is_stateless = spoken == "2026-07-28";
     client.version = std::move(spoken);
     return client;
 }
@@ -27,13 +27,13 @@ json written_for(std::string const& spoken, mcp::call_result const& r) {
 TEST_CASE("write_call_result: what is written is read back") {
     mcp::call_result r;
     json const said{{"audience", {"user"}}};
-    r.content.emplace_back(mcp::text_content{"text \"quoted\"\n\xc3\xa4", said});
-    r.content.emplace_back(mcp::image_content{"QUJD", "image/png", {}});
-    r.content.emplace_back(mcp::audio_content{"QUJD", "audio/wav", {}});
-    r.content.emplace_back(mcp::resource_link{"file:///a", "a", "A", "an a", "text/plain", said});
-    r.content.emplace_back(mcp::embedded_resource{"file:///b", "text/plain", "content", {}, {}});
-    r.content.emplace_back(mcp::embedded_resource{"file:///c", {}, {}, "QUJD", {}});
-    r.content.emplace_back(mcp::unknown_content{"new", nlohmann::ordered_json{{"type", "new"}, {"x", 1}}});
+    r.content.emplace_back(mcp::content::text{"text \"quoted\"\n\xc3\xa4"}, said);
+    r.content.emplace_back(mcp::content::image{"QUJD", "image/png"});
+    r.content.emplace_back(mcp::content::audio{"QUJD", "audio/wav"});
+    r.content.emplace_back(mcp::content::resource_link{"file:///a", "a", "A", "an a", "text/plain"}, said);
+    r.content.emplace_back(mcp::content::embedded_resource{"file:///b", "text/plain", "content", {}});
+    r.content.emplace_back(mcp::content::embedded_resource{"file:///c", {}, {}, "QUJD"});
+    r.content.emplace_back(mcp::content::unknown{"new", nlohmann::ordered_json{{"type", "new"}, {"x", 1}}});
     r.structured_content = *mcp::raw_json::read(R"({"b":[1,12345678901234567890123],"a":null})");
     r.meta = json{{"com.example/key \"q\"", {1, 2}}};
     for (auto const* const spoken : {"2025-06-18", "2025-11-25", "2026-07-28"}) {
@@ -42,13 +42,14 @@ TEST_CASE("write_call_result: what is written is read back") {
         REQUIRE(read);
         CHECK_FALSE(read->is_error);
         REQUIRE(read->content.size() == r.content.size());
-        for (std::size_t i = 0; i < r.content.size(); ++i) CHECK(read->content[i].index() == r.content[i].index());
-        auto const& link = std::get<mcp::resource_link>(read->content[3]);
+        for (std::size_t i = 0; i < r.content.size(); ++i)
+            CHECK(read->content[i].value.index() == r.content[i].value.index());
+        auto const& link = std::get<mcp::content::resource_link>(read->content[3].value);
         CHECK(link.title == "A");
         CHECK(link.mime_type == "text/plain");
-        CHECK(link.annotations == said);
-        CHECK(std::get<mcp::text_content>(read->content[0]).text == "text \"quoted\"\n\xc3\xa4");
-        CHECK(std::get<mcp::embedded_resource>(read->content[5]).base64 == "QUJD");
+        CHECK(read->content[3].annotations == said);
+        CHECK(std::get<mcp::content::text>(read->content[0].value).value == "text \"quoted\"\n\xc3\xa4");
+        CHECK(std::get<mcp::content::embedded_resource>(read->content[5].value).base64 == "QUJD");
         REQUIRE(read->structured_content);
         CHECK(read->structured_content->text() == r.structured_content->text());
         CHECK(read->meta == r.meta);
@@ -58,8 +59,8 @@ TEST_CASE("write_call_result: what is written is read back") {
 
 TEST_CASE("write_call_result: what a spoken does not know becomes text") {
     mcp::call_result r;
-    r.content.emplace_back(mcp::audio_content{"QUJD", "audio/wav", {}});
-    r.content.emplace_back(mcp::resource_link{"file:///a", "a", {}, {}, {}, {}});
+    r.content.emplace_back(mcp::content::audio{"QUJD", "audio/wav"});
+    r.content.emplace_back(mcp::content::resource_link{"file:///a", "a"});
     auto const type = [&](std::string const& spoken, int block) {
         return written_for(spoken, r)["content"][block]["type"];
     };
@@ -82,7 +83,7 @@ TEST_CASE("write_call_result: structured content") {
             CHECK(written_for(spoken, r)["content"] ==
                   json::parse(R"([{"type":"text"}])")
                       .patch(json::parse(R"([{"op":"add","path":"/0/text","value":)" + json(value).dump() + "}]")));
-        r.content.emplace_back(mcp::text_content{"said otherwise", {}});
+        r.content.emplace_back(mcp::content::text{"said otherwise"});
         CHECK(written_for("2026-07-28", r)["content"].size() == 1);
     }
 }
@@ -91,7 +92,7 @@ TEST_CASE("write_call_result: text that is not UTF-8, and no content") {
     mcp::call_result r;
     CHECK(written_for("2025-11-25", r) == json::parse(R"({"content":[],"isError":false})"));
     r.is_error = true;
-    r.content.emplace_back(mcp::text_content{"a\xff", {}});
+    r.content.emplace_back(mcp::content::text{"a\xff"});
     auto const text = mcp::write_call_result(r, speaking("2025-11-25"), {{"x", "1"}}, {{"y", "2"}});
     CHECK(json::parse(text) == json::parse(R"({"x":1,"content":[{"type":"text","text":"a\ufffd"}],"isError":true,)"
                                            R"("_meta":{"y":2}})"));

@@ -1,4 +1,4 @@
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
 #include <support/catch.hpp>
@@ -61,7 +61,7 @@ TEST_CASE("session: MCP servers are reached as the options say") {
     auto const reached = std::make_shared<std::string>();
     servers.make_channel = [reached](auto const&,
                                      mcp::server_params const& params) -> result<std::shared_ptr<mcp::channel>> {
-        *reached = std::get<mcp::remote_server>(params.server).url;
+        *reached = params.url;
         return failure(errc::mcp_start_failed, "nobody is there");
     };
     test::scripted_box box;
@@ -89,7 +89,8 @@ struct box_with_a_tool : test::scripted_box {
 
     void register_tool() {
         mcp::server_params params;
-        params.server = mcp::stdio_server{"/bin/sh", {"-c", one_tool}};
+        params.command = "/bin/sh";
+        params.args = {"-c", one_tool};
         REQUIRE((*this)->register_mcp_server("tools", params));
     }
 
@@ -158,7 +159,8 @@ TEST_CASE_METHOD(test::scripted_box,
                  "session: the destructor does not wait for a stubborn MCP server as long as it may take") {
     auto const told = dir() / "pid";
     mcp::server_params params;
-    params.server = mcp::stdio_server{"/bin/sh", {"-c", stubborn, told.string()}};
+    params.command = "/bin/sh";
+    params.args = {"-c", stubborn, told.string()};
     params.stop_grace = std::chrono::hours(1);
     REQUIRE((*this)->register_mcp_server("slow", params));
     REQUIRE((*this)->generate_mcp_sources("slow", dir() / "mcptools"));

@@ -127,13 +127,13 @@ TEST_CASE("tool_result: as a server would return it", "[fast]") {
     CHECK(tool_result::failed("why").has_failed());
     nlohmann::json deep;
     for (int i = 0; i < 600; ++i) deep = nlohmann::json::array({std::move(deep)});
-    CHECK(joined_text(tool_result::value(deep).get()) == "the result is nested too deeply");
-    CHECK(joined_text(tool_result::text("a\xFFz").get()) == "a\uFFFDz");
+    CHECK(tool_result::value(deep).get().text() == "the result is nested too deeply");
+    CHECK(tool_result::text("a\xFFz").get().text() == "a\uFFFDz");
     auto const link = tool_result::text("t").add_link("\xFF", "n\xFF");
-    auto const& sent = std::get<mcp::resource_link>(link.get().content.at(1));
+    auto const& sent = std::get<mcp::content::resource_link>(link.get().content.at(1).value);
     CHECK(sent.uri == "\uFFFD");
     CHECK(sent.name == "n\uFFFD");
     auto const endless = tool_result::value({{"n", {1.0, std::numeric_limits<double>::infinity()}}});
     CHECK(endless.has_failed());
-    CHECK(joined_text(endless.get()) == "the result has a number that JSON does not have");
+    CHECK(endless.get().text() == "the result has a number that JSON does not have");
 }

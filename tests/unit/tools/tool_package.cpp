@@ -83,7 +83,7 @@ class offering {
         REQUIRE(until([&] { return c->outcome.has_value(); }));
         auto const& r = *c->outcome;
         if (!r) return "<" + r.error().code().message() + ": " + std::string(r.error().text()) + ">";
-        return r->structured_content ? r->structured_content->text() : joined_text(*r);
+        return r->structured_content ? r->structured_content->text() : r->text();
     }
 
     std::string text(std::string tool, nlohmann::json const& arguments = nlohmann::json::object()) {
@@ -182,9 +182,9 @@ TEST_CASE("tool_package: progress, of which the last counts", "[fast][tsan]") {
         call.progress(1001);
         return 1;
     })});
-    std::vector<mcp::progress> reports;
+    std::vector<mcp::call_options::progress> reports;
     mcp::call_options options;
-    options.on_progress = [&](mcp::progress const& p) {
+    options.on_progress = [&](mcp::call_options::progress const& p) {
         reports.push_back(p);
         if (p.done == 1000) seen.set_value();
         throw std::runtime_error("which is dropped");
@@ -310,13 +310,13 @@ TEST_CASE("tool_package: functions that return a reference", "[fast]") {
 }
 
 TEST_CASE("tool_package: numbers that no one can have told", "[fast]") {
-    std::vector<mcp::progress> heard;
+    std::vector<mcp::call_options::progress> heard;
     offering on({host_tool("work", "", [](tool_context const& call) {
         call.progress(std::nan(""));
         call.progress(1, std::numeric_limits<double>::infinity());
     })});
     mcp::call_options options;
-    options.on_progress = [&](mcp::progress const& reached) { heard.push_back(reached); };
+    options.on_progress = [&](mcp::call_options::progress const& reached) { heard.push_back(reached); };
     (void)on.text(on.begin("work", nlohmann::json::object(), std::move(options)));
     REQUIRE(heard.size() == 1);
     CHECK(heard[0].done == 1);

@@ -19,7 +19,7 @@ using namespace ipybox::test;
 namespace {
 
 message output(std::string text, std::vector<std::string> buffers = {}) {
-    message m(channel::iopub, "stream", {{"name", "stdout"}, {"text", std::move(text)}});
+    message m(message::channel::iopub, "stream", {{"name", "stdout"}, {"text", std::move(text)}});
     m.id = "1";
     m.parent_header = {{"msg_id", "p"}};
     m.buffers = std::move(buffers);
@@ -50,7 +50,7 @@ error refused(std::string_view bytes) {
 } // namespace
 
 TEST_CASE("stream_frame: there and back") {
-    for (auto const on : {channel::shell, channel::iopub, channel::stdin_, channel::control}) {
+    for (auto const on : {message::channel::shell, message::channel::iopub, message::channel::stdin_, message::channel::control}) {
         auto m = output("täxt\n", {std::string("\0\xff", 2), "", "third"});
         m.on = on;
         m.session = "s";
@@ -80,7 +80,7 @@ TEST_CASE("stream_frame: messages are numbered as they were sent, behind the fir
 }
 
 TEST_CASE("stream_frame: the bytes are those of the protocol") {
-    message m(channel::stdin_, "t", json::object());
+    message m(message::channel::stdin_, "t", json::object());
     m.id = "1";
     m.buffers = {"ab"};
     auto const bytes = to_stream_frame(m);
@@ -90,7 +90,7 @@ TEST_CASE("stream_frame: the bytes are those of the protocol") {
     CHECK(bytes.substr(6 + 4 * 4, 4) == u32(2));
     CHECK(bytes.substr(bytes.size() - 8) == "{}{}{}ab");
 
-    auto const made = bytes_of(message(channel::shell, "t", json::object()));
+    auto const made = bytes_of(message(message::channel::shell, "t", json::object()));
     CHECK(contains(made, "msg_id"));
 }
 

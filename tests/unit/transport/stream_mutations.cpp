@@ -28,20 +28,20 @@ std::vector<std::string> seeds() {
         m.parent_header = {{"msg_id", "p"}};
         all.push_back(to_stream_frame(m));
     };
-    message output(channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
+    message output(message::channel::iopub, "stream", {{"name", "stdout"}, {"text", ""}});
     output.metadata["raw"] = json::array({json::array({json::array({"text"}), 0, "text"})});
     output.buffers = {"hello"};
     add(output);
-    message shown(channel::iopub, "display_data",
+    message shown(message::channel::iopub, "display_data",
                   {{"data", {{"image/png", ""}, {"text/plain", "p"}, {"application/json", {{"a", {1, 2}}}}}},
                    {"metadata", json::object()}});
     shown.metadata["raw"] = json::array({json::array({json::array({"data", "image/png"}), 0, "base64"})});
     shown.buffers = {"\x89PNG"};
     add(shown);
-    add({channel::shell,
+    add({message::channel::shell,
          "execute_reply",
          {{"status", "error"}, {"ename", "E"}, {"evalue", "v"}, {"traceback", {"a", "b"}}}});
-    add({channel::stdin_, "input_request", {{"prompt", "? "}, {"password", true}}});
+    add({message::channel::stdin_, "input_request", {{"prompt", "? "}, {"password", true}}});
     all.push_back(all[0] + all[2]);
     return all;
 }

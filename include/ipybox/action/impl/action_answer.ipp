@@ -41,19 +41,19 @@ inline std::string_view kind_of(error const& why) {
 class result_parts {
   public:
     void add(mcp::content const& block) {
-        if (auto const* image = std::get_if<mcp::image_content>(&block))
+        if (auto const* image = block.as<mcp::content::image>())
             add_base64({{"type", "image"}, {"mime", image->mime_type}}, image->base64);
-        if (auto const* audio = std::get_if<mcp::audio_content>(&block))
+        if (auto const* audio = block.as<mcp::content::audio>())
             add_base64({{"type", "audio"}, {"mime", audio->mime_type}}, audio->base64);
-        if (auto const* resource = std::get_if<mcp::embedded_resource>(&block)) add(*resource);
-        if (auto const* link = std::get_if<mcp::resource_link>(&block)) add(*link);
+        if (auto const* resource = block.as<mcp::content::embedded_resource>()) add(*resource);
+        if (auto const* link = block.as<mcp::content::resource_link>()) add(*link);
     }
 
     [[nodiscard]] nlohmann::json const& parts() const noexcept { return parts_; }
     [[nodiscard]] std::string const& bytes() const noexcept { return bytes_; }
 
   private:
-    void add(mcp::embedded_resource const& resource) {
+    void add(mcp::content::embedded_resource const& resource) {
         if (resource.base64)
             add_base64({{"type", "blob"},
                         {"mime", resource.mime_type.value_or("application/octet-stream")},
@@ -65,7 +65,7 @@ class result_parts {
                 *resource.text);
     }
 
-    void add(mcp::resource_link const& link) {
+    void add(mcp::content::resource_link const& link) {
         nlohmann::json part = {{"type", "link"}, {"uri", link.uri}, {"name", link.name}};
         if (link.title) part["title"] = *link.title;
         if (link.description) part["description"] = *link.description;
@@ -93,29 +93,29 @@ class result_parts {
 /// there is is taken.
 inline std::string readable_text(mcp::call_result& returned) {
     if (returned.content.size() == 1)
-        if (auto* const only = std::get_if<mcp::text_content>(&returned.content.front())) return std::move(only->text);
+        if (auto* const only = returned.content.front().as<mcp::content::text>()) return std::move(only->value);
     std::string text;
     auto const add = [&text](std::string_view more) {
         if (!text.empty()) text += '\n';
         text += more;
     };
     for (auto const& block : returned.content) {
-        if (auto const* plain = std::get_if<mcp::text_content>(&block)) add(plain->text);
-        if (auto const* resource = std::get_if<mcp::embedded_resource>(&block); resource && resource->text)
+        if (auto const* plain = block.as<mcp::content::text>()) add(plain->value);
+        if (auto const* resource = block.as<mcp::content::embedded_resource>(); resource && resource->text)
             add(*resource->text);
-        if (auto const* link = std::get_if<mcp::resource_link>(&block)) add(link->uri);
-        if (auto const* unknown = std::get_if<mcp::unknown_content>(&block)) add(json_text(unknown->value));
+        if (auto const* link = block.as<mcp::content::resource_link>()) add(link->uri);
+        if (auto const* unknown = block.as<mcp::content::unknown>()) add(json_text(unknown->value));
     }
     return text;
 }
 
 inline std::size_t size_of(mcp::content const& block) {
-    if (auto const* text = std::get_if<mcp::text_content>(&block)) return text->text.size();
-    if (auto const* image = std::get_if<mcp::image_content>(&block)) return image->base64.size();
-    if (auto const* audio = std::get_if<mcp::audio_content>(&block)) return audio->base64.size();
-    if (auto const* resource = std::get_if<mcp::embedded_resource>(&block))
+    if (auto const* text = block.as<mcp::content::text>()) return text->value.size();
+    if (auto const* image = block.as<mcp::content::image>()) return image->base64.size();
+    if (auto const* audio = block.as<mcp::content::audio>()) return audio->base64.size();
+    if (auto const* resource = block.as<mcp::content::embedded_resource>())
         return (resource->text ? resource->text->size() : 0) + (resource->base64 ? resource->base64->size() : 0);
-    return std::holds_alternative<mcp::unknown_content>(block) ? long_text : 0; // it is not known
+    return block.as<mcp::content::unknown>() != nullptr ? long_text : 0; // it is not known
 }
 
 IPYBOX_DECL std::size_t size_of(mcp::call_result const& returned) {
@@ -138,7 +138,7 @@ IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result returned) 
     return {json_text(head), std::move(body)};
 }
 
-IPYBOX_DECL action_frame progress_answer(action_id id, mcp::progress const& reached) {
+IPYBOX_DECL action_frame progress_answer(action_id id, mcp::call_options::progress const& reached) {
     constexpr std::size_t longest_message = 4096;
     nlohmann::json head = {{"op", "progress"}, {"id", id}, {"done", reached.done}};
     if (reached.total) head["total"] = *reached.total;

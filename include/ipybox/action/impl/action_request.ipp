@@ -145,7 +145,7 @@ inline result<mcp::raw_json> read_arguments(std::string body) {
     case json_excess::depth: break;
     case json_excess::none: break;
     }
-    auto arguments = mcp::raw_json::of_text(std::move(body), mcp::duplicate_names::refused);
+    auto arguments = mcp::raw_json::of_text(std::move(body), mcp::raw_json::duplicate_names::refused);
     if (!arguments) return wanted("a JSON object, and it " + arguments.error().text());
     if (!arguments->is_object()) return wanted("a JSON object");
     return arguments;

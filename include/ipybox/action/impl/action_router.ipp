@@ -4,7 +4,7 @@
 #include <ipybox/action/action_router.hpp>
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/pipe.hpp>
 
@@ -240,7 +240,8 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
 IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted) {
     mcp::call_options options;
     if (wanted.wants_progress)
-        options.on_progress = [weak = weak_from_this(), home = home_, id = wanted.id](mcp::progress const& reached) {
+        options.on_progress = [weak = weak_from_this(), home = home_,
+                               id = wanted.id](mcp::call_options::progress const& reached) {
             auto const report = [weak, id, reached] {
                 if (auto const self = weak.lock()) self->report(id, reached);
             };
@@ -251,7 +252,7 @@ IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted)
 }
 
 /// Sends a report beside everything else. While one is on its way only the latest is kept.
-IPYBOX_DECL void action_router::report(action_id id, mcp::progress reached) {
+IPYBOX_DECL void action_router::report(action_id id, mcp::call_options::progress reached) {
     auto const found = pending_.find(id);
     if (found == pending_.end()) return;
     auto const waiting = found->second;
@@ -351,7 +352,7 @@ IPYBOX_DECL void action_router::end_program(std::shared_ptr<running_program> con
 
 IPYBOX_DECL asio::awaitable<void> action_router::interrupt(std::shared_ptr<running_program> program) {
     (void)co_await program->signal(SIGINT);
-    (void)co_await within(program->exited(), program_grace);
+    (void)co_await with_timeout(program->exited(), program_grace);
 }
 
 IPYBOX_DECL asio::awaitable<void> action_router::stop(std::shared_ptr<running_program> program) {

@@ -71,11 +71,11 @@ IPYBOX_DECL grant lasting_grant(approval_subject const& subject) {
     return subject.kind == approval_kind::network ? grant::this_host(subject) : grant::exactly(subject);
 }
 
-IPYBOX_DECL decision decision_of(mcp::elicitation_answer const& answer, approval_subject const& subject) {
+IPYBOX_DECL decision decision_of(mcp::server::elicitation const& answer, approval_subject const& subject) {
     switch (answer.action) {
-    case mcp::elicitation_action::accept: break;
-    case mcp::elicitation_action::decline: return detail::turned_away("the user declined");
-    case mcp::elicitation_action::cancel: return detail::turned_away("the user closed the question");
+    case mcp::server::elicitation::response::accept: break;
+    case mcp::server::elicitation::response::decline: return detail::turned_away("the user declined");
+    case mcp::server::elicitation::response::cancel: return detail::turned_away("the user closed the question");
     }
     auto const made = detail::text_member(answer.content, "decision");
     if (made == "accept") return decision::accept();

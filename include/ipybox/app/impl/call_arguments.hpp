@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/mcp/server_call.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -17,18 +17,18 @@
 
 namespace ipybox::detail {
 
-inline nlohmann::ordered_json const* argument(mcp::server_call const& call, char const* name) {
+inline nlohmann::ordered_json const* argument(mcp::server::call const& call, char const* name) {
     auto const found = call.arguments().find(name);
     return found != call.arguments().end() && !found->is_null() ? &*found : nullptr;
 }
 
-inline std::string text_of(mcp::server_call const& call, char const* name) {
+inline std::string text_of(mcp::server::call const& call, char const* name) {
     auto const* given = argument(call, name);
     return given != nullptr ? given->get<std::string>() : std::string();
 }
 
 /// Times of more than ten years are no different from ten years.
-inline std::optional<std::chrono::milliseconds> seconds_of(mcp::server_call const& call, char const* name,
+inline std::optional<std::chrono::milliseconds> seconds_of(mcp::server::call const& call, char const* name,
                                                            std::optional<std::chrono::milliseconds> otherwise) {
     constexpr double longest = 3.2e8;
     auto const* given = argument(call, name);
@@ -38,14 +38,14 @@ inline std::optional<std::chrono::milliseconds> seconds_of(mcp::server_call cons
 }
 
 /// Numbers that are too large for a size are as good as the largest.
-inline std::size_t count_of(mcp::server_call const& call, char const* name, std::size_t otherwise) {
+inline std::size_t count_of(mcp::server::call const& call, char const* name, std::size_t otherwise) {
     constexpr double most = 1e15;
     auto const* given = argument(call, name);
     return given != nullptr ? static_cast<std::size_t>(std::clamp(given->get<double>(), 0.0, most)) : otherwise;
 }
 
 /// The words behind `pip install`: `name`, `name==1.2` or `name>=1.2`.
-inline std::vector<std::string> package_words(mcp::server_call const& call) {
+inline std::vector<std::string> package_words(mcp::server::call const& call) {
     auto word = text_of(call, "package_name");
     auto const version = text_of(call, "version");
     bool const is_bare = !version.empty() && std::string("<>=!~").find(version.front()) == std::string::npos;

@@ -3,7 +3,7 @@
 #include <ipybox/app/action_question.hpp>
 #include <ipybox/app/call_questions.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/mcp/server_call.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <exception>
 #include <utility>
@@ -18,13 +18,13 @@ struct call_questions::question {
     bool is_withdrawn = false;
 };
 
-IPYBOX_DECL call_questions::call_questions(asio::any_io_executor executor, std::shared_ptr<mcp::server_call> call,
+IPYBOX_DECL call_questions::call_questions(asio::any_io_executor executor, std::shared_ptr<mcp::server::call> call,
                                            std::function<void()> changed, std::string session)
     : executor_(std::move(executor)), call_(std::move(call)), changed_(std::move(changed)),
       session_(std::move(session)) {}
 
 IPYBOX_DECL std::shared_ptr<call_questions> call_questions::make(asio::any_io_executor executor,
-                                                                 std::shared_ptr<mcp::server_call> call,
+                                                                 std::shared_ptr<mcp::server::call> call,
                                                                  std::function<void()> changed, std::string session) {
     return std::make_shared<call_questions>(std::move(executor), std::move(call), std::move(changed),
                                             std::move(session));
@@ -59,7 +59,7 @@ IPYBOX_DECL void call_questions::ask_next() {
 IPYBOX_DECL asio::awaitable<void> call_questions::ask(std::shared_ptr<call_questions> self,
                                                       std::shared_ptr<question> asked) {
     auto const& subject = *asked->request.subject();
-    result<mcp::elicitation_answer> answer = failure(errc::cancelled);
+    result<mcp::server::elicitation> answer = failure(errc::cancelled);
     try {
         auto message = question_about(subject, self->session_);
         if (subject.kind == approval_kind::server && !self->warning_.empty()) message += "\n\n" + self->warning_;

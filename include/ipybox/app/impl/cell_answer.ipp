@@ -125,7 +125,7 @@ inline void add_content(cell_images& images, display const& shown, std::size_t& 
         auto const size = (bytes->size() + 2) / 3 * 4;
         if (size > room) continue;
         room -= size;
-        mcp::image_content image{base64_encode(*bytes), std::string(type)};
+        mcp::content::image image{base64_encode(*bytes), std::string(type)};
         images.shown.emplace_back(std::move(image));
         return; // one of several forms of the same is enough
     }
@@ -216,7 +216,7 @@ IPYBOX_DECL mcp::call_result answer_about(cell_view const& cell, answer_bounds c
 
     mcp::call_result answer;
     answer.is_error = cell.outcome && !*cell.outcome;
-    answer.content.emplace_back(mcp::text_content{std::move(text)});
+    answer.content.emplace_back(mcp::content::text{std::move(text)});
     std::move(images.shown.begin(), images.shown.end(), std::back_inserter(answer.content));
     // Text that is no UTF-8 is replaced: a result is sent whatever the code has printed.
     if (auto json = mcp::raw_json::read(json_text(structured))) answer.structured_content = *std::move(json);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/app/kept_cells.hpp>
-#include <ipybox/mcp/server_call.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -19,7 +19,7 @@ namespace ipybox::detail {
  * \details While the user is asked, that clock stands still.
  * \param session whose code asks; empty: the only one of the client
  */
-asio::awaitable<void> attend(asio::any_io_executor executor, std::shared_ptr<mcp::server_call> call,
+asio::awaitable<void> attend(asio::any_io_executor executor, std::shared_ptr<mcp::server::call> call,
                              std::shared_ptr<kept_cell> cell,
                              std::optional<std::chrono::steady_clock::time_point> until, std::string session);
 

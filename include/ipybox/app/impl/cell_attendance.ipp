@@ -15,7 +15,7 @@ namespace ipybox::detail {
 /// How often output is looked at for a client that wants to hear of progress.
 inline constexpr std::chrono::milliseconds progress_step{500};
 
-IPYBOX_DECL asio::awaitable<void> attend(asio::any_io_executor executor, std::shared_ptr<mcp::server_call> call,
+IPYBOX_DECL asio::awaitable<void> attend(asio::any_io_executor executor, std::shared_ptr<mcp::server::call> call,
                                          std::shared_ptr<kept_cell> cell,
                                          std::optional<std::chrono::steady_clock::time_point> until,
                                          std::string session) {

@@ -14,14 +14,14 @@ namespace ipybox {
 
 IPYBOX_DECL result<code_server> code_server::make(asio::any_io_executor const& executor, code_session_options options) {
     auto const sessions = options.sessions ? offered_sessions::named : offered_sessions::one;
-    mcp::server_options offered;
+    mcp::server::options offered;
     offered.name = "ipybox";
     offered.version = version::text;
     offered.title = "Python in a sandbox";
     offered.instructions = code_instructions(options.executor.working_dir, sessions);
     for (auto& definition : code_tools(sessions)) offered.tools.emplace_back().definition = std::move(definition);
 
-    using call_ptr = std::shared_ptr<mcp::server_call>;
+    using call_ptr = std::shared_ptr<mcp::server::call>;
     if (sessions == offered_sessions::named) {
         auto const named = code_sessions::make(executor, std::move(options));
         if (!named) return failure(named.error());
@@ -34,11 +34,12 @@ IPYBOX_DECL result<code_server> code_server::make(asio::any_io_executor const& e
     return make(std::move(offered), serve, [session = *only] { return code_session::stop(session); });
 }
 
-IPYBOX_DECL result<code_server> code_server::make(mcp::server_options offered, handler const& serve, end_function end) {
+IPYBOX_DECL result<code_server> code_server::make(mcp::server::options offered, handler const& serve,
+                                                  end_function end) {
     for (auto& tool : offered.tools) {
         auto const& name = tool.definition.name;
         bool const may_take_long = name == code_tool::execute_ipython_cell || name == code_tool::wait_for_cell;
-        if (may_take_long) tool.tasks = mcp::task_support::optional;
+        if (may_take_long) tool.tasks = mcp::server::tool::task_support::optional;
         tool.handler = serve;
     }
     auto server = mcp::server::make(std::move(offered));
@@ -46,7 +47,7 @@ IPYBOX_DECL result<code_server> code_server::make(mcp::server_options offered, h
     return code_server(*std::move(server), std::move(end));
 }
 
-IPYBOX_DECL asio::awaitable<result<void>> code_server::serve(std::shared_ptr<mcp::server_channel> channel) const {
+IPYBOX_DECL asio::awaitable<result<void>> code_server::serve(std::shared_ptr<mcp::server::channel> channel) const {
     // The end comes after a cancellation too.
     co_await asio::this_coro::throw_if_cancelled(false);
     auto served = co_await server_.serve(std::move(channel));

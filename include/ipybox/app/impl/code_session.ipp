@@ -10,9 +10,9 @@
 #include <ipybox/approval/auto_approval.hpp>
 #include <ipybox/approval/safe_text.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/codegen/write_package.hpp>
+#include <ipybox/codegen/generated_sources.hpp>
 #include <ipybox/gate/audit_log.hpp>
-#include <ipybox/mcp/server_call.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_params.hpp>
 
@@ -169,7 +169,7 @@ IPYBOX_DECL code_session::answer code_session::execute(std::shared_ptr<code_sess
     co_return self->answer_of(*cell, *call);
 }
 
-IPYBOX_DECL std::shared_ptr<kept_cell> code_session::submit(mcp::server_call const& call) {
+IPYBOX_DECL std::shared_ptr<kept_cell> code_session::submit(mcp::server::call const& call) {
     execute_options options;
     options.timeout = detail::seconds_of(call, "timeout", std::chrono::seconds(120));
     auto const cell =
@@ -196,7 +196,7 @@ IPYBOX_DECL asio::awaitable<void> code_session::watch(std::weak_ptr<code_session
     self->log(log_level::info, "cell " + cell->id() + ": " + std::string(status));
 }
 
-IPYBOX_DECL mcp::call_result code_session::answer_of(kept_cell const& cell, mcp::server_call const& call) {
+IPYBOX_DECL mcp::call_result code_session::answer_of(kept_cell const& cell, mcp::server::call const& call) {
     auto seen = cell.view();
     seen.session = name();
     // A call that was cancelled meanwhile leaves them to the next one.
@@ -229,7 +229,7 @@ IPYBOX_DECL code_session::answer code_session::interrupt_cell(std::shared_ptr<co
     co_return answer;
 }
 
-IPYBOX_DECL mcp::call_result code_session::cell_output(mcp::server_call const& call) {
+IPYBOX_DECL mcp::call_result code_session::cell_output(mcp::server::call const& call) {
     auto const cell = cells_.find(detail::text_of(call, "id"));
     if (!cell) return detail::failed_answer(cell.error().text());
     answer_bounds bounds;
@@ -285,14 +285,13 @@ IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_p
     if (auto named = mcp::detail::check_server_name(name); !named)
         co_return detail::failed_answer(named.error().text());
     nlohmann::json const written = call->arguments().at("server_params");
-    auto params = mcp::read_server_params(written);
+    auto params = mcp::server_params::read(written);
     if (!params) co_return detail::failed_answer("server_params: " + params.error().text());
-    auto* const program = std::get_if<mcp::stdio_server>(&params->server);
-    if (program == nullptr)
+    if (params->is_remote())
         co_return detail::failed_answer(
             "server_params: servers that are reached over HTTP cannot be registered; give `command`");
     auto const& workspace = self->named_ ? self->named_->workspace : self->options_.executor.working_dir;
-    if (program->working_dir.empty()) program->working_dir = workspace.string();
+    if (params->working_dir.empty()) params->working_dir = workspace.string();
     approval_subject subject;
     subject.kind = approval_kind::server;
     subject.server = name;
@@ -302,7 +301,7 @@ IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_p
     if (call->cancelled()) co_return mcp::call_result();
     host_turns::turn const turn(self->turns_, call);
     if (self->turns_.questions() && self->options_.sandbox.confines())
-        self->turns_.questions()->warn(detail::server_warning(*program, self->options_.executor.working_dir));
+        self->turns_.questions()->warn(detail::server_warning(*params, self->options_.executor.working_dir));
     co_return co_await add_server(self, name, *std::move(params), std::move(subject));
 }
 
@@ -323,7 +322,7 @@ IPYBOX_DECL code_session::answer code_session::add_server(std::shared_ptr<code_s
         answer = detail::failed_answer(made.error().text());
     } else {
         // One block a name, as FastMCP writes a list.
-        for (auto const& module : made->modules) answer.content.emplace_back(mcp::text_content{module});
+        for (auto const& module : made->modules) answer.content.emplace_back(mcp::content::text{module});
         nlohmann::ordered_json const value{{"tools", made->modules}};
         detail::structure(answer, value);
         for (auto const& notice : made->notices)

@@ -8,7 +8,7 @@
 #include <ipybox/app/impl/written_seconds.hpp>
 #include <ipybox/app/session_directory.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/mcp/server_call.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/os/lies_in.hpp>
 

@@ -21,7 +21,7 @@ IPYBOX_DECL asio::awaitable<void> host_turns::wait() {
     }
 }
 
-IPYBOX_DECL host_turns::turn::turn(host_turns& all, std::shared_ptr<mcp::server_call> const& call) : all_(all) {
+IPYBOX_DECL host_turns::turn::turn(host_turns& all, std::shared_ptr<mcp::server::call> const& call) : all_(all) {
     all_.taken_ = true;
     if (call->can_elicit()) all_.questions_ = call_questions::make(all_.executor_, call);
 }

@@ -2,7 +2,7 @@
 
 #include <ipybox/app/middle_cut.hpp>
 #include <ipybox/job.hpp>
-#include <ipybox/mcp/server_call.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -18,7 +18,8 @@ class output_progress {
   public:
     using clock = std::chrono::steady_clock;
 
-    output_progress(std::shared_ptr<mcp::server_call> call, job what) : call_(std::move(call)), job_(std::move(what)) {}
+    output_progress(std::shared_ptr<mcp::server::call> call, job what)
+        : call_(std::move(call)), job_(std::move(what)) {}
 
     void report(clock::time_point now) {
         constexpr std::chrono::seconds longest_silence{5};
@@ -35,7 +36,7 @@ class output_progress {
     }
 
   private:
-    std::shared_ptr<mcp::server_call> call_;
+    std::shared_ptr<mcp::server::call> call_;
     job job_;
     clock::time_point const began_ = clock::now();
     clock::time_point told_ = began_;

@@ -13,7 +13,7 @@ namespace ipybox::detail {
 
 /// Tells the user that code can change what a server is started from, which runs outside of the sandbox; empty where it
 /// cannot. The sandbox of a kernel that runs protects no file that is named later.
-inline std::string server_warning(mcp::stdio_server const& server, std::filesystem::path const& workspace) {
+inline std::string server_warning(mcp::server_params const& server, std::filesystem::path const& workspace) {
     constexpr std::size_t most_shown = 3;
     std::string names;
     std::size_t count = 0;

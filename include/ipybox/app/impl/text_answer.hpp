@@ -19,7 +19,7 @@ namespace ipybox::detail {
 
 inline mcp::call_result text_answer(std::string text) {
     mcp::call_result answer;
-    answer.content.emplace_back(mcp::text_content{std::move(text)});
+    answer.content.emplace_back(mcp::content::text{std::move(text)});
     return answer;
 }
 

@@ -9,7 +9,7 @@
 
 namespace ipybox::codegen {
 
-IPYBOX_DECL std::vector<std::string> module_names(std::vector<std::string> const& tools) {
+IPYBOX_DECL std::vector<std::string> detail::module_names(std::vector<std::string> const& tools) {
     auto order = detail::indices(tools.size());
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return std::tie(tools[a], a) < std::tie(tools[b], b); });

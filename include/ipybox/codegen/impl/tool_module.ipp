@@ -69,10 +69,10 @@ inline std::string function(function_form written_as, mcp::tool const& tool, fun
     return out;
 }
 
-inline std::string functions(call_style style, mcp::tool const& tool, function_types const& types) {
-    if (style == call_style::awaitable) return function(awaitable_form, tool, types);
+inline std::string functions(generate_options::call_style style, mcp::tool const& tool, function_types const& types) {
+    if (style == generate_options::call_style::awaitable) return function(awaitable_form, tool, types);
     auto out = function(synchronous_form, tool, types);
-    if (style == call_style::both) out += function(second_form, tool, types);
+    if (style == generate_options::call_style::both) out += function(second_form, tool, types);
     return out;
 }
 
@@ -89,7 +89,7 @@ inline bool needs_nothing(translation const& arguments) {
 
 } // namespace detail
 
-IPYBOX_DECL module_text tool_module(mcp::tool const& tool, call_style style) {
+IPYBOX_DECL module_text tool_module(mcp::tool const& tool, generate_options::call_style style) {
     schema_document const input(tool.input_schema);
     auto const arguments = translate_arguments(input);
     auto warnings = arguments.warnings;
@@ -119,7 +119,8 @@ IPYBOX_DECL module_text tool_module(mcp::tool const& tool, call_style style) {
     return {detail::imports(used) + (checks.empty() ? "" : "\n" + checks) + body, std::move(warnings)};
 }
 
-IPYBOX_DECL module_text open_tool_module(mcp::tool const& tool, call_style style, std::string const& reason) {
+IPYBOX_DECL module_text open_tool_module(mcp::tool const& tool, generate_options::call_style style,
+                                         std::string const& reason) {
     static constexpr std::size_t longest = 2048;
     auto described = tool;
     auto schema = json_text(tool.input_schema);

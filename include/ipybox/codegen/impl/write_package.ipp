@@ -2,10 +2,10 @@
 
 #include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/codegen/impl/package_mark.hpp>
+#include <ipybox/codegen/impl/write_package.hpp>
 #include <ipybox/codegen/python_name.hpp>
 #include <ipybox/codegen/schema.hpp>
 #include <ipybox/codegen/support_source.hpp>
-#include <ipybox/codegen/write_package.hpp>
 #include <ipybox/core/checksum.hpp>
 #include <ipybox/core/json_census.hpp>
 #include <ipybox/core/json_text.hpp>
@@ -86,7 +86,7 @@ inline result<void> put_in_place(directory const& root, std::string const& name,
 /// The files that replace a package that is there.
 struct merged_package {
     std::map<std::string, std::string> files;
-    std::vector<generate_notice> notices = {};
+    std::vector<generated_sources::notice> notices = {};
     bool is_there = false; ///< all of it, already
 };
 
@@ -193,8 +193,9 @@ inline bool is_file_name(std::string const& name) {
 
 } // namespace detail
 
-IPYBOX_DECL result<generated_sources> write_package(std::filesystem::path const& root_dir,
-                                                    generated_package const& package, write_options const& options) {
+IPYBOX_DECL result<generated_sources> detail::write_package(std::filesystem::path const& root_dir,
+                                                            generated_package const& package,
+                                                            generate_options const& options) {
     auto const& server = package.server_name;
     if (auto fits = check_package_name(server); !fits) return failure(fits);
     for (auto const& [name, text] : package.files)
@@ -252,11 +253,9 @@ inline result<std::optional<std::string>> written_list(std::filesystem::path con
 
 } // namespace detail
 
-IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& root_dir, std::string_view server_name,
-                                                 std::vector<mcp::tool> const& tools, generate_options const& options) {
-    auto const now = generate_package(server_name, tools, options);
-    if (!now) return tl::unexpected<error>(now.error());
-    auto const text = detail::written_list(root_dir, std::string(server_name));
+IPYBOX_DECL result<generated_package::changes> detail::compare_package(std::filesystem::path const& root_dir,
+                                                                       generated_package const& now) {
+    auto const text = detail::written_list(root_dir, now.server_name);
     if (!text) return tl::unexpected<error>(text.error());
 
     auto const entries = [](std::string_view list) {
@@ -269,8 +268,8 @@ IPYBOX_DECL result<tool_changes> compare_package(std::filesystem::path const& ro
         return by_name;
     };
     auto const before = entries(text->value_or(""));
-    auto const listed = entries(now->files.at(detail::list_file));
-    tool_changes changes;
+    auto const listed = entries(now.files.at(detail::list_file));
+    generated_package::changes changes;
     for (auto const& [name, tool] : listed) {
         auto const old = before.find(name);
         if (old == before.end())

@@ -34,8 +34,8 @@ inline std::string seconds_text(std::chrono::milliseconds time) {
     return text + " s";
 }
 
-inline std::optional<std::chrono::milliseconds> countable_if(std::optional<std::chrono::milliseconds> time) {
-    return time ? std::optional(countable(*time)) : std::nullopt;
+inline std::optional<std::chrono::milliseconds> clamped_if(std::optional<std::chrono::milliseconds> time) {
+    return time ? std::optional(clamped(*time)) : std::nullopt;
 }
 
 } // namespace detail
@@ -140,10 +140,9 @@ IPYBOX_DECL std::uint64_t approval_gate::fresh_id() {
 }
 
 IPYBOX_DECL approval_gate::approval_gate(approval_settings settings, std::function<void(std::size_t)> waiting)
-    : state_(std::make_shared<state>(state{detail::approval_machine(settings, std::chrono::steady_clock::now()),
-                                           settings.audit, settings.audit_session,
-                                           detail::countable_if(settings.approval_timeout), std::move(waiting),
-                                           std::list<std::shared_ptr<request>>()})) {}
+    : state_(std::make_shared<state>(state{
+          detail::approval_machine(settings, std::chrono::steady_clock::now()), settings.audit, settings.audit_session,
+          detail::clamped_if(settings.approval_timeout), std::move(waiting), std::list<std::shared_ptr<request>>()})) {}
 
 IPYBOX_DECL approval_gate::~approval_gate() {
     state_->on_waiting = nullptr;

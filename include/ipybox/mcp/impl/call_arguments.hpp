@@ -4,7 +4,7 @@
 #include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/raw_json.hpp>
-#include <ipybox/mcp/server_tool.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ inline std::string_view or_empty_object(std::string_view arguments) {
 }
 
 /// The fault in the arguments; none where they fit.
-inline std::optional<std::string> fault_in(server_tool const& tool, raw_json const& arguments) {
+inline std::optional<std::string> fault_in(server::tool const& tool, raw_json const& arguments) {
     auto const value = read_json(arguments.text()).value_or(nullptr);
     try {
         return tool.check ? tool.check(value) : ipybox::detail::find_mismatch(tool.definition.input_schema, value);

@@ -13,7 +13,7 @@ namespace detail {
 struct block_members {
     std::string type;
     std::optional<std::string> text, data, blob, mime_type, uri, name, title, description;
-    mcp::annotations annotations;
+    std::optional<nlohmann::json> annotations;
     std::string_view resource; ///< not looked into yet
 
     /// Reads a block; false where it is no object.
@@ -56,38 +56,36 @@ inline std::optional<content> read_block(std::string_view text) {
     if (!m.read(text)) { // kept as it came: the blocks beside it are worth having
         auto other = read_json<nlohmann::ordered_json>(text);
         if (!other) return std::nullopt;
-        return unknown_content{{}, std::move(*other)};
+        return content::unknown{{}, std::move(*other)};
     }
-    if (m.type == "text") return text_content{take(m.text), std::move(m.annotations)};
-    if (m.type == "image") return image_content{take(m.data), take(m.mime_type), std::move(m.annotations)};
-    if (m.type == "audio") return audio_content{take(m.data), take(m.mime_type), std::move(m.annotations)};
+    if (m.type == "text") return content(content::text{take(m.text)}, std::move(m.annotations));
+    if (m.type == "image") return content(content::image{take(m.data), take(m.mime_type)}, std::move(m.annotations));
+    if (m.type == "audio") return content(content::audio{take(m.data), take(m.mime_type)}, std::move(m.annotations));
     if (m.type == "resource_link")
-        return resource_link{take(m.uri),
-                             take(m.name),
-                             std::move(m.title),
-                             std::move(m.description),
-                             std::move(m.mime_type),
-                             std::move(m.annotations)};
+        return content(content::resource_link{take(m.uri), take(m.name), std::move(m.title), std::move(m.description),
+                                              std::move(m.mime_type)},
+                       std::move(m.annotations));
     block_members inner;
     if (m.type == "resource" && inner.read(m.resource)) {
         // The place of the annotations depends on the version.
         auto& said = m.annotations ? m.annotations : inner.annotations;
-        return embedded_resource{take(inner.uri), std::move(inner.mime_type), std::move(inner.text),
-                                 std::move(inner.blob), std::move(said)};
+        return content(content::embedded_resource{take(inner.uri), std::move(inner.mime_type), std::move(inner.text),
+                                                  std::move(inner.blob)},
+                       std::move(said));
     }
     auto whole = read_json<nlohmann::ordered_json>(text);
     if (!whole) return std::nullopt;
-    return unknown_content{std::move(m.type), std::move(*whole)};
+    return content::unknown{std::move(m.type), std::move(*whole)};
 }
 
 } // namespace detail
 
-IPYBOX_DECL std::string joined_text(call_result const& r) {
+IPYBOX_DECL std::string call_result::text() const {
     std::string text;
     auto separator = "";
-    for (auto const& block : r.content)
-        if (auto const* t = std::get_if<text_content>(&block)) {
-            text.append(separator).append(t->text);
+    for (auto const& block : content)
+        if (auto const* t = block.as<mcp::content::text>()) {
+            text.append(separator).append(t->value);
             separator = "\n";
         }
     return text;

@@ -8,8 +8,7 @@
 
 #include <utility>
 
-namespace ipybox::mcp {
-namespace detail {
+namespace ipybox::mcp::detail {
 
 using core_ptr = std::shared_ptr<client_core>;
 
@@ -71,8 +70,6 @@ inline asio::awaitable<std::optional<session>> describe(core_ptr core) {
     co_return co_await ipybox::detail::suspend<outcome>(begin);
 }
 
-} // namespace detail
-
 IPYBOX_DECL client::client(asio::any_io_executor executor, std::string name, server_params params,
                            client_environment surroundings)
     : core_(detail::client_core::make(std::move(executor), std::move(name), std::move(params),
@@ -121,4 +118,4 @@ IPYBOX_DECL void client::retire() { core_->retire(); }
 
 IPYBOX_DECL asio::awaitable<std::optional<session>> client::current_session() { return detail::describe(core_); }
 
-} // namespace ipybox::mcp
+} // namespace ipybox::mcp::detail

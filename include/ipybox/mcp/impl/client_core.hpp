@@ -33,7 +33,7 @@ class exchange {
 
     exchange(std::string const& server, call_options o)
         : server_name(server), options(std::move(o)),
-          deadline(options.timeout ? clock::now() + countable(*options.timeout) : clock::time_point::max()) {}
+          deadline(options.timeout ? clock::now() + clamped(*options.timeout) : clock::time_point::max()) {}
     exchange(exchange const&) = delete;
     exchange& operator=(exchange const&) = delete;
     virtual ~exchange() = default;
@@ -194,7 +194,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     server_params const params_;
     client_environment const surroundings_;
     std::shared_ptr<listed_tools> const listed_ = std::make_shared<listed_tools>();
-    std::optional<negotiation> learned_; ///< what its last life taught about its era
+    std::optional<server_params::negotiation> learned_; ///< what its last life taught about its era
 
     std::vector<std::shared_ptr<exchange>> waiting_; ///< for a server
     std::shared_ptr<connection> connection_;

@@ -171,7 +171,7 @@ IPYBOX_DECL void client_core::begin_session(session s) {
 }
 
 IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
-    auto const deadline = exchange::clock::now() + countable(params_.connect_timeout);
+    auto const deadline = exchange::clock::now() + clamped(params_.connect_timeout);
     auto const params = put_variables(params_, surroundings_.variables);
     if (!params) co_return failure(params.error());
     handshake_machine machine(learned_.value_or(params_.versions));
@@ -182,11 +182,11 @@ IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
         if (auto* const why = std::get_if<error>(&step)) co_return failure(std::move(*why));
         if (auto* const agreed = std::get_if<handshake_machine::agreed>(&step)) {
             if (agreed->confirm) connection_->notify("notifications/initialized");
-            bool const asks_both =
-                params_.versions == negotiation::initialize_first || params_.versions == negotiation::discover_first;
+            bool const asks_both = params_.versions == server_params::negotiation::initialize_first ||
+                                   params_.versions == server_params::negotiation::discover_first;
             if (asks_both)
-                learned_ =
-                    agreed->with.era == era::stateless ? negotiation::discover_first : negotiation::initialize_first;
+                learned_ = agreed->with.era == era::stateless ? server_params::negotiation::discover_first
+                                                              : server_params::negotiation::initialize_first;
             co_return std::move(agreed->with);
         }
         if (std::holds_alternative<handshake_machine::start_over>(step)) {

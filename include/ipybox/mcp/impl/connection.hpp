@@ -35,7 +35,7 @@ using rpc_outcome = std::variant<std::string_view, read_result, rpc_error, error
 struct request_terms {
     rpc_machine::clock::time_point deadline = rpc_machine::clock::time_point::max();
     bool may_cancel = true; ///< whether the server is told when the answer is not wanted any more
-    std::function<void(progress const&)> on_progress = {};
+    std::function<void(call_options::progress const&)> on_progress = {};
     result_reader read_aside = {}; ///< for a long result; none: it is given as JSON
 };
 

@@ -44,7 +44,7 @@ inline error unknown_versions(std::vector<std::string> const& named) {
     return {errc::mcp_version_unsupported, "speaks no version of the protocol that is known here; it names: " + list};
 }
 
-inline session session_with(era e, std::string version, json const& about, json const& info) {
+inline session session_with(detail::era e, std::string version, json const& about, json const& info) {
     session s{e, std::move(version), text_of(info, "name"), text_of(info, "version")};
     if (member(about, "instructions").is_string()) s.instructions = text_of(about, "instructions");
     s.announces_tool_changes = member(member(member(about, "capabilities"), "tools"), "listChanged") == json(true);
@@ -74,7 +74,7 @@ IPYBOX_DECL handshake_machine::step handshake_machine::ask_initialize() {
 IPYBOX_DECL handshake_machine::step handshake_machine::ask_discover() {
     asked_ = question::discover;
     discover_tried_ = true;
-    session const claimed{era::stateless, std::string(stateless_versions.front())};
+    session const claimed{detail::era::stateless, std::string(stateless_versions.front())};
     return ask{"server/discover", request_meta(claimed), {}, may(question::initialize)};
 }
 
@@ -87,8 +87,9 @@ IPYBOX_DECL handshake_machine::step handshake_machine::on_initialized(std::strin
     auto version = detail::text_of(about, "protocolVersion");
     if (version.empty()) return error(errc::protocol_error, "answered `initialize` without a version of the protocol");
     if (!detail::is_among(handshake_versions, version)) return detail::unknown_versions({version});
-    return agreed{detail::session_with(era::handshake, std::move(version), about, detail::member(about, "serverInfo")),
-                  true};
+    return agreed{
+        detail::session_with(detail::era::handshake, std::move(version), about, detail::member(about, "serverInfo")),
+        true};
 }
 
 IPYBOX_DECL handshake_machine::step handshake_machine::on_discovered(std::string_view result) {
@@ -97,7 +98,7 @@ IPYBOX_DECL handshake_machine::step handshake_machine::on_discovered(std::string
     for (auto const version : stateless_versions)
         if (std::find(versions.begin(), versions.end(), version) != versions.end()) {
             auto const& info = detail::member(detail::member(about, "_meta"), "io.modelcontextprotocol/serverInfo");
-            return agreed{detail::session_with(era::stateless, std::string(version), about, info), false};
+            return agreed{detail::session_with(detail::era::stateless, std::string(version), about, info), false};
         }
     if (may(question::initialize)) return ask_initialize();
     if (versions.empty())

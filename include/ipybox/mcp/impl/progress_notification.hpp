@@ -13,8 +13,8 @@ namespace ipybox::mcp::detail {
 
 /// A line that tells a client how far a call has come. \param token JSON of the client \param task that the call has
 /// become, or null
-inline std::string progress_notification(progress const& made, std::string const& token,
-                                         client_description const& client, server_task const* task) {
+inline std::string progress_notification(call_options::progress const& made, std::string const& token,
+                                         server::client_description const& client, server_task const* task) {
     object_text params;
     params.json("progressToken", token).json("progress", json_text(nlohmann::json(made.done)));
     if (made.total && std::isfinite(*made.total)) params.json("total", json_text(nlohmann::json(*made.total)));

@@ -65,7 +65,7 @@ inline char const* end_of_plain_string(char const* at, char const* end) {
 /// Copies a value where it has to, looking at every byte of it. The first thing that is wrong is remembered.
 class json_copier {
   public:
-    json_copier(std::string_view text, duplicate_names same) : cursor_(text), same_(same), to_(text) {}
+    json_copier(std::string_view text, raw_json::duplicate_names same) : cursor_(text), same_(same), to_(text) {}
 
     bool all() { return value() && (cursor_.finished() || fail("is not JSON")); }
 
@@ -97,7 +97,7 @@ class json_copier {
             to_.append(std::exchange(separator, ","));
             append_string(name);
             to_.append(":");
-            if (same_ == duplicate_names::refused && !names.insert(name).second)
+            if (same_ == raw_json::duplicate_names::refused && !names.insert(name).second)
                 return fail("has the member " + quoted(name) + " twice in one object");
             return value();
         });
@@ -171,7 +171,7 @@ class json_copier {
     }
 
     json_cursor cursor_;
-    duplicate_names same_;
+    raw_json::duplicate_names same_;
     late_copy to_;
     std::string wrong_;
     int depth_ = 0;

@@ -15,7 +15,7 @@
 
 namespace ipybox::mcp {
 
-IPYBOX_DECL server_calls::server_calls(server_options const& options, server_listing const& listing,
+IPYBOX_DECL server_calls::server_calls(server::options const& options, server_listing const& listing,
                                        server_outbox& outbox, clock::time_point now,
                                        std::chrono::system_clock::time_point wall)
     : options_(options), listing_(listing), outbox_(outbox), tasks_(options.limits.tasks, now, wall),
@@ -24,9 +24,9 @@ IPYBOX_DECL server_calls::server_calls(server_options const& options, server_lis
 
 // --- requests ---------------------------------------------------------------------------------------------------------
 
-IPYBOX_DECL server_tool const* server_calls::tool_named(std::string_view name) const {
+IPYBOX_DECL server::tool const* server_calls::tool_named(std::string_view name) const {
     auto const found = std::find_if(options_.tools.begin(), options_.tools.end(),
-                                    [name](server_tool const& tool) { return tool.definition.name == name; });
+                                    [name](server::tool const& tool) { return tool.definition.name == name; });
     return found == options_.tools.end() ? nullptr : &*found;
 }
 
@@ -36,19 +36,18 @@ IPYBOX_DECL server_calls::reply server_calls::call_tool(request_params const& pa
     if (!name) return detail::refused(rpc_invalid_params, "`name` has to be a string: which tool to call");
     auto const* const tool = tool_named(*name);
     if (tool == nullptr) return detail::refused(rpc_invalid_params, "there is no tool " + detail::shown(*name));
-    if (client->era == era::handshake || params.request_state.empty())
-        return begin_call(*tool, params, client, request);
+    if (!client->is_stateless || params.request_state.empty()) return begin_call(*tool, params, client, request);
     auto const state = read_string(params.request_state);
     if (!state) return detail::refused(rpc_invalid_params, "`requestState` has to be a string");
     return resume_call(*state, params, client, request);
 }
 
-IPYBOX_DECL server_calls::reply server_calls::begin_call(server_tool const& tool, request_params const& params,
+IPYBOX_DECL server_calls::reply server_calls::begin_call(server::tool const& tool, request_params const& params,
                                                          client_ptr const& client, server_open_request const& request) {
     bool const as_task = !params.task.empty() && listing_.has_tasks() && client->version == "2025-11-25";
-    if (as_task && tool.tasks == task_support::forbidden)
+    if (as_task && tool.tasks == mcp::server::tool::task_support::forbidden)
         return detail::refused(rpc_method_not_found, "calls of this tool cannot be tasks");
-    auto arguments = raw_json::read(detail::or_empty_object(params.arguments), duplicate_names::refused);
+    auto arguments = raw_json::read(detail::or_empty_object(params.arguments), raw_json::duplicate_names::refused);
     if (arguments && !arguments->is_object())
         return detail::refused(rpc_invalid_params, "`arguments` has to be an object");
     auto const fault = arguments ? detail::fault_in(tool, *arguments) : arguments.error().text();
@@ -109,7 +108,7 @@ IPYBOX_DECL server_calls::reply server_calls::resume_call(std::string const& sta
 IPYBOX_DECL void server_calls::end_request(call_state& call, answer_to<std::string> const& answer) {
     auto const request = *std::exchange(call.request, std::nullopt);
     waiting_.erase(request.key);
-    outbox_.settle(request, answer);
+    outbox_.answer(request, answer);
 }
 
 IPYBOX_DECL void server_calls::on_result(server_call_id id, call_result result) {
@@ -123,7 +122,7 @@ IPYBOX_DECL void server_calls::on_result(server_call_id id, call_result result) 
     }
     if (call.request) {
         end_request(call, results_.of_call(*call.tool, *call.client, result));
-    } else if (auto* const task = tasks_.find(call.task, call.client->era)) {
+    } else if (auto* const task = tasks_.find(call.task, detail::era_of(*call.client))) {
         end_task(*task, results_.fitting(*call.tool, *call.client, std::move(result)));
     }
     calls_.erase(id);
@@ -135,7 +134,7 @@ IPYBOX_DECL void server_calls::cancel_request(std::string const& key) {
     auto const which = found->second;
     if (which.task.empty()) return abandon_call(which.call);
     waiting_.erase(found);
-    auto* const task = tasks_.find(which.task, era::handshake);
+    auto* const task = tasks_.find(which.task, detail::era::handshake);
     if (task == nullptr) return;
     auto const waiter =
         std::find_if(task->waiters.begin(), task->waiters.end(), [&](auto const& w) { return w.key == key; });
@@ -155,7 +154,7 @@ IPYBOX_DECL void server_calls::abandon_call(server_call_id id) {
     suspended_.erase(std::exchange(call.state, {}));
     call.resume_by = call.task_at = clock::time_point::max();
     // A task that outlived its call would be expired by it.
-    auto* const task = tasks_.find(std::exchange(call.task, {}), call.client->era);
+    auto* const task = tasks_.find(std::exchange(call.task, {}), detail::era_of(*call.client));
     if (task != nullptr && !task->has_ended()) end_task(*task, std::nullopt);
     bool const has_ended = call.outcome.has_value();
     close_questions(id, error(errc::cancelled, "the call was cancelled"));
@@ -173,11 +172,11 @@ IPYBOX_DECL void server_calls::end_all() {
     for (auto const id : wanted) abandon_call(id);
 }
 
-IPYBOX_DECL void server_calls::report(server_call_id id, progress const& made) {
+IPYBOX_DECL void server_calls::report(server_call_id id, call_options::progress const& made) {
     auto const found = calls_.find(id);
     if (found == calls_.end() || !std::isfinite(made.done)) return;
     auto& call = found->second;
-    auto* const task = call.task.empty() ? nullptr : tasks_.find(call.task, call.client->era);
+    auto* const task = call.task.empty() ? nullptr : tasks_.find(call.task, detail::era_of(*call.client));
     if (task != nullptr && made.message) {
         task->message = made.message->substr(0, whole_characters(*made.message, server_task::longest_message));
         task->updated = now_;
@@ -243,7 +242,7 @@ IPYBOX_DECL bool server_calls::forget_question(server_question_id id, std::strin
     return true;
 }
 
-IPYBOX_DECL void server_calls::close_question(server_question_id id, result<elicitation_answer> answer) {
+IPYBOX_DECL void server_calls::close_question(server_question_id id, result<server::elicitation> answer) {
     auto const question = questions_.take(id);
     if (!question) return;
     touch_task(question->call);
@@ -314,7 +313,7 @@ IPYBOX_DECL server_task& server_calls::make_task(server_call_id id, call_state& 
 
 /// A client of 2026-07-28 that takes tasks gets one when the result takes long.
 IPYBOX_DECL void server_calls::await_task(call_state& call) {
-    if (call.tool->tasks == task_support::optional && call.client->takes_tasks())
+    if (call.tool->tasks == mcp::server::tool::task_support::optional && call.client->takes_tasks())
         call.task_at = now_ + call.tool->task_after;
 }
 
@@ -329,7 +328,7 @@ IPYBOX_DECL void server_calls::hand_task(server_call_id id) {
 IPYBOX_DECL void server_calls::touch_task(server_call_id call) {
     auto const found = calls_.find(call);
     if (found == calls_.end() || found->second.task.empty()) return;
-    if (auto* const task = tasks_.find(found->second.task, found->second.client->era)) task->updated = now_;
+    if (auto* const task = tasks_.find(found->second.task, detail::era_of(*found->second.client))) task->updated = now_;
 }
 
 IPYBOX_DECL void server_calls::end_task(server_task& task, std::optional<call_result> result) {
@@ -338,7 +337,7 @@ IPYBOX_DECL void server_calls::end_task(server_task& task, std::optional<call_re
     task.updated = now_;
     for (auto const& request : std::exchange(task.waiters, {})) {
         waiting_.erase(request.key);
-        outbox_.settle(request, results_.task_result(task));
+        outbox_.answer(request, results_.task_result(task));
     }
 }
 
@@ -346,14 +345,14 @@ IPYBOX_DECL void server_calls::end_task(server_task& task, std::optional<call_re
 IPYBOX_DECL void server_calls::expire_task(server_task& task) {
     for (auto const& request : std::exchange(task.waiters, {})) {
         waiting_.erase(request.key);
-        outbox_.settle(request, detail::refused(rpc_invalid_params, "the task has expired"));
+        outbox_.answer(request, detail::refused(rpc_invalid_params, "the task has expired"));
     }
     if (!task.has_ended()) abandon_call(task.call);
 }
 
 IPYBOX_DECL server_calls::reply server_calls::serve_task(std::string const& method, request_params const& params,
                                                          client_ptr const& client, server_open_request const& request) {
-    bool const modern = client->era == era::stateless;
+    bool const modern = client->is_stateless;
     if (modern && !client->takes_tasks())
         return detail::refused(mcp_missing_capability, "the client does not declare tasks",
                                R"({"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}})");
@@ -362,7 +361,7 @@ IPYBOX_DECL server_calls::reply server_calls::serve_task(std::string const& meth
             return detail::refused(rpc_invalid_params, "tasks have one page, which needs no cursor");
         return results_.task_list();
     }
-    auto* const task = tasks_.find(read_string(params.task_id).value_or(""), client->era);
+    auto* const task = tasks_.find(read_string(params.task_id).value_or(""), detail::era_of(*client));
     if (task == nullptr) return detail::refused(rpc_invalid_params, "there is no such task, or it is no longer kept");
     if (method == "tasks/get") return results_.task_state(*task);
     if (method == "tasks/result") return await_result(*task, request);
@@ -386,7 +385,7 @@ IPYBOX_DECL answer_to<std::string> server_calls::update_task(server_task const& 
 }
 
 IPYBOX_DECL answer_to<std::string> server_calls::cancel_task(server_task& task) {
-    bool const modern = task.client->era == era::stateless;
+    bool const modern = task.client->is_stateless;
     if (task.has_ended() && !modern) return detail::refused(rpc_invalid_params, "the task has ended");
     if (!task.has_ended()) {
         auto const call = task.call;

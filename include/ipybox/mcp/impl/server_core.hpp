@@ -3,11 +3,9 @@
 #include <ipybox/async/completion.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/call_options.hpp>
-#include <ipybox/mcp/elicitation_answer.hpp>
 #include <ipybox/mcp/server_action.hpp>
-#include <ipybox/mcp/server_channel.hpp>
+#include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_machine.hpp>
-#include <ipybox/mcp/server_options.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -28,18 +26,18 @@ class server_core;
 
 /// A call while its handler runs, and after that for those who kept it.
 struct running_call {
-    running_call(std::weak_ptr<server_core> of, std::shared_ptr<server_options const> kept,
+    running_call(std::weak_ptr<server_core> of, std::shared_ptr<server::options const> kept,
                  server_actions::start const& what)
         : core(std::move(of)), options(std::move(kept)), id(what.call), tool(what.tool), arguments(what.arguments),
           values(arguments.value()), client(what.client), reports(what.reports) {}
 
     std::weak_ptr<server_core> core;
-    std::shared_ptr<server_options const> options; ///< that the tool is of
+    std::shared_ptr<server::options const> options; ///< that the tool is of
     server_call_id id;
-    server_tool const* tool;
+    server::tool const* tool;
     raw_json arguments;
     nlohmann::ordered_json values; ///< the same, built
-    std::shared_ptr<client_description const> client;
+    std::shared_ptr<server::client_description const> client;
     bool reports;
     bool cancelled = false;
     asio::cancellation_signal signal; ///< of the handler's coroutine
@@ -54,17 +52,17 @@ struct running_call {
  */
 class server_core : public std::enable_shared_from_this<server_core> {
   public:
-    using answer = result<elicitation_answer>;
+    using answer = result<server::elicitation>;
 
-    server_core(asio::any_io_executor executor, std::shared_ptr<server_options const> options,
-                std::shared_ptr<server_channel> channel);
+    server_core(asio::any_io_executor executor, std::shared_ptr<server::options const> options,
+                std::shared_ptr<server::channel> channel);
 
     /// Serves until the client ends; a cancellation of the completion ends it too.
     void begin(ipybox::detail::completion<result<void>> done);
 
     void ask(server_call_id call, std::string_view message, nlohmann::ordered_json const& schema,
              ipybox::detail::completion<answer> done);
-    void report(server_call_id call, progress const& made);
+    void report(server_call_id call, call_options::progress const& made);
 
   private:
     using clock = server_machine::clock;
@@ -79,15 +77,15 @@ class server_core : public std::enable_shared_from_this<server_core> {
     void start(server_actions::start const& what);
     void fail_to_start(server_call_id id);
     void cancel(server_call_id id);
-    void settle(server_question_id question, answer given);
+    void answer_question(server_question_id question, answer given);
     void withdraw(server_question_id question);
     static asio::awaitable<void> run(std::shared_ptr<server_core> self, std::shared_ptr<running_call> call);
     void on_end_of(server_call_id id, call_result result);
     void watch_time();
 
     asio::any_io_executor executor_;
-    std::shared_ptr<server_options const> options_;
-    std::shared_ptr<server_channel> channel_;
+    std::shared_ptr<server::options const> options_;
+    std::shared_ptr<server::channel> channel_;
     server_machine machine_;
     std::deque<server_action> actions_; ///< that are still to be carried out
     bool carries_out_ = false;

@@ -14,8 +14,8 @@
 
 namespace ipybox::mcp::detail {
 
-IPYBOX_DECL server_core::server_core(asio::any_io_executor executor, std::shared_ptr<server_options const> options,
-                                     std::shared_ptr<server_channel> channel)
+IPYBOX_DECL server_core::server_core(asio::any_io_executor executor, std::shared_ptr<server::options const> options,
+                                     std::shared_ptr<server::channel> channel)
     : executor_(std::move(executor)), options_(std::move(options)), channel_(std::move(channel)),
       machine_(*options_, clock::now()), timer_(executor_), all_ended_(executor_) {}
 
@@ -73,7 +73,7 @@ IPYBOX_DECL asio::awaitable<void> server_core::end() {
     auto const grace = options_->limits.end_grace;
     co_await asio::post(executor_, asio::use_awaitable); // handlers that need no time still answer
     carry_out(machine_.on_end(clock::now()));
-    all_ended_.expires_after(countable(grace));
+    all_ended_.expires_after(clamped(grace));
     asio::error_code ended;
     while (!calls_.empty() && clock::now() < all_ended_.expiry())
         co_await all_ended_.async_wait(asio::redirect_error(asio::use_awaitable, ended));
@@ -109,7 +109,7 @@ IPYBOX_DECL void server_core::carry_out(server_action& action) {
     if (auto const* const begin = std::get_if<server_actions::start>(&action)) start(*begin);
     if (auto const* const end = std::get_if<server_actions::cancel>(&action)) cancel(end->call);
     if (auto* const given = std::get_if<server_actions::answered>(&action))
-        settle(given->question, std::move(given->answer));
+        answer_question(given->question, std::move(given->answer));
     if (auto const* const said = std::get_if<server_actions::introduced>(&action); said && options_->on_client)
         tell(options_->on_client, *said->client);
 }
@@ -124,7 +124,7 @@ IPYBOX_DECL void server_core::fail_to_start(server_call_id id) {
     calls_.erase(id);
     call_result failed;
     failed.is_error = true;
-    failed.content.emplace_back(text_content{"the call cannot be started: " + thrown_text(), {}});
+    failed.content.emplace_back(content::text{"the call cannot be started: " + thrown_text()});
     for (auto& action : machine_.on_result(id, std::move(failed), clock::now())) actions_.push_back(std::move(action));
 }
 
@@ -137,7 +137,7 @@ IPYBOX_DECL asio::awaitable<void> server_core::run(std::shared_ptr<server_core> 
         result = co_await handled(call);
     } catch (...) {
         result.is_error = true;
-        result.content.assign({text_content{thrown_text(), {}}});
+        result.content.assign({content::text{thrown_text()}});
     }
     self->on_end_of(call->id, std::move(result));
 }
@@ -170,7 +170,7 @@ IPYBOX_DECL void server_core::ask(server_call_id call, std::string_view message,
     carry_out(std::move(actions));
 }
 
-IPYBOX_DECL void server_core::settle(server_question_id question, answer given) {
+IPYBOX_DECL void server_core::answer_question(server_question_id question, answer given) {
     auto const found = asked_.find(question);
     if (found == asked_.end()) return;
     auto done = std::move(found->second);
@@ -181,11 +181,11 @@ IPYBOX_DECL void server_core::settle(server_question_id question, answer given) 
 
 IPYBOX_DECL void server_core::withdraw(server_question_id question) {
     carry_out(machine_.withdraw(question, clock::now()));
-    settle(question, failure(errc::cancelled, "the question was withdrawn"));
+    answer_question(question, failure(errc::cancelled, "the question was withdrawn"));
 }
 
 /// A client that does not read what it asked for gets less of it.
-IPYBOX_DECL void server_core::report(server_call_id call, progress const& made) {
+IPYBOX_DECL void server_core::report(server_call_id call, call_options::progress const& made) {
     if (channel_->unread() <= options_->limits.unread_output) carry_out(machine_.report(call, made, clock::now()));
 }
 

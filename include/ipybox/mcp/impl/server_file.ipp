@@ -65,7 +65,7 @@ IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::
     std::vector<named_server> list;
     for (auto const& [name, entry] : servers->items()) {
         if (entry.is_object() && entry.value("disabled", nlohmann::json()) == nlohmann::json(true)) continue;
-        auto params = read_server_params(entry);
+        auto params = server_params::read(entry);
         if (!params) return wrong("server " + json_string(name) + ": " + params.error().text());
         params->project = project_of(file);
         list.push_back({nearest_server_name(name), std::move(*params), name});

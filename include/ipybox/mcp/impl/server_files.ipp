@@ -142,8 +142,8 @@ class file_collector {
 
 } // namespace detail
 
-IPYBOX_DECL server_files detail::files_of(stdio_server const& server) {
-    server_files files;
+IPYBOX_DECL detail::server_files detail::files_of(server_params const& server) {
+    detail::server_files files;
     auto const launch = launch_of(server);
     if (!launch) return files;
     detail::file_collector collector(*launch);

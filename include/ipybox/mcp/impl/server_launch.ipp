@@ -17,9 +17,9 @@
 namespace ipybox::mcp {
 namespace detail {
 
-inline environment inherited(inherited_environment which) {
+inline environment inherited(server_params::inherited which) {
     environment env;
-    if (which == inherited_environment::all) {
+    if (which == server_params::inherited::all) {
         for (char** entry = ::environ; entry && *entry; ++entry) {
             std::string_view const text = *entry;
             auto const equals = text.find('=');
@@ -79,7 +79,7 @@ IPYBOX_DECL result<environment> parse_env_text(std::string const& text, std::str
     return env;
 }
 
-IPYBOX_DECL result<launch_spec> launch_of(stdio_server const& server) {
+IPYBOX_DECL result<launch_spec> launch_of(server_params const& server) {
     launch_spec spec;
     std::error_code unknown;
     spec.working_dir = server.working_dir.empty() ? std::filesystem::current_path(unknown)
@@ -103,7 +103,7 @@ IPYBOX_DECL result<launch_spec> launch_of(stdio_server const& server) {
     return spec;
 }
 
-IPYBOX_DECL result<launch_spec> sandboxed_launch_of(stdio_server const& server) {
+IPYBOX_DECL result<launch_spec> sandboxed_launch_of(server_params const& server) {
     auto spec = launch_of(server);
     if (!spec || !server.sandbox) return spec;
     spec->readable.emplace_back(spec->argv.front());

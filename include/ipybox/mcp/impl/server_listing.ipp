@@ -4,6 +4,7 @@
 #include <ipybox/mcp/impl/object_text.hpp>
 #include <ipybox/mcp/impl/refusal.hpp>
 #include <ipybox/mcp/server_listing.hpp>
+#include <ipybox/mcp/server_request.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -19,7 +20,7 @@ inline bool is_object_schema(nlohmann::ordered_json const& schema) {
 
 /// A tool as a version lists it. Output schemas were of objects before 2026-07-28; tasks were a property of tools in
 /// 2025-11-25 alone.
-inline std::string write_tool(server_tool const& tool, client_description const& client) {
+inline std::string write_tool(server::tool const& tool, server::client_description const& client) {
     auto const& spoken = client.version;
     auto const& t = tool.definition;
     object_text text;
@@ -27,11 +28,11 @@ inline std::string write_tool(server_tool const& tool, client_description const&
     if (t.title && spoken >= "2025-06-18") text.string("title", *t.title);
     if (t.description) text.string("description", *t.description);
     text.json("inputSchema", json_text(t.input_schema));
-    bool const any_output = client.era == era::stateless;
+    bool const any_output = client.is_stateless;
     if (t.output_schema && (any_output || (spoken >= "2025-06-18" && is_object_schema(*t.output_schema))))
         text.json("outputSchema", json_text(*t.output_schema));
     if (t.annotations && spoken >= "2025-03-26") text.json("annotations", json_text(*t.annotations));
-    if (tool.tasks == task_support::optional && spoken == "2025-11-25")
+    if (tool.tasks == mcp::server::tool::task_support::optional && spoken == "2025-11-25")
         text.json("execution", R"({"taskSupport":"optional"})");
     return text.take();
 }
@@ -49,7 +50,7 @@ inline std::optional<std::size_t> page_start(std::string_view cursor, std::size_
 
 } // namespace detail
 
-IPYBOX_DECL server_listing::server_listing(server_options const& options)
+IPYBOX_DECL server_listing::server_listing(server::options const& options)
     : instructions_(options.instructions), tools_(&options.tools),
       page_(std::max<std::size_t>(1, options.limits.tools_page)) {
     detail::object_text plain;
@@ -58,7 +59,8 @@ IPYBOX_DECL server_listing::server_listing(server_options const& options)
     full.string("name", options.name);
     if (!options.title.empty()) full.string("title", options.title);
     info_ = full.string("version", options.version).take();
-    for (auto const& tool : options.tools) has_tasks_ = has_tasks_ || tool.tasks == task_support::optional;
+    for (auto const& tool : options.tools)
+        has_tasks_ = has_tasks_ || tool.tasks == mcp::server::tool::task_support::optional;
 }
 
 IPYBOX_DECL std::string server_listing::complete(std::vector<rpc_member> const& members) const {
@@ -70,17 +72,17 @@ IPYBOX_DECL std::string server_listing::complete(std::vector<rpc_member> const& 
     return result.json("_meta", meta.json(name, value).take()).take();
 }
 
-IPYBOX_DECL std::string server_listing::capabilities(client_description const& client) const {
+IPYBOX_DECL std::string server_listing::capabilities(server::client_description const& client) const {
     detail::object_text declared;
     declared.json("tools", "{}");
-    if (has_tasks_ && client.era == era::stateless)
+    if (has_tasks_ && client.is_stateless)
         declared.json("extensions", R"({"io.modelcontextprotocol/tasks":{}})");
     else if (has_tasks_ && client.version == "2025-11-25")
         declared.json("tasks", R"({"list":{},"cancel":{},"requests":{"tools":{"call":{}}}})");
     return declared.take();
 }
 
-IPYBOX_DECL std::string server_listing::initialize_result(client_description const& client) const {
+IPYBOX_DECL std::string server_listing::initialize_result(server::client_description const& client) const {
     detail::object_text result;
     result.string("protocolVersion", client.version)
         .json("capabilities", capabilities(client))
@@ -91,8 +93,8 @@ IPYBOX_DECL std::string server_listing::initialize_result(client_description con
 
 /// 2026-07-28, "Discovery".
 IPYBOX_DECL std::string server_listing::discover_result() const {
-    client_description modern;
-    modern.era = era::stateless;
+    server::client_description modern;
+    modern.is_stateless = true;
     auto const versions = detail::known_versions();
     auto const declared = capabilities(modern);
     auto const ttl = std::to_string(time_to_live);
@@ -104,7 +106,7 @@ IPYBOX_DECL std::string server_listing::discover_result() const {
     return complete(members);
 }
 
-IPYBOX_DECL answer_to<std::string> server_listing::tools_result(client_description const& client,
+IPYBOX_DECL answer_to<std::string> server_listing::tools_result(server::client_description const& client,
                                                                 std::string_view cursor) const {
     auto const start = detail::page_start(cursor, page_, tools_->size());
     if (!start)
@@ -118,7 +120,7 @@ IPYBOX_DECL answer_to<std::string> server_listing::tools_result(client_descripti
     auto const next = end < tools_->size() ? "\"" + std::to_string(end) + "\"" : std::string();
     std::vector<rpc_member> members{{"tools", tools}};
     if (!next.empty()) members.push_back({"nextCursor", next});
-    if (client.era == era::stateless) {
+    if (client.is_stateless) {
         auto const ttl = std::to_string(time_to_live);
         members.push_back({"ttlMs", ttl});
         members.push_back({"cacheScope", R"("private")"});

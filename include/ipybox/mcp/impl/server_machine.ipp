@@ -34,7 +34,7 @@ inline tl::unexpected<rpc_error> unknown_method(std::string_view method) {
 
 } // namespace detail
 
-IPYBOX_DECL server_machine::server_machine(server_options const& options, clock::time_point now,
+IPYBOX_DECL server_machine::server_machine(server::options const& options, clock::time_point now,
                                            std::chrono::system_clock::time_point wall)
     : options_(options), listing_(options), outbox_(options.limits.max_line_out),
       calls_(options, listing_, outbox_, now, wall) {}
@@ -99,7 +99,7 @@ IPYBOX_DECL server_machine::actions server_machine::withdraw(server_question_id 
     return outbox_.take();
 }
 
-IPYBOX_DECL server_machine::actions server_machine::report(server_call_id call, progress const& made,
+IPYBOX_DECL server_machine::actions server_machine::report(server_call_id call, call_options::progress const& made,
                                                            clock::time_point now) {
     calls_.set_time(now);
     calls_.report(call, made);
@@ -168,7 +168,7 @@ IPYBOX_DECL void server_machine::on_request(rpc_message const& message, batch_pt
                                            "the id " + detail::shown(message.id) + " is that of an open request"));
     server_open_request const request{std::string(message.id), std::move(*key), batch};
     outbox_.open(request);
-    if (auto const answer = serve(message, request)) outbox_.settle(request, *answer);
+    if (auto const answer = serve(message, request)) outbox_.answer(request, *answer);
 }
 
 IPYBOX_DECL server_machine::reply server_machine::serve(rpc_message const& message,
@@ -200,7 +200,7 @@ IPYBOX_DECL answer_to<server_machine::client_ptr> server_machine::client_of(requ
     if (modern_ && text == modern_text_) return modern_;
     auto said = read_request_meta(params);
     if (!said) return tl::unexpected(said.error());
-    modern_ = std::make_shared<client_description const>(std::move(*said));
+    modern_ = std::make_shared<server::client_description const>(std::move(*said));
     modern_text_ = std::move(text);
     return modern_;
 }
@@ -212,7 +212,7 @@ IPYBOX_DECL void server_machine::introduce(client_ptr const& client) {
 IPYBOX_DECL answer_to<std::string> server_machine::initialize(request_params const& params) {
     auto said = read_initialize(params);
     if (!said) return tl::unexpected(said.error());
-    client_ = std::make_shared<client_description const>(std::move(*said));
+    client_ = std::make_shared<server::client_description const>(std::move(*said));
     introduce(client_);
     return listing_.initialize_result(*client_);
 }

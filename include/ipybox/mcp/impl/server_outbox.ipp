@@ -15,7 +15,7 @@ IPYBOX_DECL void server_outbox::open(server_open_request const& request) {
     if (request.batch) ++request.batch->open;
 }
 
-IPYBOX_DECL void server_outbox::settle(server_open_request const& request, answer_to<std::string> const& answer) {
+IPYBOX_DECL void server_outbox::answer(server_open_request const& request, answer_to<std::string> const& answer) {
     put(request.batch, answer ? write_rpc_result(request.id, *answer) : write_rpc_error(request.id, answer.error()));
     drop(request);
 }

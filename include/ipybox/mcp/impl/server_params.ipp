@@ -60,8 +60,8 @@ class entry_reader {
         to = std::chrono::milliseconds(std::llround(number <= most_seconds ? number * 1000 : number));
     }
 
-    void read(char const* name, negotiation& to) {
-        using enum negotiation;
+    void read(char const* name, server_params::negotiation& to) {
+        using enum server_params::negotiation;
         if (!has(name)) return;
         for (auto const& [word, meant] :
              {std::pair{"initialize_first", initialize_first}, std::pair{"discover_first", discover_first},
@@ -108,29 +108,25 @@ inline std::string members_in_words(nlohmann::json const& entry) {
 
 } // namespace detail
 
-IPYBOX_DECL result<server_params> read_server_params(nlohmann::json const& entry) {
+IPYBOX_DECL result<server_params> server_params::read(nlohmann::json const& entry) {
     if (!entry.is_object()) return failure(errc::invalid_argument, "the entry is not an object");
     detail::entry_reader reader(entry);
     server_params params;
     if (reader.has("command")) {
-        stdio_server server;
-        reader.read("command", server.command);
-        reader.read("args", server.args);
-        reader.read("env", server.env);
-        reader.read("envFile", server.env_file);
-        reader.read("cwd", server.working_dir);
-        reader.read("sandbox", server.sandbox);
-        if (server.command.empty() && reader.complaint().empty())
+        reader.read("command", params.command);
+        reader.read("args", params.args);
+        reader.read("env", params.env);
+        reader.read("envFile", params.env_file);
+        reader.read("cwd", params.working_dir);
+        reader.read("sandbox", params.sandbox);
+        if (params.command.empty() && reader.complaint().empty())
             return failure(errc::invalid_argument, "`command` is empty");
-        params.server = std::move(server);
     } else {
-        remote_server server;
-        for (auto const* const name : {"url", "httpUrl", "serverUrl"}) reader.read(name, server.url);
-        reader.read("headers", server.headers);
-        if (server.url.empty() && reader.complaint().empty())
+        for (auto const* const name : {"url", "httpUrl", "serverUrl"}) reader.read(name, params.url);
+        reader.read("headers", params.headers);
+        if (params.url.empty() && reader.complaint().empty())
             return failure(errc::invalid_argument,
                            "there is neither a `command` nor a `url`" + detail::members_in_words(entry));
-        params.server = std::move(server);
     }
     std::optional<std::chrono::milliseconds> timeout;
     reader.read("timeout", timeout);

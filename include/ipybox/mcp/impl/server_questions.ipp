@@ -4,6 +4,7 @@
 #include <ipybox/mcp/impl/object_text.hpp>
 #include <ipybox/mcp/impl/refusal.hpp>
 #include <ipybox/mcp/server_questions.hpp>
+#include <ipybox/mcp/server_request.hpp>
 
 #include <algorithm>
 

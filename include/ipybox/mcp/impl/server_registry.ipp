@@ -7,6 +7,8 @@
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 
+#include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <nlohmann/json.hpp>
 
 #include <atomic>
@@ -60,14 +62,14 @@ IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, reg
 
 IPYBOX_DECL server_registry::~server_registry() = default;
 
-IPYBOX_DECL result<std::shared_ptr<client>> server_registry::make_client(std::string const& name,
+IPYBOX_DECL result<std::shared_ptr<detail::client>> server_registry::make_client(std::string const& name,
                                                                          server_params params) const {
-    client_environment surroundings{options_.make_channel, options_.variables, {}};
+    detail::client_environment surroundings{options_.make_channel, options_.variables, {}};
     if (options_.on_tools_changed)
         surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };
-    std::shared_ptr<client> made;
+    std::shared_ptr<detail::client> made;
     executor_.with([&](asio::any_io_executor const& executor) {
-        made = std::make_shared<client>(executor, name, std::move(params), std::move(surroundings));
+        made = std::make_shared<detail::client>(executor, name, std::move(params), std::move(surroundings));
     });
     if (!made) return failure(errc::not_running, "the I/O context of the registry of MCP servers was destroyed");
     return made;
@@ -120,7 +122,7 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
         registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
     };
     auto const out_of_reach = [&](detail::named_server const& server) {
-        if (options_.make_channel || std::holds_alternative<stdio_server>(server.params.server)) return false;
+        if (options_.make_channel || !server.params.is_remote()) return false;
         notice(server, " is left out: it is reached over HTTP, for which this program has no channel");
         return true;
     };
@@ -145,26 +147,25 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
 }
 
 /// Of all that are registered now, so that they can be used without the lock.
-IPYBOX_DECL std::vector<std::shared_ptr<client>> server_registry::clients() const {
+IPYBOX_DECL std::vector<std::shared_ptr<detail::client>> server_registry::clients() const {
     std::scoped_lock const lock(mutex_);
-    std::vector<std::shared_ptr<client>> all;
+    std::vector<std::shared_ptr<detail::client>> all;
     all.reserve(clients_.size());
     for (auto const& [name, client] : clients_) all.push_back(client);
     return all;
 }
 
-IPYBOX_DECL std::map<std::string, server_files> server_registry::files_by_server() const {
-    std::map<std::string, server_files> files;
+IPYBOX_DECL std::map<std::string, detail::server_files> server_registry::files_by_server() const {
+    std::map<std::string, detail::server_files> files;
     for (auto const& client : clients()) {
         auto const params = detail::put_variables(client->params(), options_.variables);
-        auto const* const local = params ? std::get_if<stdio_server>(&params->server) : nullptr;
-        if (local) files.emplace(client->name(), detail::files_of(*local));
+        if (params && !params->is_remote()) files.emplace(client->name(), detail::files_of(*params));
     }
     return files;
 }
 
-IPYBOX_DECL server_files server_registry::files() const {
-    server_files all;
+IPYBOX_DECL detail::server_files server_registry::files() const {
+    detail::server_files all;
     for (auto const& [name, files] : files_by_server()) {
         all.read_only.insert(all.read_only.end(), files.read_only.begin(), files.read_only.end());
         all.secret.insert(all.secret.end(), files.secret.begin(), files.secret.end());
@@ -219,7 +220,7 @@ IPYBOX_DECL std::optional<server_params> server_registry::params(std::string con
     return found ? std::optional<server_params>((*found)->params()) : std::nullopt;
 }
 
-IPYBOX_DECL result<std::shared_ptr<client>> server_registry::find(std::string const& name) const {
+IPYBOX_DECL result<std::shared_ptr<detail::client>> server_registry::find(std::string const& name) const {
     std::scoped_lock const lock(mutex_);
     auto const found = clients_.find(name);
     if (found == clients_.end()) return failure(errc::mcp_server_unknown, "no MCP server '" + name + "' is registered");
@@ -290,6 +291,28 @@ IPYBOX_DECL asio::awaitable<void> server_registry::stop() {
     std::vector<asio::awaitable<void>> stops;
     for (auto const& client : clients()) stops.push_back(client->stop());
     return detail::all_of(std::move(stops));
+}
+
+IPYBOX_DECL result<std::vector<tool>>
+server_registry::list_tools_of(std::string const& server, server_params const& params, std::stop_token stop) {
+    asio::io_context context;
+    server_registry servers(context.get_executor());
+    if (auto const added = servers.add(server, params); !added) return failure(added.error());
+    result<std::vector<tool>> tools;
+    auto const on_ended = [](std::exception_ptr bug) {
+        if (bug) std::rethrow_exception(bug);
+    };
+    auto const on_tools = [&](std::exception_ptr bug, result<std::vector<tool>> found) {
+        on_ended(bug);
+        tools = std::move(found);
+        ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended);
+    };
+    ipybox::detail::spawn(context.get_executor(), servers.list_tools(server), on_tools);
+    std::stop_callback const on_stop(stop, [&] {
+        asio::post(context, [&] { ipybox::detail::spawn(context.get_executor(), servers.stop(), on_ended); });
+    });
+    context.run();
+    return tools;
 }
 
 } // namespace ipybox::mcp

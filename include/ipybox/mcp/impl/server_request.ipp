@@ -50,7 +50,7 @@ bool read_members(std::string_view object, Place place_of) {
 }
 
 /// Takes name, version and capabilities; false where they are longer than allowed.
-inline bool describe(client_description& client, std::string_view capabilities, std::string_view info) {
+inline bool describe(server::client_description& client, std::string_view capabilities, std::string_view info) {
     if (capabilities.size() + info.size() > longest_description) return false;
     if (auto declared = read_json(capabilities); declared && declared->is_object())
         client.capabilities = std::move(*declared);
@@ -104,9 +104,9 @@ IPYBOX_DECL std::optional<std::string> read_string(std::string_view json) {
     return cursor.string();
 }
 
-IPYBOX_DECL answer_to<client_description> read_initialize(request_params const& params) {
-    client_description client;
-    client.era = era::handshake;
+IPYBOX_DECL answer_to<server::client_description> read_initialize(request_params const& params) {
+    server::client_description client;
+    client.is_stateless = false;
     client.version = read_string(params.protocol_version).value_or("");
     if (!detail::knows(handshake_versions, client.version)) client.version = handshake_versions.front();
     if (!detail::describe(client, params.capabilities, params.client_info)) return detail::too_long_description();
@@ -114,7 +114,7 @@ IPYBOX_DECL answer_to<client_description> read_initialize(request_params const& 
 }
 
 /// 2026-07-28, "Overview", section "_meta".
-IPYBOX_DECL answer_to<client_description> read_request_meta(request_params const& params) {
+IPYBOX_DECL answer_to<server::client_description> read_request_meta(request_params const& params) {
     auto const lacks = [](std::string_view key, std::string_view what) {
         return detail::refused(rpc_invalid_params, std::string("`_meta` of a request has to have \"")
                                                        .append(detail::meta_prefix)
@@ -122,8 +122,8 @@ IPYBOX_DECL answer_to<client_description> read_request_meta(request_params const
                                                        .append("\", ")
                                                        .append(what));
     };
-    client_description client;
-    client.era = era::stateless;
+    server::client_description client;
+    client.is_stateless = true;
     auto const named = read_string(params.meta_version);
     if (!named) return lacks("protocolVersion", "the version that it speaks");
     if (!detail::knows(stateless_versions, *named)) {
@@ -141,7 +141,7 @@ IPYBOX_DECL answer_to<client_description> read_request_meta(request_params const
     return client;
 }
 
-IPYBOX_DECL std::optional<elicitation_answer> read_elicitation_answer(std::string_view json) {
+IPYBOX_DECL std::optional<server::elicitation> read_elicitation_answer(std::string_view json) {
     std::string_view action;
     std::string_view filled;
     auto const place = [&](std::string_view name) {
@@ -149,14 +149,14 @@ IPYBOX_DECL std::optional<elicitation_answer> read_elicitation_answer(std::strin
     };
     if (!detail::read_members(json, place)) return std::nullopt;
     auto const name = read_string(action);
-    elicitation_answer answer;
+    server::elicitation answer;
     if (name == "accept")
-        answer.action = elicitation_action::accept;
+        answer.action = server::elicitation::response::accept;
     else if (name == "decline")
-        answer.action = elicitation_action::decline;
+        answer.action = server::elicitation::response::decline;
     else if (name != "cancel")
         return std::nullopt;
-    if (answer.action != elicitation_action::accept || filled.empty() || filled == "null") return answer;
+    if (answer.action != server::elicitation::response::accept || filled.empty() || filled == "null") return answer;
     auto value = read_json<nlohmann::ordered_json>(filled);
     if (!value || !value->is_object()) return std::nullopt;
     answer.content = std::move(*value);

@@ -21,7 +21,7 @@ inline server_task::phase phase_of(server_task const& task, server_questions con
     if (!task.has_ended()) return questions.has_of(task.call) ? phase::input_required : phase::working;
     if (!task.result) return phase::cancelled;
     // 2025-11-25 calls a tool's own failure one of the task; the extension of 2026-07-28 does not.
-    return task.result->is_error && task.client->era == era::handshake ? phase::failed : phase::completed;
+    return task.result->is_error && !task.client->is_stateless ? phase::failed : phase::completed;
 }
 
 } // namespace detail
@@ -29,7 +29,7 @@ inline server_task::phase phase_of(server_task const& task, server_questions con
 IPYBOX_DECL call_result failed_call(std::string text) {
     call_result r;
     r.is_error = true;
-    r.content.emplace_back(text_content{std::move(text), {}});
+    r.content.emplace_back(content::text{std::move(text)});
     return r;
 }
 
@@ -37,11 +37,11 @@ IPYBOX_DECL server_results::server_results(server_listing const& listing, server
                                            server_questions const& questions, std::size_t max_line_out)
     : listing_(listing), tasks_(tasks), questions_(questions), room_(max_line_out - std::min(max_line_out, envelope)) {}
 
-IPYBOX_DECL std::string server_results::of_call(server_tool const& tool, client_description const& client,
+IPYBOX_DECL std::string server_results::of_call(server::tool const& tool, server::client_description const& client,
                                                 call_result const& result) const {
     std::vector<rpc_member> more;
     std::vector<rpc_member> meta;
-    if (client.era == era::stateless) {
+    if (client.is_stateless) {
         more.push_back({"resultType", R"("complete")"});
         meta.push_back(listing_.server_info());
     }
@@ -50,13 +50,13 @@ IPYBOX_DECL std::string server_results::of_call(server_tool const& tool, client_
     return text;
 }
 
-IPYBOX_DECL call_result server_results::fitting(server_tool const& tool, client_description const& client,
+IPYBOX_DECL call_result server_results::fitting(server::tool const& tool, server::client_description const& client,
                                                 call_result result) const {
     auto instead = too_long(tool, write_call_result(result, client).size());
     return instead ? *std::move(instead) : result;
 }
 
-IPYBOX_DECL std::optional<call_result> server_results::too_long(server_tool const& tool, std::size_t size) const {
+IPYBOX_DECL std::optional<call_result> server_results::too_long(server::tool const& tool, std::size_t size) const {
     if (size <= room_) return std::nullopt;
     return failed_call("the result of " + tool.definition.name + " takes " + std::to_string(size) +
                        " bytes as JSON; at most " + std::to_string(room_) +
@@ -64,7 +64,7 @@ IPYBOX_DECL std::optional<call_result> server_results::too_long(server_tool cons
 }
 
 IPYBOX_DECL std::string server_results::of_new_task(server_task const& task) const {
-    if (task.client->era == era::handshake) {
+    if (!task.client->is_stateless) {
         detail::object_text result;
         return result.json("task", tasks_.write(task, server_task::phase::working)).take();
     }
@@ -84,7 +84,7 @@ IPYBOX_DECL std::string server_results::with_questions(server_call_id call, std:
 IPYBOX_DECL std::string server_results::task_list() const {
     std::string list = "[";
     for (auto const& task : tasks_.all())
-        if (task->client->era == era::handshake)
+        if (!task->client->is_stateless)
             list.append(list.size() > 1 ? "," : "").append(tasks_.write(*task, detail::phase_of(*task, questions_)));
     detail::object_text result;
     return result.json("tasks", list.append("]")).take();
@@ -92,7 +92,7 @@ IPYBOX_DECL std::string server_results::task_list() const {
 
 IPYBOX_DECL std::string server_results::task_state(server_task const& task) const {
     auto const phase = detail::phase_of(task, questions_);
-    if (task.client->era == era::handshake) return tasks_.write(task, phase);
+    if (!task.client->is_stateless) return tasks_.write(task, phase);
     std::vector<rpc_member> details;
     std::string text;
     if (phase == server_task::phase::input_required) {
@@ -114,8 +114,7 @@ IPYBOX_DECL answer_to<std::string> server_results::task_result(server_task const
 }
 
 IPYBOX_DECL std::string server_results::cancelled_task(server_task const& task) const {
-    return task.client->era == era::stateless ? listing_.complete()
-                                              : tasks_.write(task, detail::phase_of(task, questions_));
+    return task.client->is_stateless ? listing_.complete() : tasks_.write(task, detail::phase_of(task, questions_));
 }
 
 } // namespace ipybox::mcp

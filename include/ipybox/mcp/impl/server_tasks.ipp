@@ -33,8 +33,9 @@ IPYBOX_DECL bool server_tasks::has_room() const {
            std::any_of(tasks_.begin(), tasks_.end(), [](auto const& task) { return task->has_ended(); });
 }
 
-IPYBOX_DECL server_task& server_tasks::add(std::shared_ptr<client_description const> client, server_call_id call,
-                                           std::chrono::milliseconds lifetime, clock::time_point now) {
+IPYBOX_DECL server_task& server_tasks::add(std::shared_ptr<server::client_description const> client,
+                                           server_call_id call, std::chrono::milliseconds lifetime,
+                                           clock::time_point now) {
     if (tasks_.size() >= most_) {
         auto const old = std::find_if(tasks_.begin(), tasks_.end(), [](auto const& task) { return task->has_ended(); });
         if (old != tasks_.end()) tasks_.erase(old);
@@ -48,9 +49,10 @@ IPYBOX_DECL server_task& server_tasks::add(std::shared_ptr<client_description co
     return *tasks_.emplace_back(std::move(made));
 }
 
-IPYBOX_DECL server_task* server_tasks::find(std::string_view id, era which) {
-    auto const found = std::find_if(tasks_.begin(), tasks_.end(),
-                                    [&](auto const& task) { return task->id == id && task->client->era == which; });
+IPYBOX_DECL server_task* server_tasks::find(std::string_view id, detail::era which) {
+    auto const found = std::find_if(tasks_.begin(), tasks_.end(), [&](auto const& task) {
+        return task->id == id && detail::era_of(*task->client) == which;
+    });
     return found == tasks_.end() ? nullptr : found->get();
 }
 
@@ -72,7 +74,7 @@ IPYBOX_DECL std::unique_ptr<server_task> server_tasks::take_expired(clock::time_
 IPYBOX_DECL std::string server_tasks::write(server_task const& task, server_task::phase phase,
                                             std::vector<rpc_member> const& before,
                                             std::vector<rpc_member> const& after) const {
-    bool const modern = task.client->era == era::stateless;
+    bool const modern = task.client->is_stateless;
     detail::object_text text;
     for (auto const& [name, value] : before) text.json(name, value);
     text.string("taskId", task.id).string("status", detail::name_of(phase));

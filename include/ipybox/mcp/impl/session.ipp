@@ -7,7 +7,7 @@ namespace ipybox::mcp {
 /// 2026-07-28, "Base protocol", section "_meta". No capabilities: nothing of the host is offered to servers.
 IPYBOX_DECL std::string request_meta(session const& s, std::optional<std::int64_t> progress_token) {
     std::string meta;
-    if (s.era == era::stateless)
+    if (s.era == detail::era::stateless)
         meta.append(R"({"io.modelcontextprotocol/protocolVersion":")")
             .append(s.version)
             .append(R"(","io.modelcontextprotocol/clientInfo":)")

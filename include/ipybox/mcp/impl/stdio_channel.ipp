@@ -49,8 +49,8 @@ inline constexpr std::size_t written_in_turn = 1 << 20;
 /// SIGPIPE for the host.
 class stdio_channel final : public channel, public std::enable_shared_from_this<stdio_channel> {
   public:
-    stdio_channel(asio::any_io_executor const& executor, stdio_server server, std::chrono::milliseconds grace)
-        : executor_(executor), server_(std::move(server)), grace_(countable(grace)), to_server_(executor),
+    stdio_channel(asio::any_io_executor const& executor, server_params server, std::chrono::milliseconds grace)
+        : executor_(executor), server_(std::move(server)), grace_(clamped(grace)), to_server_(executor),
           from_server_(executor), standard_error_(executor), exit_(executor), reader_(longest_line) {}
 
     asio::awaitable<result<void>> open() override;
@@ -74,7 +74,7 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     void signal_group(int number);
 
     asio::any_io_executor executor_;
-    stdio_server server_;
+    server_params server_;
     std::chrono::milliseconds grace_;
 
     std::mutex process_mutex_; ///< `kill` comes from any thread
@@ -320,15 +320,14 @@ inline void stdio_channel::kill() noexcept {
 
 } // namespace detail
 
-IPYBOX_DECL std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor const& executor, stdio_server server,
+IPYBOX_DECL std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor const& executor, server_params server,
                                                         std::chrono::milliseconds stop_grace) {
     return std::make_shared<detail::stdio_channel>(executor, std::move(server), stop_grace);
 }
 
 IPYBOX_DECL result<std::shared_ptr<channel>> make_channel(asio::any_io_executor const& executor,
                                                           server_params const& params) {
-    if (auto const* const server = std::get_if<stdio_server>(&params.server))
-        return make_stdio_channel(executor, *server, params.stop_grace);
+    if (!params.is_remote()) return make_stdio_channel(executor, params, params.stop_grace);
     return failure(errc::invalid_argument,
                    "is reached over HTTP, for which this program has no channel (registry_options::make_channel)");
 }

@@ -54,7 +54,7 @@ class patient_output {
 
 /// A thread waits for both descriptors at once. It reads only while a line is wanted, so that a line stays where it is
 /// until the next one is.
-class stdio_server_channel final : public server_channel {
+class stdio_server_channel final : public server::channel {
   public:
     using received = result<std::optional<std::string_view>>;
     using clock = std::chrono::steady_clock;
@@ -248,8 +248,8 @@ class stdio_server_channel final : public server_channel {
 
 } // namespace detail
 
-IPYBOX_DECL result<std::shared_ptr<server_channel>> make_stdio_server_channel(std::size_t max_line_in, int input,
-                                                                              int output) {
+IPYBOX_DECL result<std::shared_ptr<server::channel>> server::channel::stdio(std::size_t max_line_in, int input,
+                                                                            int output) {
     for (int const descriptor : {input, output})
         if (::fcntl(descriptor, F_GETFD) < 0)
             return failure(ipybox::detail::system_failure("descriptor " + std::to_string(descriptor), errno));

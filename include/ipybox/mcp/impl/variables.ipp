@@ -79,16 +79,10 @@ class variable_writer {
     std::string strange_;
 };
 
-inline void write_all(variable_writer& writer, stdio_server& s) {
-    writer.write(s.command);
+inline void write_all(variable_writer& writer, server_params& s) {
+    for (auto* const text : {&s.command, &s.env_file, &s.working_dir, &s.url}) writer.write(*text);
     for (auto& text : s.args) writer.write(text);
     for (auto& [name, text] : s.env) writer.write(text);
-    writer.write(s.env_file);
-    writer.write(s.working_dir);
-}
-
-inline void write_all(variable_writer& writer, remote_server& s) {
-    writer.write(s.url);
     for (auto& [name, text] : s.headers) writer.write(text);
 }
 
@@ -103,7 +97,7 @@ IPYBOX_DECL result<server_params> detail::put_variables(server_params params, va
     variable_lookup const from_host = detail::host_variable;
     detail::variable_writer writer(lookup ? lookup : from_host, params.project);
     try {
-        std::visit([&writer](auto& server) { detail::write_all(writer, server); }, params.server);
+        detail::write_all(writer, params);
     } catch (...) {
         return failure(errc::invalid_argument,
                        "cannot be started: the look-up of variables threw: " + detail::thrown_text());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 #include <ipybox/network/host_lookup.hpp>
 #include <ipybox/network/host_rules.hpp>
 #include <ipybox/network/impl/proxy_connection.hpp>
@@ -165,7 +165,7 @@ IPYBOX_DECL asio::awaitable<action_outcome> network_proxy::carry_out(connection_
 /// Looks up the host once, and connects with what was found and may be reached, in that order.
 IPYBOX_DECL asio::awaitable<result<void>> network_proxy::dial(connection_ptr connection, proxy_request const& wanted) {
     auto const until = std::chrono::steady_clock::now() + limits_.dial;
-    auto found = co_await within(look_up_host(config_, wanted.host), limits_.dial);
+    auto found = co_await with_timeout(look_up_host(config_, wanted.host), limits_.dial);
     if (!found) co_return failure(errc::timed_out, wanted.host + " was not found in time");
     if (!*found) co_return failure(*found);
     auto reachable = reachable_addresses(*config_, wanted.host, **found, own_addresses());

@@ -251,7 +251,7 @@ IPYBOX_DECL process::~process() {
 
 IPYBOX_DECL std::optional<exit_status> process::wait(std::chrono::milliseconds bound, int or_readable) noexcept {
     if (status_ || !pidfd_) return status_;
-    auto const deadline = std::chrono::steady_clock::now() + countable(bound);
+    auto const deadline = std::chrono::steady_clock::now() + clamped(bound);
     for (;;) {
         auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
         pollfd watched[] = {{pidfd_.get(), POLLIN, 0}, {or_readable, POLLIN, 0}};

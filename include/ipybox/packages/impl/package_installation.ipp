@@ -145,7 +145,7 @@ IPYBOX_DECL void package_installation::watch(os::unique_fd control, os::unique_f
     unforked_.emplace_back(exit.get());
     control_.assign(control.release());
     exit_.assign(exit.release());
-    limit_.expires_after(countable(layer_->get_options().timeout));
+    limit_.expires_after(clamped(layer_->get_options().timeout));
     limit_.async_wait([weak = weak_from_this()](asio::error_code cancelled) {
         auto const self = weak.lock();
         if (!self || cancelled) return;

@@ -65,7 +65,7 @@ IPYBOX_DECL grant grant::at_most(std::uint64_t uses) && {
 }
 
 IPYBOX_DECL grant grant::lasting(std::chrono::milliseconds time) && {
-    lifetime_ = countable(time);
+    lifetime_ = clamped(time);
     return std::move(*this);
 }
 

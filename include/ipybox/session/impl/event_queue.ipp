@@ -59,7 +59,7 @@ IPYBOX_DECL event_queue::delivery event_queue::push_locked(execution_event e) {
 
 IPYBOX_DECL void event_queue::finish(result<execution_result> last) {
     delivery deliver;
-    asio::any_io_executor home = asio::system_executor();
+    asio::any_io_executor previous = asio::system_executor();
     {
         std::scoped_lock const lock(mutex_);
         deliver = push_locked(execution_event(std::move(last)));
@@ -68,7 +68,7 @@ IPYBOX_DECL void event_queue::finish(result<execution_result> last) {
         on_left_ = nullptr;
         on_read_ = nullptr;
         may_block_ = nullptr;
-        std::swap(executor_, home);
+        std::swap(executor_, previous);
     }
     deliver();
 }

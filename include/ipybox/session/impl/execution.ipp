@@ -7,7 +7,7 @@
 
 namespace ipybox::detail {
 
-IPYBOX_DECL void execution::settle(result<execution_result> outcome) {
+IPYBOX_DECL void execution::complete(result<execution_result> outcome) {
     if (!first()) return;
     if (events)
         events->finish(std::move(outcome));

@@ -25,14 +25,14 @@ IPYBOX_DECL job_core::waits job_core::end(result<execution_result> outcome) {
         told.swap(waits_);
     }
     ended_.notify_all();
-    for (auto const& wait : told) wait->settle(true);
+    for (auto const& wait : told) wait->complete(true);
     return told;
 }
 
 IPYBOX_DECL bool job_core::wait(std::chrono::milliseconds bound) const {
     if (!owner_.is_this()) return false; // a fork: nothing would ever end it
     std::unique_lock lock(mutex_);
-    return ended_.wait_for(lock, countable(bound), [this] { return outcome_.has_value(); });
+    return ended_.wait_for(lock, clamped(bound), [this] { return outcome_.has_value(); });
 }
 
 IPYBOX_DECL bool job_core::add(std::shared_ptr<job_wait> const& wait) {

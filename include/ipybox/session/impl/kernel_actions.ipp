@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/action/action_router.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/network/network_proxy.hpp>
@@ -129,7 +129,7 @@ inline asio::awaitable<bool> done_behind(asio::awaitable<void> work) {
 IPYBOX_DECL asio::awaitable<void> kernel_actions::end_servers() {
     if (shares_servers_) co_return;
     // Their own grace is the user's, and may be long.
-    (void)co_await within(done_behind(servers_->stop()), std::chrono::seconds(1));
+    (void)co_await with_timeout(done_behind(servers_->stop()), std::chrono::seconds(1));
     servers_->kill();
 }
 

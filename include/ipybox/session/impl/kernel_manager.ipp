@@ -2,7 +2,7 @@
 
 #include <ipybox/approval/any_approval.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/session/kernel_actions.hpp>
@@ -29,7 +29,7 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
     auto const own = [settings = settings_, wrap = std::move(wrap), facts = link_->facts(),
                       weak = std::weak_ptr<kernel_actions>(actions_)] {
         auto const actions = weak.lock();
-        return settings->supervisor(wrap, facts, actions ? actions->servers().files() : mcp::server_files());
+        return settings->supervisor(wrap, facts, actions ? actions->servers().files() : mcp::detail::server_files());
     };
     host_ = shared ? kernel_host::share(shared, own) : std::make_shared<kernel_host>(executor_, own);
 }
@@ -113,7 +113,7 @@ IPYBOX_DECL asio::awaitable<void> kernel_manager::let_end() {
     auto const listener = listener_;
     listener->resume();
     auto const bound = std::chrono::steady_clock::now() + grace;
-    auto const asked = co_await within(ask_to_end(link_), grace);
+    auto const asked = co_await with_timeout(ask_to_end(link_), grace);
     if (asked && *asked) co_await listener->ends_by(bound);
 }
 

@@ -14,7 +14,8 @@ IPYBOX_DECL std::shared_ptr<session_handle> make_session(std::optional<asio::any
                                                          launch_wrapper wrap, std::shared_ptr<kernel_host> shared,
                                                          std::shared_ptr<kernel_link> link) {
     session_parts parts{std::move(options), std::move(approval), std::move(wrap), std::move(shared), std::move(link)};
-    return session_handle::make(application ? home_on(*application) : own_home(), std::move(parts));
+    return session_handle::make(
+        application ? serial_context::on_strand_of(*application) : serial_context::on_own_thread(), std::move(parts));
 }
 
 } // namespace ipybox::detail

@@ -30,7 +30,7 @@ void end_those(std::deque<queued_request>& waiting, Predicate wanted, errc reaso
         if (ends) ended.push_back(r);
         return ends;
     });
-    for (auto const& r : ended) std::visit([&](auto const& call) { call->settle(failure(reason)); }, r);
+    for (auto const& r : ended) std::visit([&](auto const& call) { call->complete(failure(reason)); }, r);
 }
 
 IPYBOX_DECL std::optional<queued_request> request_queue::take() {

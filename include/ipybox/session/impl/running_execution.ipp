@@ -29,8 +29,8 @@ inline output_recorder::bounds bounds_of(executor_options const& options) {
 inline stop_ladder ladder_of(execute_options const& options, executor_options const& settings,
                              time_budget::clock::time_point started) {
     std::optional<time_budget::clock::duration> budget;
-    if (options.timeout) budget = countable(*options.timeout);
-    return {time_budget(budget, started, countable(settings.longest_pause)), countable(settings.interrupt_grace)};
+    if (options.timeout) budget = clamped(*options.timeout);
+    return {time_budget(budget, started, clamped(settings.longest_pause)), clamped(settings.interrupt_grace)};
 }
 
 IPYBOX_DECL running_execution::running_execution(std::shared_ptr<run_context> context, execution& e,

@@ -59,7 +59,7 @@ IPYBOX_DECL void session::overtake() {
 }
 
 IPYBOX_DECL void session::interrupt(std::shared_ptr<pending_result<void>> call) {
-    if (!kernel_->life().runs_code()) return call->settle(result<void>());
+    if (!kernel_->life().runs_code()) return call->complete(result<void>());
     auto const forward = [](std::shared_ptr<kernel_link> link) -> asio::awaitable<result<void>> {
         co_return co_await link->interrupt();
     };
@@ -73,8 +73,8 @@ IPYBOX_DECL void session::interrupt(execution const* which) {
 
 IPYBOX_DECL void session::limit(std::shared_ptr<job_wait> const& wait, std::chrono::milliseconds bound,
                                 std::function<void()> give_up) {
-    if (wait->is_settled()) return;
-    auto& timer = limits_.try_emplace(wait, executor_, countable(bound)).first->second;
+    if (wait->has_completed()) return;
+    auto& timer = limits_.try_emplace(wait, executor_, clamped(bound)).first->second;
     timer.async_wait([weak = weak_from_this(), wait, give_up = std::move(give_up)](asio::error_code cancelled) {
         if (cancelled) return;
         give_up();
@@ -176,7 +176,7 @@ IPYBOX_DECL asio::awaitable<void> session::obey(std::shared_ptr<kernel_order> or
     if (!closing_) outcome = co_await done_as_told(*order);
     requests_.leave();
     if (!outcome && order->unwanted) outcome = failure(errc::cancelled);
-    order->settle(std::move(outcome));
+    order->complete(std::move(outcome));
 }
 
 IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(kernel_order const& order) {
@@ -207,7 +207,7 @@ IPYBOX_DECL asio::awaitable<void> session::run(std::shared_ptr<execution> e) {
     for (auto& rest : context_->inbox.take_all())
         if (auto* const m = std::get_if<jupyter::message>(&rest)) keep_for_later(std::move(*m));
     resume_listening();
-    e->settle(std::move(outcome));
+    e->complete(std::move(outcome));
 }
 
 IPYBOX_DECL asio::awaitable<result<execution_result>> session::perform(std::shared_ptr<execution> e) {

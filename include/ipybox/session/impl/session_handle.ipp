@@ -37,7 +37,7 @@ class session_handle::context_end final : public context_waiters::waiter {
     std::weak_ptr<session_handle> handle_;
 };
 
-IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(home where, session_parts parts) {
+IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(serial_context where, session_parts parts) {
     auto const handle = make_shared_in_process<session_handle>();
     handle->executor_ = where.executor;
     std::error_code ignored;
@@ -133,7 +133,7 @@ IPYBOX_DECL void session_handle::limit(std::shared_ptr<job_core> const& job, std
         auto const waiting = which.lock();
         if (!waiting) return;
         if (auto const asked = of.lock()) asked->remove(waiting);
-        waiting->settle(false);
+        waiting->complete(false);
     };
     on_signal(wait->slot(), [give_up, weak = weak_from_this(), which = std::weak_ptr(wait)] {
         give_up();

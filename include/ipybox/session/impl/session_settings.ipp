@@ -46,7 +46,7 @@ inline void append(std::vector<std::filesystem::path>& to, std::vector<std::file
 IPYBOX_DECL session_settings::session_settings(executor_options options)
     : places_(places_of(options)), options_(with_absolute_paths(std::move(options))) {}
 
-IPYBOX_DECL std::chrono::milliseconds session_settings::end_grace() const { return countable(options_.end_grace); }
+IPYBOX_DECL std::chrono::milliseconds session_settings::end_grace() const { return clamped(options_.end_grace); }
 
 IPYBOX_DECL approval_settings session_settings::approval() const {
     approval_settings settings;
@@ -62,7 +62,7 @@ IPYBOX_DECL approval_settings session_settings::approval() const {
 }
 
 IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap, transport_facts const& facts,
-                                                            mcp::server_files const& servers) const {
+                                                            mcp::detail::server_files const& servers) const {
     supervisor_options own;
     own.python = options_.python;
     own.env = kernel_environment(options_.kernel_env);
@@ -88,7 +88,7 @@ IPYBOX_DECL kernel_launch session_settings::plain_kernel() const {
     launch.working_dir = directory_or(options_.working_dir, ".");
     launch.after_cell =
         options_.after_cell.value_or(options_.working_dir.empty() ? cwd_policy::keep : cwd_policy::restore);
-    launch.start_bound = countable(options_.kernel_init_timeout);
+    launch.start_bound = clamped(options_.kernel_init_timeout);
     return launch;
 }
 

@@ -93,7 +93,7 @@ inline void read_value(std::string text, value_answer& answer) {
     if (counted.excess == json_excess::values) answer.missing = "more than 100000 values as JSON";
     if (counted.excess == json_excess::depth) answer.missing = "not JSON: it is nested too deeply";
     if (counted.excess != json_excess::none) return;
-    auto read = mcp::raw_json::of_text(std::move(text), mcp::duplicate_names::refused);
+    auto read = mcp::raw_json::of_text(std::move(text), mcp::raw_json::duplicate_names::refused);
     if (read)
         answer.value = json_value(std::move(*read).take());
     else

@@ -52,7 +52,7 @@ IPYBOX_DECL void host_call::on_cancel(std::function<void()> call) {
     call();
 }
 
-IPYBOX_DECL void host_call::report(mcp::progress reached) {
+IPYBOX_DECL void host_call::report(mcp::call_options::progress reached) {
     if (!on_progress_) return;
     {
         std::scoped_lock const lock(mutex_);
@@ -66,7 +66,7 @@ IPYBOX_DECL void host_call::report(mcp::progress reached) {
 }
 
 IPYBOX_DECL void host_call::tell_progress() {
-    std::optional<mcp::progress> reached;
+    std::optional<mcp::call_options::progress> reached;
     {
         std::scoped_lock const lock(mutex_);
         reached = std::exchange(unreported_, std::nullopt);

@@ -38,7 +38,7 @@ inline mcp::call_result structured_result(result<mcp::raw_json> written) {
     if (written)
         made.structured_content = std::move(*written);
     else
-        made.content.emplace_back(mcp::text_content{"the result " + std::string(written.error().text())});
+        made.content.emplace_back(mcp::content::text{"the result " + std::string(written.error().text())});
     return made;
 }
 
@@ -86,22 +86,23 @@ IPYBOX_DECL tool_result tool_result::failed(std::string text) {
 }
 
 IPYBOX_DECL tool_result& tool_result::add_text(std::string text) {
-    own().content.emplace_back(mcp::text_content{detail::mended_text(std::move(text))});
+    own().content.emplace_back(mcp::content::text{detail::mended_text(std::move(text))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_image(std::string_view bytes, std::string mime_type) {
-    own().content.emplace_back(mcp::image_content{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
+    own().content.emplace_back(mcp::content::image{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_audio(std::string_view bytes, std::string mime_type) {
-    own().content.emplace_back(mcp::audio_content{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
+    own().content.emplace_back(mcp::content::audio{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_file(std::string uri, std::string bytes, std::string mime_type) {
-    mcp::embedded_resource file{detail::mended_text(std::move(uri)), detail::mended_text(std::move(mime_type))};
+    mcp::content::embedded_resource file{detail::mended_text(std::move(uri)),
+                                         detail::mended_text(std::move(mime_type))};
     if (file.mime_type->starts_with("text/") && is_utf8(bytes))
         file.text = std::move(bytes);
     else
@@ -112,7 +113,7 @@ IPYBOX_DECL tool_result& tool_result::add_file(std::string uri, std::string byte
 
 IPYBOX_DECL tool_result& tool_result::add_link(std::string uri, std::string name) {
     own().content.emplace_back(
-        mcp::resource_link{detail::mended_text(std::move(uri)), detail::mended_text(std::move(name))});
+        mcp::content::resource_link{detail::mended_text(std::move(uri)), detail::mended_text(std::move(name))});
     return *this;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/async/aside.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/os/datagram.hpp>
@@ -112,7 +112,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_host::info>> socketpair_transport::sta
     if (!obtained) co_return failure(obtained);
     if (stop.stop_requested()) co_return failure(errc::not_running);
     auto const owner = std::move(*obtained);
-    auto const deadline = std::chrono::steady_clock::now() + countable(launch.start_bound);
+    auto const deadline = std::chrono::steady_clock::now() + clamped(launch.start_bound);
     auto pair = os::make_stream_pair(4 << 20);
     if (!pair) co_return failure(pair);
     auto const c = std::make_shared<connection>(executor, std::move(pair->ours));
@@ -131,7 +131,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_host::info>> socketpair_transport::sta
     });
 
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    auto first = co_await detail::within(connection::receive(c), left);
+    auto first = co_await detail::with_timeout(connection::receive(c), left);
     if (stop.stop_requested()) co_return failure(errc::not_running);
     if (!first) co_return failure(errc::kernel_unresponsive, "the kernel gave no sign of life within its bound");
     if (!*first) {

@@ -121,7 +121,7 @@ IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
 IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_ptr<supervisor> host,
                                                                    kernel_launch launch) {
     auto const self = shared_from_this();
-    auto const deadline = clock::now() + countable(launch.start_bound);
+    auto const deadline = clock::now() + clamped(launch.start_bound);
     environment env;
     for (char const* name : {"JUPYTER_PATH", "JUPYTER_DATA_DIR", "XDG_DATA_HOME", "HOME"})
         if (char const* value = std::getenv(name)) env[name] = value;
@@ -182,7 +182,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervis
 
 IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::attach(std::chrono::milliseconds bound) {
     auto const self = shared_from_this();
-    auto const deadline = clock::now() + countable(bound);
+    auto const deadline = clock::now() + clamped(bound);
     auto info = jupyter::read_connection_file(options_.connection_file);
     if (!info) co_return failure(info);
     link_ = std::make_shared<zmq_link>(executor_, *info, false);

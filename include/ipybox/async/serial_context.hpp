@@ -23,19 +23,21 @@ inline constexpr std::chrono::milliseconds served_within = std::chrono::seconds(
 /// The same, where the caller is one of the threads that run it.
 inline constexpr std::chrono::milliseconds served_by_another_within = std::chrono::seconds(1);
 
-/// The place at which an object's handlers run, one at a time: on a thread of its own, or on a strand of the
-/// application's executor.
-struct home {
+/// An executor that runs one handler at a time: of a thread of its own, or a strand of the application's executor.
+struct serial_context {
+    [[nodiscard]] static serial_context on_own_thread();
+    [[nodiscard]] static serial_context on_strand_of(asio::any_io_executor const& application);
+
     asio::any_io_executor executor;
 
-    /// Whether a call that blocks the calling thread would be served; the error says why not. Outlives the home.
+    /// Whether a call that blocks the calling thread would be served; the error says why not. Outlives the context.
     std::function<result<void>()> may_block;
 
     std::unique_ptr<io_thread> thread; ///< none on the application's executor
     owning_process owner = {};
 };
 
-[[nodiscard]] inline home own_home() {
+inline serial_context serial_context::on_own_thread() {
     auto thread = std::make_unique<io_thread>();
     auto const executor = thread->get_executor();
     auto const may_block = [executor, owner = owning_process()]() -> result<void> {
@@ -62,7 +64,7 @@ struct home {
     return seen == probe::outcome::elsewhere ? result<void>() : failure(errc::would_deadlock);
 }
 
-[[nodiscard]] inline home home_on(asio::any_io_executor const& application) {
+inline serial_context serial_context::on_strand_of(asio::any_io_executor const& application) {
     auto const strand = asio::make_strand(application);
     using context_executor = asio::io_context::executor_type;
     auto const may_block = [strand, application, owner = owning_process()]() -> result<void> {

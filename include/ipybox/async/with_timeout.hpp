@@ -24,10 +24,10 @@ namespace ipybox::detail {
  * uses.
  */
 template <class T>
-asio::awaitable<std::optional<T>> within(asio::awaitable<T> operation, std::chrono::milliseconds bound) {
+asio::awaitable<std::optional<T>> with_timeout(asio::awaitable<T> operation, std::chrono::milliseconds bound) {
     struct race {
         explicit race(asio::any_io_executor const& executor, std::chrono::milliseconds limit)
-            : timer(executor, countable(limit)) {}
+            : timer(executor, clamped(limit)) {}
         asio::steady_timer timer;
         std::optional<T> value;
         std::exception_ptr failure;

@@ -21,7 +21,7 @@ namespace ipybox::detail {
  * what it still does must not meet libraries that are being torn down. Nothing here makes a thread, so nothing fails
  * for want of one.
  */
-class late_joins {
+class thread_reaper {
   public:
     /// Waits for the end of a thread that calls `ended` as its last action. False: it cannot be waited for here.
     static bool join(std::thread leaving) {
@@ -69,8 +69,8 @@ class late_joins {
         ~end_of_program() { wait_for_left(); }
     };
 
-    static late_joins& the() {
-        static auto* const all = new late_joins; // threads may outlast the program's end
+    static thread_reaper& the() {
+        static auto* const all = new thread_reaper; // threads may outlast the program's end
         return *all;
     }
 

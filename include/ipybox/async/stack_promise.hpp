@@ -8,11 +8,12 @@
 
 namespace ipybox::detail {
 
-/// One thread waits for the value that another one brings. Lives on the waiter's stack.
+/// A promise and its future in one: a thread waits for the value that another one sets. It lives on the stack of the
+/// thread that waits.
 template <class T>
-class rendezvous {
+class stack_promise {
   public:
-    void bring(T value) {
+    void set_value(T value) {
         value_.emplace(std::move(value));
         // Nothing of *this may be touched once the flag is seen: the waiter's frame may be gone.
         // notify is made on the address only, which std::atomic allows.
@@ -20,7 +21,7 @@ class rendezvous {
         arrived_.notify_one();
     }
 
-    [[nodiscard]] T wait() {
+    [[nodiscard]] T get() {
         arrived_.wait(false, std::memory_order_acquire);
         return std::move(*value_);
     }

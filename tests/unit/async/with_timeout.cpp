@@ -1,5 +1,5 @@
 #include <ipybox/async/mailbox.hpp>
-#include <ipybox/async/within.hpp>
+#include <ipybox/async/with_timeout.hpp>
 
 #include <support/catch.hpp>
 #include <support/transport_driver.hpp>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ipybox::detail::mailbox;
-using ipybox::detail::within;
+using ipybox::detail::with_timeout;
 using ipybox::test::run;
 
 asio::awaitable<std::string> value(std::string v) { co_return v; }
@@ -35,21 +35,21 @@ asio::awaitable<std::string> from(std::shared_ptr<mailbox<std::string>> box, boo
 
 } // namespace
 
-TEST_CASE("within: a value at once, and after a while") {
+TEST_CASE("with_timeout: a value at once, and after a while") {
     asio::io_context context;
-    CHECK(run(context, within(value("now"), std::chrono::hours(1))) == "now");
+    CHECK(run(context, with_timeout(value("now"), std::chrono::hours(1))) == "now");
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
     asio::post(context, [&] { box->push("then"); });
-    CHECK(run(context, within(from(box, ended), std::chrono::hours(1))) == "then");
+    CHECK(run(context, with_timeout(from(box, ended), std::chrono::hours(1))) == "then");
     CHECK(ended);
 }
 
-TEST_CASE("within: the bound passes, the operation goes on by itself") {
+TEST_CASE("with_timeout: the bound passes, the operation goes on by itself") {
     asio::io_context context;
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
-    CHECK(run(context, within(from(box, ended), 10ms)) == std::nullopt);
+    CHECK(run(context, with_timeout(from(box, ended), 10ms)) == std::nullopt);
     CHECK_FALSE(ended);
     box->push("dropped");
     context.restart();
@@ -57,12 +57,12 @@ TEST_CASE("within: the bound passes, the operation goes on by itself") {
     CHECK(ended);
 }
 
-TEST_CASE("within: an exception comes through") {
+TEST_CASE("with_timeout: an exception comes through") {
     asio::io_context context;
     auto const all = [&]() -> asio::awaitable<std::string> {
         std::string said;
         try {
-            auto pending = within(thrower(), std::chrono::hours(1));
+            auto pending = with_timeout(thrower(), std::chrono::hours(1));
             auto const none = co_await std::move(pending);
             said = none ? "value" : "none";
         } catch (std::runtime_error const& e) { said = e.what(); }
@@ -71,9 +71,9 @@ TEST_CASE("within: an exception comes through") {
     CHECK(run(context, all()) == "thrown");
 }
 
-TEST_CASE("within: no time at all") {
+TEST_CASE("with_timeout: no time at all") {
     asio::io_context context;
     auto const box = std::make_shared<mailbox<std::string>>(context.get_executor());
     bool ended = false;
-    CHECK(run(context, within(from(box, ended), 0ms)) == std::nullopt);
+    CHECK(run(context, with_timeout(from(box, ended), 0ms)) == std::nullopt);
 }
