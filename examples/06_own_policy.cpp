@@ -83,7 +83,7 @@ int main() {
     //! [use]
     constexpr std::uint64_t gigabyte = 1'000'000'000;
     corporate::jail const jail{.memory_limit = 4 * gigabyte};
-    ipybox::executor box({.approve_shell_cmds = true}, corporate::reading_rules{}, jail);
+    ipybox::executor box({.approval = {.shell_cmds = true}}, corporate::reading_rules{}, jail);
 
     auto small = box.execute("print('numbers up to', len(bytearray(1000)))");
     if (!small) {

@@ -21,7 +21,7 @@ int main() {
         request.reject("not from here");
     };
     ipybox::executor_options options;
-    options.packages = *layer;
+    options.kernel.packages = *layer;
     ipybox::executor box(options, ipybox::callback_approval(decide));
     auto const installed = box.install_package("ipybox-no-such-package");
     if (!installed) std::cout << installed.error() << '\n';

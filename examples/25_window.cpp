@@ -70,7 +70,7 @@ int main() {
 
     //! [ask]
     ipybox::executor_options options;
-    options.approve_shell_cmds = true;
+    options.approval.shell_cmds = true;
     // Called on the executor's own thread: hand the request to the window and return. The code waits; the window does
     // not.
     auto const ask = [&](ipybox::approval_request request) {

@@ -74,7 +74,6 @@ struct package_options;
 struct package_result;
 struct program_launch;
 struct python_exception;
-struct runtime_options;
 struct safe_text;
 struct safe_text_options;
 struct sandbox_config;

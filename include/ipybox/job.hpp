@@ -79,9 +79,9 @@ class job {
      * \brief The text that the job has printed so far, with the plain text of its displays, between two positions: as
      * much of it as there is.
      * \details The text is `execution_result::text` with the white space at its ends. In memory it is bounded by
-     * `executor_options::max_output`, as that is: its head and its tail stay, the whole goes to a file. Both positions
-     * are moved back to the beginning of the character that they are within. Within four bytes there may be no whole
-     * character.
+     * `executor_options::output.max_memory`, as that is: its head and its tail stay, the whole goes to a file. Both
+     * positions are moved back to the beginning of the character that they are within. Within four bytes there may be
+     * no whole character.
      */
     [[nodiscard]] job_output output(std::uint64_t from = 0, std::uint64_t to = npos) const;
 

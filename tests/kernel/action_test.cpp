@@ -58,9 +58,9 @@ mcp::server_params tool_server() {
 executor_options asking(std::filesystem::path const& dir,
                         std::chrono::milliseconds longest_pause = std::chrono::hours(1)) {
     auto options = options_in(dir);
-    options.longest_pause = longest_pause;
+    options.approval.longest_pause = longest_pause;
     options.working_dir = dir;
-    options.approve_shell_cmds = true;
+    options.approval.shell_cmds = true;
     return options;
 }
 
@@ -133,8 +133,8 @@ TEST_CASE("tools: a question comes behind what was printed before it", "[kernel]
 TEST_CASE("tools: the code learns who rejected its action", "[kernel]") {
     scratch_dir dir;
     auto options = asking(dir.path());
-    options.calls_per_cell = 2;
-    options.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
+    options.approval.calls_per_cell = 2;
+    options.approval.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
     auto const code = "for line in ('rm x', 'ls', 'true'):\n"
                       "    try: get_ipython().system(line)\n"
                       "    except PermissionError as e: print(e.decided_by)\n";
@@ -147,7 +147,7 @@ TEST_CASE("tools: the code learns who rejected its action", "[kernel]") {
 TEST_CASE("approvals: one execution may have a policy of its own", "[kernel]") {
     scratch_dir dir;
     auto options = asking(dir.path());
-    options.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
+    options.approval.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
     executor box(options, {}, unsandboxed);
     auto const code = "try:\n    !echo done\n"
                       "except PermissionError as e: print(e.decided_by)";
@@ -188,7 +188,7 @@ TEST_CASE("approvals: code may ask again where the options say so", "[kernel]") 
     scratch_dir dir;
     auto const asked_for = [&](when_repeated again) {
         auto options = asking(dir.path());
-        options.repeated = again;
+        options.approval.repeated = again;
         int asked = 0;
         executor box(
             options,
@@ -302,8 +302,8 @@ TEST_CASE("tools: the time of a decision counts beyond the longest pause", "[ker
     witness person;
     person.decide = [](approval_request const&) {}; // `asked` keeps it: open until its cell ends
     auto options = asking(dir.path());
-    options.longest_pause = 200ms;
-    options.approval_timeout = 60s; // later than the timeout
+    options.approval.longest_pause = 200ms;
+    options.approval.timeout = 60s; // later than the timeout
     executor box(options, person.policy(), unsandboxed);
     REQUIRE(box.start());
     auto const late = box.execute("!echo never", {.timeout = 5s}); // time enough to ask
@@ -414,8 +414,8 @@ TEST_CASE("W12 M14 shell: guards survive the death of a kernel", "[kernel]") {
     witness seen;
     seen.decide = [](approval_request const& r) { r.reject(); };
     auto options = asking(dir.path());
-    options.require_shell_escape = true;
-    options.restart_dead_kernel = true;
+    options.approval.require_shell_escape = true;
+    options.kernel.restart_dead = true;
     executor box{options, seen.policy(), unsandboxed};
     REQUIRE(box.start());
     auto const refused = [&box](std::string const& code) {
@@ -442,7 +442,7 @@ TEST_CASE("Q16 actions: the audit log tells all", "[kernel]") {
     auto options = asking(dir.path());
     auto log = audit_log::open({.file = logs.path() / "audit.jsonl"});
     REQUIRE(log);
-    options.audit = *log;
+    options.approval.audit = *log;
     executor box{options, seen.policy(), unsandboxed};
     REQUIRE(box.execute("!exit 3"));
     std::ifstream file(logs.path() / "audit.jsonl");
@@ -468,9 +468,9 @@ TEST_CASE("actions: a kernel that cannot ask is not started where it would have 
         return started ? std::error_code() : started.error().code();
     };
     CHECK(code_of() == make_error_code(errc::invalid_argument));
-    options.require_shell_escape = true;
+    options.approval.require_shell_escape = true;
     CHECK(code_of() == make_error_code(errc::guard_unavailable));
-    options.approve_shell_cmds = options.require_shell_escape = false;
+    options.approval.shell_cmds = options.approval.require_shell_escape = false;
     CHECK_FALSE(code_of());
 }
 
@@ -543,10 +543,10 @@ TEST_CASE("Q1 tools: a reader may leave while a request waits", "[kernel]") {
 }
 
 TEST_CASE("actions: a reader that keeps its requests and forgets them does not hold up the code for ever", "[kernel]") {
-    CHECK(executor_options().approval_timeout == std::chrono::hours(1));
+    CHECK(executor_options().approval.timeout == std::chrono::hours(1));
     scratch_dir dir;
     auto options = asking(dir.path());
-    options.approval_timeout = std::chrono::milliseconds(200);
+    options.approval.timeout = std::chrono::milliseconds(200);
     executor box{options, {}, unsandboxed};
 
     std::vector<execution_event> kept;

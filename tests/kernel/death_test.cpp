@@ -92,8 +92,8 @@ TEST_CASE("death while idle is told to the next call", "[kernel]") {
     CHECK(r.error().status().code == 9);
 }
 
-TEST_CASE("with restart_dead_kernel the next call gets a fresh kernel and says so", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.restart_dead_kernel = true; });
+TEST_CASE("with restart_dead the next call gets a fresh kernel and says so", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.kernel.restart_dead = true; });
     REQUIRE(box.run("kept = 1") == "");
     REQUIRE(box->execute("import os\nos._exit(1)").error() == errc::kernel_died);
     auto const r = box->execute("'kept' in globals()");

@@ -137,7 +137,7 @@ TEMPLATE_TEST_CASE("a plot becomes a file", "[kernel]", socketpair_transport, zm
     auto const r = box->execute("import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.show()");
     REQUIRE(r);
     REQUIRE(r->images.size() == 1);
-    CHECK(r->images[0].parent_path() == box.options().images_dir);
+    CHECK(r->images[0].parent_path() == box.options().output.images_dir);
     CHECK(r->images[0].extension() == ".png");
     CHECK(read_file(r->images[0]).substr(1, 3) == "PNG");
     CHECK(r->displays.back().image == r->images[0]);
@@ -208,7 +208,7 @@ TEMPLATE_TEST_CASE("the kernel goes back to its working directory", "[kernel][co
 TEMPLATE_TEST_CASE("the environment is what was asked for, and nothing of ours is in the namespace", "[kernel][compat]",
                    socketpair_transport, zmq_transport) {
     ::setenv("IPYBOX_TEST_SECRET", "host", 1);
-    kernel_box<TestType> box([](executor_options& o) { o.kernel_env = {{"MINE", "yes"}, {"TZ", "Asia/Tokyo"}}; });
+    kernel_box<TestType> box([](executor_options& o) { o.kernel.env = {{"MINE", "yes"}, {"TZ", "Asia/Tokyo"}}; });
     CHECK(box.run(
               "import os, time\nprint(os.environ.get('MINE'), os.environ.get('IPYBOX_TEST_SECRET'), time.tzname[0])") ==
           "yes None JST");
@@ -332,7 +332,7 @@ TEST_CASE("multiprocessing with fork works and its output is kept", "[kernel][co
 TEST_CASE("forked kernels have randomness of their own", "[kernel][compat]") {
     scratch_dir dir;
     auto const options = options_in(dir.path());
-    runtime const shared{{.working_dir = dir.path(), .python = python()}, no_sandbox{}};
+    runtime const shared{{.working_dir = dir.path(), .kernel = {.python = python()}}, no_sandbox{}};
     executor one{options, {}, shared};
     executor two{options, {}, shared};
     auto const code = "import random, uuid, os\nprint(random.random(), uuid.uuid4(), os.urandom(4))";

@@ -82,8 +82,8 @@ using namespace ipybox::test;
 
 executor_options guarded_in(std::filesystem::path const& dir) {
     auto options = options_in(dir);
-    options.approve_shell_cmds = true;
-    options.require_shell_escape = true;
+    options.approval.shell_cmds = true;
+    options.approval.require_shell_escape = true;
     return options;
 }
 
@@ -122,8 +122,8 @@ TEST_CASE("a transport of somebody else: one that carries no actions starts no k
         return started ? std::error_code() : started.error().code();
     };
     CHECK(start_of() == make_error_code(errc::guard_unavailable));
-    options.require_shell_escape = false;
+    options.approval.require_shell_escape = false;
     CHECK(start_of() == make_error_code(errc::invalid_argument));
-    options.approve_shell_cmds = false;
+    options.approval.shell_cmds = false;
     CHECK_FALSE(start_of());
 }

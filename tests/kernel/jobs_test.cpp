@@ -24,7 +24,7 @@ using namespace ipybox::test;
 
 constexpr auto a_minute = 60s;
 
-void end_patiently(executor_options& o) { o.interrupt_grace = 10s; }
+void end_patiently(executor_options& o) { o.kernel.interrupt_grace = 10s; }
 
 std::string outcome_of(job const& j) { return j.wait(a_minute) ? text_of(j.result()) : "<it did not end>"; }
 
@@ -154,7 +154,7 @@ TEST_CASE("jobs: over a kernel that is killed, exits, or is replaced", "[kernel]
 }
 
 TEST_CASE("jobs: output beyond the bound goes to a file", "[kernel]") {
-    kernel_box box([](executor_options& o) { o.max_output = 10'000; });
+    kernel_box box([](executor_options& o) { o.output.max_memory = 10'000; });
     auto const a =
         box->submit("import time\nfor i in range(20000): print(i)\nprint('end', flush=True)\ntime.sleep(60)");
     std::uint64_t at = 0;
@@ -225,7 +225,7 @@ TEST_CASE("jobs: a display's text, images and input", "[kernel]") {
 }
 
 TEST_CASE("jobs: a timeout, and one that does not end when interrupted", "[kernel]") {
-    kernel_box box([](executor_options& o) { o.interrupt_grace = 200ms; });
+    kernel_box box([](executor_options& o) { o.kernel.interrupt_grace = 200ms; });
     auto const a = box->submit("print('a')\nwhile True: pass", {.timeout = 100ms});
     REQUIRE(a.wait(a_minute));
     CHECK(a.result().error() == condition::timeout);

@@ -91,7 +91,7 @@ TEST_CASE("what no sandbox can protect is told before the kernel starts", "[kern
     if (!has_bubblewrap()) return;
     scratch_dir const dir;
     auto options = options_in(dir.path());
-    options.read_only = {dir.path() / "work"};
+    options.sandbox.read_only = {dir.path() / "work"};
     executor box(options, deny_approval{});
     REQUIRE(box.register_mcp_server("pay", server_of(dir.path() / "work/pay.py")));
     auto const open = about(box, dir.path() / "work");
@@ -109,7 +109,7 @@ TEST_CASE("in a runtime, the executor that starts it has its servers protected, 
     if (!has_bubblewrap()) return;
     scratch_dir const dir;
     auto const options = options_in(dir.path());
-    runtime const shared({.working_dir = options.working_dir, .python = python()});
+    runtime const shared({.working_dir = options.working_dir, .kernel = {.python = python()}});
     executor first(options, deny_approval{}, shared);
     executor second(options, deny_approval{}, shared);
     auto const script = dir.path() / "work/servers/pay.py";

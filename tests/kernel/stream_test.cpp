@@ -90,8 +90,8 @@ TEST_CASE("a stream that is left before its code starts never runs it", "[kernel
 
 TEST_CASE("a slow reader slows the kernel down and memory stays bounded", "[kernel]") {
     kernel_box<> box([](executor_options& o) {
-        o.max_output = 4 << 20;
-        o.max_spill = std::uint64_t(4) << 30;
+        o.output.max_memory = 4 << 20;
+        o.output.max_spill = std::uint64_t(4) << 30;
     });
     REQUIRE(box.run("pass") == "");
     auto const before = resident();
@@ -115,7 +115,7 @@ TEST_CASE("a slow reader slows the kernel down and memory stays bounded", "[kern
 }
 
 TEST_CASE("a timeout ends code whose stream nobody reads", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.max_output = 4 << 20; });
+    kernel_box<> box([](executor_options& o) { o.output.max_memory = 4 << 20; });
     REQUIRE(box.run("kept = 5") == "");
     auto stream = box->stream("while True: print('x' * 1_000_000)", {.timeout = 500ms});
     std::this_thread::sleep_for(1500ms);

@@ -134,8 +134,8 @@ TEST_CASE("values: scalars of NumPy, and code that is in the way", "[kernel]") {
 
 TEST_CASE("values: what never comes to an end has a bound", "[kernel]") {
     kernel_box box([](executor_options& o) {
-        o.interrupt_grace = 500ms;
-        o.value_timeout = 300ms;
+        o.kernel.interrupt_grace = 500ms;
+        o.kernel.value_timeout = 300ms;
     });
     auto const code = "class D(dict):\n    def items(self):\n        while True: pass\nD(a=1)";
     auto const timed = box->execute(code, {.timeout = 200ms, .want_value = true});

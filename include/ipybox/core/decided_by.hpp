@@ -11,7 +11,7 @@ enum class decided_by {
     grant,        ///< a grant
     policy,       ///< the approval policy, also by an exception or by dropping the request
     no_policy,    ///< the application has no approval policy, and no stream of it is read
-    timeout,      ///< `approval_timeout` passed without a decision
+    timeout,      ///< `approval.timeout` passed without a decision
     repetition,   ///< the rejection of the same before, in the same cell
     budget,       ///< the cell had its `calls_per_cell`
     cancellation, ///< the end of the cell, or of the session

@@ -46,7 +46,7 @@ class approval_gate {
     ~approval_gate();
 
     /**
-     * \brief Decides about an action. An id of 0 is replaced by a fresh one; a deadline is set where `approval_timeout`
+     * \brief Decides about an action. An id of 0 is replaced by a fresh one; a deadline is set where `approval.timeout`
      * says so and none is given.
      * \param subject the action
      * \param policy is asked unless rules or grants decide

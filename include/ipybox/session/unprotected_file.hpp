@@ -10,7 +10,7 @@ namespace ipybox {
 /// The means that protects a file that code in the kernel can change.
 enum class protection {
     next_kernel,     ///< it was named after the sandbox had been started: `reset()` starts another one
-    runtime_options, ///< the same in a sandbox that executors share: `runtime_options::read_only`
+    runtime_options, ///< the same in a sandbox that executors share: `runtime::options::sandbox.read_only`
     other_directory ///< no sandbox with this working directory can: the file is that directory, or is reached through a
                     ///< link in it
 };
@@ -20,7 +20,8 @@ enum class protection {
 struct unprotected_file {
     /// The file or directory.
     std::filesystem::path path;
-    std::string server; ///< the MCP server that is started from it; empty: it is one of `executor_options::read_only`
+    std::string
+        server; ///< the MCP server that is started from it; empty: it is one of `executor_options::sandbox.read_only`
     /// The means that protects it.
     protection cure;
 

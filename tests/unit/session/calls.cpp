@@ -96,7 +96,7 @@ TEST_CASE_METHOD(scripted_box, "session: code that runs is interrupted when its 
 }
 
 TEST_CASE_METHOD(scripted_box, "session: code that catches the interrupt loses its kernel") {
-    adapt([](executor_options& o) { o.interrupt_grace = 300ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 300ms; });
     script()
         .expect("stubborn")
         .prints("partial")
@@ -212,7 +212,7 @@ TEST_CASE_METHOD(scripted_box, "session: input may be answered later, from anoth
 TEST_CASE_METHOD(scripted_box, "session: a question of code that was cancelled is answered to nobody") {
     script().expect("first").asks("? ").replies();
     script().expect("second").waits_for_interrupt().prints("fine").replies();
-    adapt([](executor_options& o) { o.interrupt_grace = 10ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 10ms; });
     std::promise<input_request> asked;
     auto call = begin("first", {.on_input = [&](input_request q) { asked.set_value(std::move(q)); }});
     auto const question = got(asked.get_future());
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies says how, and what c
 }
 
 TEST_CASE_METHOD(scripted_box, "session: a kernel that dies is replaced, where that is wanted") {
-    adapt([](executor_options& o) { o.restart_dead_kernel = true; });
+    adapt([](executor_options& o) { o.kernel.restart_dead = true; });
     script().expect("die").dies({0, {}});
     script().expect("again").prints("fine").replies();
     script().expect("once more").prints("fine").replies();
@@ -286,7 +286,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that says it ends, and does no
 }
 
 TEST_CASE_METHOD(scripted_box, "session: exit() that keeps the kernel keeps it") {
-    adapt([](executor_options& o) { o.end_grace = std::chrono::seconds(60); });
+    adapt([](executor_options& o) { o.kernel.end_grace = std::chrono::seconds(60); });
     jupyter::message staying(jupyter::channel::shell, "execute_reply",
                              {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", true}}}}});
     script().expect("exit(keep_kernel=True)").sends(staying);
@@ -301,7 +301,7 @@ TEST_CASE_METHOD(scripted_box, "session: times that no clock can count") {
     using limits = std::numeric_limits<std::chrono::milliseconds::rep>;
     std::chrono::milliseconds const longest(limits::max());
     std::chrono::milliseconds const shortest(limits::min());
-    adapt([&](executor_options& o) { o.kernel_init_timeout = o.interrupt_grace = longest; });
+    adapt([&](executor_options& o) { o.kernel.init_timeout = o.kernel.interrupt_grace = longest; });
     script().expect("long").prints("done").replies();
     script().expect("short").waits_for_interrupt().raises("KeyboardInterrupt", "");
     CHECK(run("long", {.timeout = longest}) == "done");
@@ -310,8 +310,8 @@ TEST_CASE_METHOD(scripted_box, "session: times that no clock can count") {
     script().forget();
     script().expect("none").waits_for_interrupt().waits_for_interrupt();
     adapt([&](executor_options& o) {
-        o.kernel_init_timeout = longest;
-        o.interrupt_grace = shortest;
+        o.kernel.init_timeout = longest;
+        o.kernel.interrupt_grace = shortest;
     });
     CHECK(run("none", {.timeout = 1ms}) == "<the time budget of the call ran out>");
 }
@@ -320,7 +320,7 @@ TEST_CASE_METHOD(scripted_box, "session: only a kernel that was replaced is call
     auto without_a_fresh_one = 0;
     for (std::size_t n = 0; n < 12; ++n) {
         renew();
-        adapt([](executor_options& o) { o.interrupt_grace = 5ms; });
+        adapt([](executor_options& o) { o.kernel.interrupt_grace = 5ms; });
         script().expect("loop").waits_for_interrupt().waits_for_interrupt().waits_for_interrupt();
         script().fail_at(n, error(errc::kernel_start_failed, "no kernel to be had"));
         auto const r = (*this)->execute("loop", {.timeout = 1ms});
@@ -469,7 +469,7 @@ TEST_CASE_METHOD(scripted_box, "session: hostile messages are none of its busine
 }
 
 TEST_CASE_METHOD(scripted_box, "session: an interpreter that does not exist") {
-    adapt([](executor_options& o) { o.python = "/no/such/python"; });
+    adapt([](executor_options& o) { o.kernel.python = "/no/such/python"; });
     this->script().with_supervisor();
     for (int i = 0; i < 2; ++i) {
         auto const r = (*this)->execute("a");

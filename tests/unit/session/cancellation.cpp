@@ -83,10 +83,10 @@ struct gated_box {
 
     static executor_options options_in(std::filesystem::path const& dir) {
         executor_options o;
-        o.images_dir = dir / "images";
-        o.spill_dir = dir / "spill";
-        o.python = "/bin/true";
-        o.restart_dead_kernel = true;
+        o.output.images_dir = dir / "images";
+        o.output.spill_dir = dir / "spill";
+        o.kernel.python = "/bin/true";
+        o.kernel.restart_dead = true;
         return o;
     }
 
@@ -232,7 +232,7 @@ TEST_CASE("session: the application's context goes on while the interpreter is l
     std::ofstream(shim) << "#!/bin/sh\nexec /bin/sleep 60\n";
     std::filesystem::permissions(shim, std::filesystem::perms::owner_all);
     asio::io_context context;
-    box.adapt([&](executor_options& o) { o.python = shim; });
+    box.adapt([&](executor_options& o) { o.kernel.python = shim; });
     box.script().with_supervisor();
     box.on(context.get_executor());
     auto const before = std::chrono::steady_clock::now();

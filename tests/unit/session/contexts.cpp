@@ -215,7 +215,7 @@ TEST_CASE_METHOD(scripted_box, "contexts: two executors that are destroyed by ea
 }
 
 TEST_CASE_METHOD(scripted_box, "contexts: a transport that needs no supervisor needs no Python either") {
-    adapt([](executor_options& o) { o.python = "/does/not/exist"; });
+    adapt([](executor_options& o) { o.kernel.python = "/does/not/exist"; });
     script().expect("a").prints("fine").replies();
     CHECK(run("a") == "fine");
 }

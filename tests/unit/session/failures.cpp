@@ -103,9 +103,9 @@ using box_of = basic_executor<Transport, no_sandbox, deny_approval>;
 
 executor_options options_in(std::filesystem::path const& dir) {
     executor_options options;
-    options.images_dir = dir / "images";
-    options.spill_dir = dir / "spill";
-    options.python = "/bin/true";
+    options.output.images_dir = dir / "images";
+    options.output.spill_dir = dir / "spill";
+    options.kernel.python = "/bin/true";
     return options;
 }
 
@@ -135,7 +135,7 @@ struct dialogue {
 };
 
 void as_it_is(executor_options&) {}
-void short_grace(executor_options& o) { o.interrupt_grace = 5ms; }
+void short_grace(executor_options& o) { o.kernel.interrupt_grace = 5ms; }
 
 std::vector<dialogue> const dialogues = {
     {"two cells", as_it_is,
@@ -206,7 +206,7 @@ std::vector<dialogue> const dialogues = {
          all.add(std::move(again));
          all.add(std::move(cell));
      }},
-    {"a death", [](executor_options& o) { o.restart_dead_kernel = true; },
+    {"a death", [](executor_options& o) { o.kernel.restart_dead = true; },
      [](kernel_script& s) {
          s.expect("die").prints("x").dies({1, {}});
          s.expect("next").replies();
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(scripted_box, "session: the destructor does not wait for a scri
     auto const asked = dir() / "asked";
     std::ofstream(script) << "#!/bin/sh\ntouch " << asked.string() << "\nexec sleep 60\n";
     std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-    adapt([&](executor_options& o) { o.python = script; });
+    adapt([&](executor_options& o) { o.kernel.python = script; });
     this->script().with_supervisor();
     auto waiting = begin("a");
     REQUIRE(eventually([&] { return std::filesystem::exists(asked); }));
@@ -426,10 +426,10 @@ TEST_CASE_METHOD(scripted_box, "session: times at their limits overflow nothing,
         script().forget();
         script().expect("a").prints("fine").replies();
         adapt([limit](executor_options& o) {
-            o.kernel_init_timeout = limit;
-            o.interrupt_grace = limit;
-            o.end_grace = limit;
-            o.approval_timeout = limit;
+            o.kernel.init_timeout = limit;
+            o.kernel.interrupt_grace = limit;
+            o.kernel.end_grace = limit;
+            o.approval.timeout = limit;
         });
         auto const outcome = got(begin("a", {.timeout = limit}));
         CHECK((outcome || outcome.error() == condition::timeout));

@@ -234,7 +234,7 @@ TEST_CASE_METHOD(scripted_box, "job: output that is cleared leaves positions as 
 }
 
 TEST_CASE_METHOD(scripted_box, "job: output beyond the bound has head and tail, and says what is left out") {
-    adapt([](executor_options& o) { o.max_output = 100; });
+    adapt([](executor_options& o) { o.output.max_memory = 100; });
     std::string whole;
     auto& talks = script().expect("a");
     for (int i = 0; i < 1000; ++i) {
@@ -284,8 +284,8 @@ TEST_CASE_METHOD(scripted_box, "job: output beyond the bound has head and tail, 
 
 TEST_CASE_METHOD(scripted_box, "job: files that spilled go with the executor, not with the handle") {
     adapt([](executor_options& o) {
-        o.max_output = 10;
-        o.spill_dir.clear();
+        o.output.max_memory = 10;
+        o.output.spill_dir.clear();
     });
     script().expect("a").prints(std::string(1000, 'x')).waits_for_interrupt();
     auto const a = (*this)->submit("a");
@@ -434,7 +434,7 @@ TEST_CASE_METHOD(scripted_box, "job: handles in eight threads", "[tsan]") {
 }
 
 TEST_CASE_METHOD(scripted_box, "job: submitted, waited for and cancelled from everywhere at once", "[tsan]") {
-    adapt([](executor_options& o) { o.interrupt_grace = 20ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 20ms; });
     for (int i = 0; i < 400; ++i) script().expect("a").prints("x").replies();
     std::atomic<int> ended_jobs = 0;
     std::vector<std::thread> threads;

@@ -167,7 +167,7 @@ TEST_CASE("executor: the error of a rejected action says who rejected it") {
             static std::optional<approval_request> kept;
             kept = r;
         },
-        {.approval_timeout = std::chrono::milliseconds(20)});
+        {.approval = {.timeout = std::chrono::milliseconds(20)}});
     auto const late = in_vain.ask("a");
     CHECK(late.error() == errc::approval_timed_out);
     CHECK(late.error().decided_by() == decided_by::timeout);

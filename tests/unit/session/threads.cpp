@@ -70,7 +70,7 @@ TEST_CASE_METHOD(scripted_box, "session: destroyed while somebody waits", "[tsan
 
 TEST_CASE_METHOD(scripted_box, "session: everything from everywhere at once", "[tsan]") {
     // Only that every call comes back is certain.
-    adapt([](executor_options& o) { o.interrupt_grace = 20ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 20ms; });
     for (int i = 0; i < 400; ++i) script().expect("a").prints("x").replies();
     std::atomic<int> back = 0;
     std::vector<std::thread> threads;

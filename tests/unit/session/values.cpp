@@ -233,7 +233,7 @@ TEST_CASE_METHOD(scripted_box, "value: waits its turn, is cancelled, and leaves 
 }
 
 TEST_CASE_METHOD(scripted_box, "value: of a kernel that is fresh leaves saying so to the next result") {
-    adapt([](executor_options& o) { o.restart_dead_kernel = true; });
+    adapt([](executor_options& o) { o.kernel.restart_dead = true; });
     script().expect("a").dies({1, {}});
     script().expect("").sends(reply_of(answers("=null")));
     script().expect("b").replies();

@@ -230,8 +230,8 @@ kernel_actions::begin_installation(std::span<std::string const> words, program_s
     auto const layer = kernel_.packages();
     if (!layer)
         return failure(errc::invalid_argument,
-                       "the kernel has no layer of packages: set executor_options::packages, or "
-                       "runtime_options::packages where it is shared");
+                       "the kernel has no layer of packages: set executor_options::kernel.packages, or "
+                       "runtime::options::kernel.packages where it is shared");
     auto const order = read_package_order(words);
     if (!order) return failure(order.error());
     installation_streams theirs{std::move(streams.standard_output), std::move(streams.standard_error)};

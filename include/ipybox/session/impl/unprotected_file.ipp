@@ -10,7 +10,7 @@ namespace detail {
 inline std::string_view words_of(protection cure) {
     switch (cure) {
     case protection::next_kernel: return "reset() protects it";
-    case protection::runtime_options: return "name it in runtime_options::read_only";
+    case protection::runtime_options: return "name it in runtime::options::sandbox.read_only";
     case protection::other_directory: break;
     }
     return "choose a working directory of its own for the code";
