@@ -75,7 +75,7 @@ result<executor_options> box_executor_options(box_options const& options) {
         made.approval.rules = std::move(*rules);
     }
     if (!options.audit_log.empty()) {
-        audit_options log;
+        audit_log::options log;
         log.file = options.audit_log;
         auto opened = audit_log::open(std::move(log));
         if (!opened) return failure(opened);

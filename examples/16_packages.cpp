@@ -17,7 +17,7 @@ int main() {
         return 1;
     }
     auto const decide = [](ipybox::approval_request const& request) {
-        std::cout << "packages: " << ipybox::to_safe_text(*request.subject()).text() << '\n';
+        std::cout << "packages: " << ipybox::safe_text::of(*request.subject()).text() << '\n';
         request.reject("not from here");
     };
     ipybox::executor_options options;

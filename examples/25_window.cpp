@@ -108,7 +108,7 @@ int main() {
     std::uint64_t position = 0;
     done = false;
     loop.every(20ms, [&] {
-        done = work.state() == ipybox::job_state::ended;
+        done = work.state() == ipybox::job::stage::ended;
         auto const more = work.output(position);
         position = more.to;
         std::cout << more.text;

@@ -10,6 +10,7 @@
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/packages/package_result.hpp>
 #include <ipybox/rules/approval_subject.hpp>
+#include <ipybox/rules/grant.hpp>
 #include <ipybox/session/kernel_state.hpp>
 #include <ipybox/session/unprotected_file.hpp>
 
@@ -35,10 +36,9 @@ namespace ipybox {
 class execution_stream;
 class host_tool;
 class host_tools;
-struct action_outcome;
-struct active_grant;
 
 namespace detail {
+struct action_outcome;
 class session_handle;
 struct execution;
 } // namespace detail
@@ -73,6 +73,15 @@ struct execution;
  */
 class executor_base {
   public:
+    /// The states of a kernel.
+    using kernel_state = detail::kernel_state;
+
+    /// A file that decides about actions, or runs on the host, and that code in the kernel can change all the same.
+    using unprotected_file = detail::unprotected_file;
+
+    /// How an accepted action ended: for `record_outcome`.
+    using action_outcome = detail::action_outcome;
+
     /**
      * \brief Starts the kernel and waits until it answers. Executing does that by itself; starting early saves the
      * wait.
@@ -134,7 +143,7 @@ class executor_base {
     asio::awaitable<result<execution_result>> async_execute(std::string code);
 
     /// Runs one block of code and yields its events as they come. Waits its turn like `execute`; returns at once.
-    [[nodiscard]] execution_stream stream(std::string code, stream_options options = {});
+    [[nodiscard]] execution_stream stream(std::string code, execute_options options = {});
 
     /**
      * \brief Runs one block of Python code as a job: returns a handle of it at once. Waits its turn like `execute`.
@@ -430,7 +439,7 @@ class executor_base {
     bool revoke_grant(std::uint64_t number);
 
     /// The grants that hold now, of `add_grant` and of decisions, in the order they were given.
-    [[nodiscard]] std::vector<active_grant> grants() const;
+    [[nodiscard]] std::vector<grant::active> grants() const;
 
     /// The state of the kernel; a snapshot.
     [[nodiscard]] kernel_state state() const noexcept;

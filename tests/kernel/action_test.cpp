@@ -105,7 +105,7 @@ TEST_CASE("tools: a call is asked for, decided, done, and its result is typed", 
     CHECK(text_of(on.box.execute("echo.run(echo.Params(text='hi'))")) == "'hi'");
     REQUIRE(on.seen.asked.size() == 1);
     auto const& request = on.seen.asked[0];
-    CHECK(request.kind() == approval_kind::tool);
+    CHECK(request.kind() == approval_subject::action::tool);
     CHECK(request.server() == "tools");
     CHECK(request.tool() == "echo");
     CHECK(request.arguments() == nlohmann::ordered_json{{"text", "hi"}});
@@ -166,7 +166,7 @@ TEST_CASE("approvals: one execution may have a policy of its own", "[kernel]") {
 TEST_CASE("approvals: the reader of a stream is asked, or not, as the stream says", "[kernel]") {
     scratch_dir dir;
     executor box(asking(dir.path()), auto_approval{}, unsandboxed);
-    auto const read = [&](stream_options options) {
+    auto const read = [&](execute_options options) {
         auto events = box.stream("try:\n    !echo done\nexcept PermissionError as e: print(e.decided_by)", options);
         std::string text;
         int questions = 0;
@@ -186,7 +186,7 @@ TEST_CASE("approvals: the reader of a stream is asked, or not, as the stream say
 
 TEST_CASE("approvals: code may ask again where the options say so", "[kernel]") {
     scratch_dir dir;
-    auto const asked_for = [&](when_repeated again) {
+    auto const asked_for = [&](decision::when_repeated again) {
         auto options = asking(dir.path());
         options.approval.repeated = again;
         int asked = 0;
@@ -201,8 +201,8 @@ TEST_CASE("approvals: code may ask again where the options say so", "[kernel]") 
                                   "    except PermissionError: pass")) == "");
         return asked;
     };
-    CHECK(asked_for(when_repeated::reject) == 1);
-    CHECK(asked_for(when_repeated::ask) == 3);
+    CHECK(asked_for(decision::when_repeated::reject) == 1);
+    CHECK(asked_for(decision::when_repeated::ask) == 3);
 }
 
 TEST_CASE("tools: a name that the server does not list does not reach it", "[kernel]") {
@@ -367,7 +367,7 @@ TEST_CASE("shell: what is shown is what runs, expanded once", "[kernel]") {
     tool_box on;
     CHECK(text_of(on.box.execute("name = 'w o'\n!printf '%s\\n' {name} $name")) == "w\no\nw\no");
     REQUIRE(on.seen.asked.size() == 1);
-    CHECK(on.seen.asked[0].kind() == approval_kind::shell);
+    CHECK(on.seen.asked[0].kind() == approval_subject::action::shell);
     CHECK(on.seen.asked[0].argv() == std::vector<std::string>{"/bin/sh", "-c", R"(printf '%s\n' w o w o)"});
     CHECK(on.seen.asked[0].cwd() == on.dir.path());
 }
@@ -383,7 +383,7 @@ TEST_CASE("M13 shell: a bash cell is asked for once, with its text", "[kernel]")
     tool_box on;
     CHECK(text_of(on.box.execute("%%bash\necho from bash\nread line\necho over")) != "");
     REQUIRE(on.seen.asked.size() == 1);
-    CHECK(on.seen.asked[0].kind() == approval_kind::shell_magic);
+    CHECK(on.seen.asked[0].kind() == approval_subject::action::shell_magic);
     CHECK(on.seen.asked[0].argv() == std::vector<std::string>{"bash"});
     CHECK(on.seen.asked[0].subject()->input == "echo from bash\nread line\necho over\n");
 }
@@ -501,7 +501,7 @@ TEST_CASE("W14 shell: the installation of a package is asked for as such", "[ker
     on.seen.decide = [](approval_request const& r) { r.reject(); };
     CHECK_FALSE(on.box.execute("%pip install six"));
     REQUIRE(on.seen.asked.size() == 1);
-    CHECK(on.seen.asked[0].kind() == approval_kind::package);
+    CHECK(on.seen.asked[0].kind() == approval_subject::action::package);
 }
 
 TEST_CASE("W17 Q14 actions: nothing listens on a port", "[kernel]") {

@@ -171,7 +171,7 @@ TEST_CASE("Adapters: arguments that do not fit are answers, and nothing runs") {
         CHECK(result.at("isError") == true);
         CHECK(text_of_result(result).starts_with("The arguments cannot be used: "));
     }
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
 }
 
 TEST_CASE("Adapters: code that takes too long is stopped, and the answer says so") {
@@ -316,7 +316,7 @@ TEST_CASE("OpenAI function: arguments at their bounds are read, beyond them they
     blanks.replace(0, 11, R"({"code": 1})");
     CHECK(is_read(blanks));
     CHECK(is_refused(blanks + ' '));
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
 }
 
 TEST_CASE("Adapters: what a model calls and passes is not copied as deep as it nests, and is repeated within bounds") {
@@ -339,7 +339,7 @@ TEST_CASE("Adapters: what a model calls and passes is not copied as deep as it n
     json const called = openai.answer({{"function", {{"name", "n\xff" + std::string(1'000'000, 'n')}}}});
     CHECK(called.at("content").get<std::string>().size() < 400);
     CHECK(is_utf8(called.at("content").get<std::string>()));
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
 }
 
 TEST_CASE("Agent tool: derives from the class of a library, and from its own") {

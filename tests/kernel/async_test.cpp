@@ -63,7 +63,7 @@ TEST_CASE("a cancellation slot cancels its own call only", "[kernel]") {
         "import time\nprint('begun')\ntime.sleep(60)", {},
         asio::bind_cancellation_slot(signal.slot(), [&](result<execution_result> r) { first = text_of(r); }));
     auto waiting = box.async_execute("'mine'", {}, asio::use_future);
-    while (box.state() != kernel_state::busy) std::this_thread::yield();
+    while (box.state() != executor::kernel_state::busy) std::this_thread::yield();
     signal.emit(asio::cancellation_type::terminal);
     CHECK(text_of(waiting.get()) == "'mine'");
     CHECK(first.find("cancelled") != std::string::npos);

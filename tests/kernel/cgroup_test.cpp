@@ -210,7 +210,7 @@ TEST_CASE("cgroup: the limits of a kernel with all that it starts have no gap, a
         CHECK(eaten.error() == errc::kernel_died);
         CHECK(eaten.error().status().signal == SIGKILL);
         REQUIRE(eaten.error().status().exceeded);
-        CHECK(eaten.error().status().exceeded->which == exceeded_limit::kind::memory);
+        CHECK(eaten.error().status().exceeded->which == exit_status::exceeded_limit::kind::memory);
         CHECK(eaten.error().status().exceeded->allowed == 300 * mebibyte);
         CHECK_THAT(eaten.error().text(), Contains("out of memory: it took"));
         CHECK(text_of(neighbour.execute("kept")) == "41");

@@ -134,7 +134,7 @@ TEST_CASE("a stop that comes while a reset ends its old kernel leaves no other o
     CHECK(outcome.error() == errc::not_running);
     REQUIRE(stop.wait_for(std::chrono::seconds(30)) == std::future_status::ready);
     CHECK(stop.get());
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
     REQUIRE(box->start());
     CHECK(box.run("1") == "1");
 }

@@ -93,8 +93,9 @@ TEST_CASE("a transport of somebody else: code calls tools, asks for commands, an
     scratch_dir const dir;
     std::vector<std::string> asked;
     auto const policy = [&asked](approval_request const& request) {
-        asked.push_back(request.kind() == approval_kind::tool ? request.tool()
-                                                              : request.commands().commands[0].words[0].text);
+        asked.push_back(request.kind() == approval_subject::action::tool
+                            ? request.tool()
+                            : request.commands().commands[0].words[0].text);
         return decision::accept();
     };
     basic_executor box(guarded_in(dir.path()), policy, no_sandbox(), their::link());

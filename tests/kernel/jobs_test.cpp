@@ -41,7 +41,7 @@ TEMPLATE_TEST_CASE("jobs: several wait, print and end in their order", "[kernel]
     auto const a = box->submit("import time\nfor i in range(3): print(i); time.sleep(.05)\n'a'");
     auto const b = box->submit("1/0");
     auto const c = box->submit("i");
-    CHECK(b.state() == job_state::waiting);
+    CHECK(b.state() == job::stage::waiting);
     // Read as it comes: each byte once.
     std::string text;
     std::uint64_t at = 0;
@@ -73,7 +73,7 @@ TEMPLATE_TEST_CASE("jobs: one is interrupted, one cancelled, the others run", "[
     d.interrupt(); // it does not run
     c.cancel();
     CHECK(c.wait(a_minute));
-    CHECK(a.state() == job_state::running);
+    CHECK(a.state() == job::stage::running);
     a.interrupt();
     CHECK(outcome_of(a) == "a\ncaught");
     REQUIRE(has_printed(b, 2));
@@ -93,7 +93,7 @@ TEST_CASE("jobs: an interrupt for a job that ends never reaches the next", "[ker
     for (int i = 0; i < 100; ++i) {
         auto const a = box->submit("0");
         auto const b = box->submit("for i in range(10000): pass\n'fine'");
-        if (i % 2 == 0) (void)eventually([&] { return a.state() != job_state::waiting; });
+        if (i % 2 == 0) (void)eventually([&] { return a.state() != job::stage::waiting; });
         std::this_thread::sleep_for(i * 10us);
         a.interrupt();
         a.cancel();

@@ -82,7 +82,7 @@ mcp::server_params sleeping_tools() {
 }
 
 bool is_busy(executor const& box) {
-    return eventually([&] { return box.state() == kernel_state::busy; });
+    return eventually([&] { return box.state() == executor::kernel_state::busy; });
 }
 
 std::vector<moment> const moments = {

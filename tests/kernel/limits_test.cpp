@@ -123,7 +123,7 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
     } else {
         CHECK(bomb.error() == errc::kernel_died);
         REQUIRE(bomb.error().status().exceeded);
-        CHECK(bomb.error().status().exceeded->which == exceeded_limit::kind::processes);
+        CHECK(bomb.error().status().exceeded->which == exit_status::exceeded_limit::kind::processes);
         CHECK_THAT(bomb.error().text(), Contains("its limit is 100 (sandbox_limits::processes)"));
     }
     others_work();
@@ -133,7 +133,7 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
     CHECK(eaten.error() == errc::kernel_died);
     CHECK(eaten.error().status().signal == SIGKILL);
     REQUIRE(eaten.error().status().exceeded);
-    CHECK(eaten.error().status().exceeded->which == exceeded_limit::kind::memory);
+    CHECK(eaten.error().status().exceeded->which == exit_status::exceeded_limit::kind::memory);
     CHECK(eaten.error().status().exceeded->allowed == 500 * mib);
     CHECK_THAT(eaten.error().text(), Contains("out of memory: it took"));
     others_work();

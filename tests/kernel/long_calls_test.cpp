@@ -31,7 +31,7 @@ nlohmann::json long_calls() {
 /// Keeps the questions of `input()` unanswered.
 class silent_person {
   public:
-    input_handler handler() {
+    input_request::handler handler() {
         return [this](input_request request) {
             std::scoped_lock const lock(mutex_);
             asked_.push_back(std::move(request));

@@ -82,7 +82,7 @@ struct asked_policy {
         return any_approval([s = shared](approval_request request) {
             {
                 std::scoped_lock const lock(s->mutex);
-                s->asked.push_back(to_safe_text(*request.subject()).text());
+                s->asked.push_back(safe_text::of(*request.subject()).text());
             }
             s->answer(std::move(request));
         });

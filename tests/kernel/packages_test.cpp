@@ -352,5 +352,5 @@ TEST_CASE("packages: no kernel is started for an installation where one was stop
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::not_running);
     CHECK(contains(refused.error().text(), "start() brings a fresh kernel"));
-    CHECK(box.state() == kernel_state::stopped);
+    CHECK(box.state() == executor::kernel_state::stopped);
 }

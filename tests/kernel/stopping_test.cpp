@@ -355,7 +355,7 @@ TEST_CASE("reset and stop end what runs", "[kernel]") {
     auto again = begin(box, "import time\ntime.sleep(60)");
     REQUIRE(box->stop());
     CHECK(again.get().error() == errc::not_running);
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
     auto const after = box->execute("1");
     REQUIRE_FALSE(after);
     CHECK(after.error() == errc::not_running);

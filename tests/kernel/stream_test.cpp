@@ -36,8 +36,8 @@ TEMPLATE_TEST_CASE("a stream yields events as they come, the result last", "[ker
             if (order.empty()) first = std::chrono::steady_clock::now();
             if (order.empty() || order.back() != 'c') order += 'c';
         } else if (auto* shown = std::get_if<display>(&*event)) {
-            order += shown->kind == display_kind::execute_result ? 'v' : 'd';
-        } else if (std::holds_alternative<output_cleared>(*event)) {
+            order += shown->kind == display::message_type::execute_result ? 'v' : 'd';
+        } else if (std::holds_alternative<execution_stream::output_cleared>(*event)) {
             order += 'x';
         } else if (auto* last = std::get_if<result<execution_result>>(&*event)) {
             order += 'r';
@@ -52,7 +52,7 @@ TEMPLATE_TEST_CASE("a stream yields events as they come, the result last", "[ker
 
 TEST_CASE("a stream without chunks yields displays and the result", "[kernel]") {
     kernel_box<> box;
-    auto stream = box->stream("print('text')\n1", {.chunks = chunk_events::off});
+    auto stream = box->stream("print('text')\n1", {.chunks = false});
     auto const shown = stream.next();
     REQUIRE(shown);
     CHECK(std::holds_alternative<display>(*shown));

@@ -153,7 +153,7 @@ TEST_CASE("values: they are no cells, and wait their turn", "[kernel]") {
     kernel_box box;
     auto slow = box->submit("import time\ntime.sleep(.2)\nz = 5");
     CHECK(**box->get("z") == 5);
-    CHECK(slow.state() == job_state::ended);
+    CHECK(slow.state() == job::stage::ended);
     CHECK(box->put("w", 1));
     auto const failed = box->execute("1/0");
     std::string traceback;

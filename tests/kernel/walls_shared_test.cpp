@@ -207,7 +207,7 @@ TEST_CASE("walls: what a kernel has started anywhere within them counts for it a
         CHECK(ended.error() == errc::kernel_died);
         CHECK(ended.error().status().signal == SIGKILL);
         REQUIRE(ended.error().status().exceeded);
-        CHECK(ended.error().status().exceeded->which == exceeded_limit::kind::memory);
+        CHECK(ended.error().status().exceeded->which == exit_status::exceeded_limit::kind::memory);
         CHECK(with.run("b", "kept, beside.poll()") == "(1, None)");
         REQUIRE(with.on("a").reset());
         CHECK(with.run("a", "!pgrep -c python") == "1");

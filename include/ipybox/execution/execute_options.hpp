@@ -14,8 +14,9 @@ struct execute_options {
     /// Time budget, from the moment the kernel gets the code; waiting for approvals does not count. None: no limit.
     std::optional<std::chrono::milliseconds> timeout = std::nullopt;
 
-    /// Answers `input()`. Without it the code gets an error at once.
-    input_handler on_input = {};
+    /// Answers `input()`. Without it the code gets an error at once. Of a stream it is called when the reader has taken
+    /// all that came before and waits for more.
+    input_request::handler on_input = {};
 
     /// A name for people, on one line of at most 60 characters: tracebacks and warnings say "Cell In[3] (TITLE)".
     /// Kernels of `zmq_transport` take no notice.
@@ -29,23 +30,9 @@ struct execute_options {
     /// policy: `.approval = auto_approval{}`. Rules, grants, switches and the audit log hold as they do for all.
     /// `stream_reader_approval{}` asks the reader of its stream. None: the executor's policy.
     detail::own_approval approval = {};
-};
 
-/// The events that a stream yields.
-enum class chunk_events {
-    on, ///< output text as it comes, besides displays and the result
-    off ///< only displays and the result
-};
-
-/// How a stream is done.
-struct stream_options {
-    std::optional<std::chrono::milliseconds> timeout = std::nullopt; ///< as in execute_options
-    input_handler on_input =
-        {}; ///< as in execute_options; called when the reader has taken all that came before and waits for more
-    /// Whether the stream has output text as it comes.
-    chunk_events chunks = chunk_events::on;
-    std::optional<std::string> title = std::nullopt; ///< as in execute_options
-    detail::own_approval approval = {};              ///< as in execute_options
+    /// Of a stream: whether it has output text as it comes, besides displays and the result.
+    bool chunks = true;
 };
 
 } // namespace ipybox

@@ -129,7 +129,7 @@ struct executor_options {
 
         /// The treatment of a rejected action that its cell asks for again. A decision may say `ask` where this says
         /// `reject`.
-        when_repeated repeated = when_repeated::reject;
+        decision::when_repeated repeated = decision::when_repeated::reject;
 
         /// Rules that accept or reject without asking. As they are made, there are none. Copies share what was read.
         approval_rules rules = {};

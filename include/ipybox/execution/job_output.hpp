@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief A part of what a job has printed so far.
@@ -45,4 +45,4 @@ struct job_output {
     std::filesystem::path spill_file = {};
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief The checks that every action of a session passes before it is done.
@@ -88,7 +88,7 @@ class approval_gate {
     bool revoke_grant(std::uint64_t number);
 
     /// The grants that hold now.
-    [[nodiscard]] std::vector<active_grant> active_grants() const;
+    [[nodiscard]] std::vector<grant::active> active_grants() const;
 
   private:
     struct request;
@@ -107,7 +107,7 @@ class approval_gate {
     std::shared_ptr<state> state_;
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/gate/impl/approval_gate.ipp>

@@ -33,10 +33,10 @@ TEST_CASE_METHOD(scripted_box, "session: an execution brings its output") {
     REQUIRE(r);
     CHECK(r->text == "one\nerr\n2");
     REQUIRE(r->displays.size() == 1);
-    CHECK(r->displays[0].kind == display_kind::execute_result);
+    CHECK(r->displays[0].kind == display::message_type::execute_result);
     CHECK(r->elapsed > 0ns);
     CHECK_FALSE(r->kernel_restarted);
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: a cell that prints blanks, or nothing at all") {
@@ -62,9 +62,9 @@ TEST_CASE_METHOD(scripted_box, "session: an exception carries the output before 
 }
 
 TEST_CASE_METHOD(scripted_box, "session: starts by itself, or before") {
-    CHECK((*this)->state() == kernel_state::stopped);
+    CHECK((*this)->state() == executor::kernel_state::stopped);
     CHECK((*this)->start());
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
     CHECK((*this)->start());
     script().expect("a").replies();
     CHECK(run("a").empty());
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(scripted_box, "session: cancel ends the running call and those 
     script().expect("later").prints("fine").replies();
     auto running = begin("loop");
     auto waiting = begin("never executed");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     (*this)->cancel();
     auto later = begin("later");
     auto const r = got(std::move(running));
@@ -152,11 +152,11 @@ TEST_CASE_METHOD(scripted_box, "session: an interrupt is the code's affair") {
     script().expect("caught").waits_for_interrupt().prints("caught it").replies();
     script().expect("not").waits_for_interrupt().raises("KeyboardInterrupt", "");
     auto caught = begin("caught");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     CHECK(said(got(std::move(caught))) == "caught it");
     auto r = begin("not");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     auto const e = got(std::move(r));
     REQUIRE_FALSE(e);
@@ -219,7 +219,7 @@ TEST_CASE_METHOD(scripted_box, "session: a question of code that was cancelled i
     (*this)->cancel();
     CHECK(said(got(std::move(call))) == cancelled);
     auto second = begin("second");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     question.reply("too late");
     REQUIRE((*this)->interrupt());
     CHECK(said(got(std::move(second))) == "fine");
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies says how, and what c
     CHECK(r.error().status().signal == 11);
     REQUIRE(r.error().output());
     CHECK(r.error().output()->text == "last words");
-    CHECK((*this)->state() == kernel_state::dead);
+    CHECK((*this)->state() == executor::kernel_state::dead);
 
     auto const next = (*this)->execute("again");
     REQUIRE_FALSE(next);
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies is replaced, where t
 TEST_CASE_METHOD(scripted_box, "session: a kernel that dies between two executions") {
     script().expect("last").prints("said").replies().dies({3, {}});
     CHECK(run("last") == "said");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::dead; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::dead; }));
     auto const r = (*this)->execute("more");
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::kernel_died);
@@ -363,7 +363,7 @@ TEST_CASE_METHOD(scripted_box, "session: reset ends what was submitted before, a
     script().expect("after").prints("fine").replies();
     auto running = begin("loop");
     auto waiting = begin("never executed");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     auto reset = (*this)->async_reset(asio::use_future);
     auto after = begin("after");
     CHECK(said(got(std::move(running))) == cancelled);
@@ -379,14 +379,14 @@ TEST_CASE_METHOD(scripted_box, "session: stop, until it is started again") {
     script().expect("after").prints("fine").replies();
     auto running = begin("loop");
     auto waiting = begin("never executed");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     CHECK((*this)->stop());
     auto const r = got(std::move(running));
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::not_running);
     CHECK(r.error().output()); // with what there was until then
     CHECK(said(got(std::move(waiting))) == not_running);
-    CHECK((*this)->state() == kernel_state::stopped);
+    CHECK((*this)->state() == executor::kernel_state::stopped);
 
     auto const refused = (*this)->execute("after");
     REQUIRE_FALSE(refused);
@@ -397,7 +397,7 @@ TEST_CASE_METHOD(scripted_box, "session: stop, until it is started again") {
     CHECK(run("after") == "fine");
     CHECK((*this)->stop());
     CHECK((*this)->reset()); // starts too
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: the destructor ends everything, also what is busy") {
@@ -405,7 +405,7 @@ TEST_CASE_METHOD(scripted_box, "session: the destructor ends everything, also wh
     auto running = begin("loop");
     auto waiting = begin("never executed");
     auto reset = std::future<result<void>>();
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     drop();
     CHECK(said(got(std::move(running))) == not_running);
     CHECK(said(got(std::move(waiting))) == not_running);
@@ -465,7 +465,7 @@ TEST_CASE_METHOD(scripted_box, "session: hostile messages are none of its busine
             cell.sends({ch::iopub, type, content});
     cell.sends({ch::shell, "execute_reply", {{"status", "ok"}, {"payload", 5}}});
     CHECK(run("cell").empty());
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: an interpreter that does not exist") {

@@ -242,7 +242,7 @@ std::size_t play(dialogue const& d, std::optional<std::size_t> failing, outcomes
         after = said(got(box.begin("after")));
     }
     CHECK(after == "fine");
-    CHECK(box->state() == kernel_state::idle);
+    CHECK(box->state() == executor::kernel_state::idle);
     return count;
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("session: the n-th operation fails, for every n of every dialogue") {
             outcomes all;
             (void)play(d, n, all);
             for (auto const& e : all.errors()) {
-                CHECK(e.code().category() == error_category());
+                CHECK(e.code().category() == detail::error_category());
                 CHECK_FALSE(e.text().empty());
             }
         }
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(scripted_box, "session: a start that fails says why, and the ne
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::kernel_start_failed);
     CHECK(r.error().text() == "no kernel today");
-    CHECK((*this)->state() == kernel_state::stopped);
+    CHECK((*this)->state() == executor::kernel_state::stopped);
     CHECK(run("a") == "fine");
 }
 
@@ -325,7 +325,7 @@ TEST_CASE_METHOD(scripted_box, "session: a request that cannot be sent, and one 
     auto const wrong = (*this)->execute("not in the script");
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error() == errc::protocol_error);
-    CHECK((*this)->state() == kernel_state::dead);
+    CHECK((*this)->state() == executor::kernel_state::dead);
 }
 
 TEST_CASE("session: what a transport throws is an error, not success") {
@@ -335,7 +335,7 @@ TEST_CASE("session: what a transport throws is an error, not success") {
     box_of<throwing_transport> box(options_in(dir.path()), deny_approval(), no_sandbox(),
                                    throwing_transport(script, throwing_transport::operation::interrupt));
     auto running = box.async_execute("loop", {}, asio::use_future);
-    REQUIRE(eventually([&] { return box.state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return box.state() == executor::kernel_state::busy; }));
     auto const interrupted = box.interrupt();
     CHECK(box.interrupt());
     CHECK(got(std::move(running)));
@@ -376,7 +376,7 @@ TEST_CASE("session: the end of a former kernel that comes late is not the presen
     end->open = true;
     REQUIRE(eventually([&] { return end->passed == 1; }));
     CHECK(said(got(box.async_execute("a", {}, asio::use_future))) == "fine");
-    CHECK(box.state() == kernel_state::idle);
+    CHECK(box.state() == executor::kernel_state::idle);
     CHECK(script->starts() == 2);
 }
 

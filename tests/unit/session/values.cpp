@@ -215,7 +215,7 @@ TEST_CASE_METHOD(scripted_box, "value: waits its turn, is cancelled, and leaves 
     script().expect("").prints("of a thread").shows({{"text/plain", "plot"}}).sends(reply_of(answers("=1")));
     script().expect("b").prints("b").replies();
     auto a = begin("a");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     auto x = (*this)->async_get("x", asio::use_future);
     asio::cancellation_signal signal;
     std::promise<result<void>> outcome;

@@ -226,8 +226,8 @@ IPYBOX_DECL result<std::shared_ptr<client>> server_registry::find(std::string co
     return found->second;
 }
 
-IPYBOX_DECL std::optional<tool_annotations> server_registry::annotations(std::string const& server,
-                                                                         std::string const& tool) const {
+IPYBOX_DECL std::optional<ipybox::detail::tool_annotations>
+server_registry::annotations(std::string const& server, std::string const& tool) const {
     if (auto const own = provider(server)) return own->annotations(tool);
     auto const client = find(server);
     return client ? (*client)->annotations(tool) : std::nullopt;

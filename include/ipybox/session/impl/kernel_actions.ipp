@@ -84,7 +84,7 @@ inline error with_output(error const& why, std::string const& output) {
 
 /// Whether it is pip that the host runs, outside of the kernel's sandbox.
 inline bool is_installation(program_run const& wanted) {
-    return wanted.kind == approval_kind::package && wanted.argv.size() > 1 && wanted.argv[0] == "pip" &&
+    return wanted.kind == approval_subject::action::package && wanted.argv.size() > 1 && wanted.argv[0] == "pip" &&
            wanted.argv[1] == "install";
 }
 
@@ -187,7 +187,7 @@ IPYBOX_DECL asio::awaitable<verdict> kernel_actions::approve(approval_subject& s
 IPYBOX_DECL asio::awaitable<verdict> kernel_actions::decide(approval_subject& subject, any_approval policy,
                                                             std::uint64_t after) {
     if (!subject.argv.empty()) subject.interpreter = kernel_.interpreter();
-    if (subject.kind == approval_kind::tool) subject.annotations = annotations_;
+    if (subject.kind == approval_subject::action::tool) subject.annotations = annotations_;
     if (!policy && cell_.events) {
         auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
         policy = any_approval(ask_reader);
@@ -293,7 +293,7 @@ IPYBOX_DECL asio::awaitable<result<package_result>> kernel_actions::install(std:
                                                                             std::vector<std::string> words) {
     if (auto const order = read_package_order(words); !order) co_return failure(order.error());
     approval_subject subject;
-    subject.kind = approval_kind::package;
+    subject.kind = approval_subject::action::package;
     subject.argv = {"pip", "install"};
     subject.argv.insert(subject.argv.end(), words.begin(), words.end());
     auto const approved = co_await approve_own(self, std::move(subject));

@@ -40,7 +40,8 @@ IPYBOX_DECL std::vector<unprotected_file> kernel_manager::unprotected_files() co
     for (auto const& [server, files] : actions_->servers().files_by_server())
         for (auto const& path : files.read_only) wishes.push_back({path, server});
     return unfulfilled(wishes, host_->confinement(),
-                       host_->shares() ? protection::runtime_options : protection::next_kernel);
+                       host_->shares() ? unprotected_file::protection::runtime_options
+                                       : unprotected_file::protection::next_kernel);
 }
 
 // --- the start -----------------------------------------------------------------------------------------------------------

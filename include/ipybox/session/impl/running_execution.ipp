@@ -281,7 +281,7 @@ IPYBOX_DECL void running_execution::follow(input_wanted wanted) {
 }
 
 IPYBOX_DECL void running_execution::follow(execution_over over) {
-    if (!over.pager_text.empty()) output_.write({output_stream::stdout_, over.pager_text});
+    if (!over.pager_text.empty()) output_.write({output_chunk::stream_name::stdout_, over.pager_text});
     end_.over = std::move(over);
     // The execution is over when the kernel is gone: what is asked of it afterwards finds a dead one, not a leaving
     // one.
