@@ -24,7 +24,7 @@ ipybox::any_sandbox sandbox_named(std::string_view name) {
 
 int main(int argc, char** argv) {
     int const kernels = argc > 2 ? std::stoi(argv[2]) : 1;
-    ipybox::runtime_options options;
+    ipybox::runtime::options options;
     options.walls = argc > 3;
     ipybox::runtime const shared(options, sandbox_named(argc > 1 ? argv[1] : "bubblewrap"));
     std::vector<ipybox::executor> boxes;

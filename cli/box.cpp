@@ -72,21 +72,21 @@ result<executor_options> box_executor_options(box_options const& options) {
     if (!options.rules.empty()) {
         auto rules = approval_rules::load(options.rules);
         if (!rules) return failure(rules);
-        made.rules = std::move(*rules);
+        made.approval.rules = std::move(*rules);
     }
     if (!options.audit_log.empty()) {
-        audit_options log;
+        audit_log::options log;
         log.file = options.audit_log;
         auto opened = audit_log::open(std::move(log));
         if (!opened) return failure(opened);
-        made.audit = std::move(*opened);
+        made.approval.audit = std::move(*opened);
     }
-    made.require_shell_escape = options.require_shell_escape;
+    made.approval.require_shell_escape = options.require_shell_escape;
     made.working_dir = options.working_dir;
-    made.images_dir = options.images_dir;
-    made.python = options.python;
-    made.allow = options.allow;
-    made.limits = options.limits;
+    made.output.images_dir = options.images_dir;
+    made.kernel.python = options.python;
+    made.sandbox.allow = options.allow;
+    made.sandbox.limits = options.limits;
     return made;
 }
 

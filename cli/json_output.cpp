@@ -68,7 +68,7 @@ void json_output::approval_wanted(std::size_t cell, approval_request const& requ
     json event = {{"event", "approval"},
                   {"cell", cell},
                   {"id", request.id()},
-                  {"kind", name_of(request.kind())},
+                  {"kind", to_string(request.kind())},
                   {"server", request.server()},
                   {"tool", request.tool()},
                   {"arguments", request.arguments()},
@@ -78,7 +78,7 @@ void json_output::approval_wanted(std::size_t cell, approval_request const& requ
                   {"stdin", request.subject()->input},
                   {"code", request.code()}};
     if (auto const& exact = request.subject()->exact_arguments; !exact.empty()) event["exact_arguments"] = exact;
-    if (auto const& wanted = *request.subject(); wanted.kind == approval_kind::network) {
+    if (auto const& wanted = *request.subject(); wanted.kind == approval_subject::action::network) {
         event["host"] = wanted.host;
         event["port"] = wanted.port;
         event["protocol"] = wanted.protocol;

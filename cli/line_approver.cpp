@@ -1,4 +1,4 @@
-#include <ipybox/approval/decision_line.hpp>
+#include <ipybox/approval/decision.hpp>
 
 #include <cli/line_approver.hpp>
 #include <cli/typed_line.hpp>
@@ -56,7 +56,7 @@ void line_approver::read() {
 }
 
 void line_approver::take(std::string const& line) {
-    auto const read = decision_from_json(line);
+    auto const read = decision::from_json(line);
     if (!read) return complain("not a decision: " + read.error().text());
     std::optional<approval_request> answered;
     {

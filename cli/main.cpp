@@ -62,17 +62,17 @@ result<executor_options> executor_options_of(run_options const& options) {
     if (!options.packages.directory.empty()) {
         auto packages = packages_of(options.packages);
         if (!packages) return failure(packages);
-        result.packages = *std::move(packages);
+        result.kernel.packages = *std::move(packages);
     }
-    result.approve_shell_cmds = options.approve_shell_cmds;
-    result.spill_dir = options.spill_dir;
-    result.calls_per_cell = options.calls_per_cell;
-    result.approval_timeout = std::nullopt; // a question on a terminal stays as long as its cell
-    result.read_only = options.deciding_files();
-    result.restart_dead_kernel = options.keep_going;
-    result.end_grace = options.end_grace;
-    result.after_cell = cwd_policy::keep; // the cells of a file are one program
-    result.argv = argv_of(options);
+    result.approval.shell_cmds = options.approve_shell_cmds;
+    result.output.spill_dir = options.spill_dir;
+    result.approval.calls_per_cell = options.calls_per_cell;
+    result.approval.timeout = std::nullopt; // a question on a terminal stays as long as its cell
+    result.sandbox.read_only = options.deciding_files();
+    result.kernel.restart_dead = options.keep_going;
+    result.kernel.end_grace = options.end_grace;
+    result.kernel.keep_cwd = true; // the cells of a file are one program
+    result.kernel.argv = argv_of(options);
     return result;
 }
 

@@ -78,30 +78,30 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
     auto& box = session.executor = *std::move(read);
     auto packages = packages_of(options.packages);
     if (!packages) return failure(packages);
-    box.packages = *std::move(packages);
+    box.kernel.packages = *std::move(packages);
 
     auto const env = read_workspace_env(options.working_dir);
     for (auto const& notice : env.notices) log(log_level::warning, notice);
-    box.kernel_env = env.kernel;
-    box.untrusted_env = env.kernel_of_file;
+    box.kernel.env = env.kernel;
+    box.kernel.untrusted_env = env.kernel_of_file;
     mcp::registry_options servers;
     servers.variables = [host = env.host](std::string const& name) -> std::optional<std::string> {
         if (auto set = mcp::detail::host_variable(name)) return set;
         auto const found = host.find(name);
         return found == host.end() ? std::nullopt : std::optional(found->second);
     };
-    box.servers = std::make_shared<mcp::registry_options const>(std::move(servers));
+    box.mcp.options = std::make_shared<mcp::registry_options const>(std::move(servers));
 
     // Of each of the cells that are kept, in each session.
     auto const most_output = std::size_t(options.sessions ? 1 : 8) << 20;
-    box.max_output = most_output;
-    box.spill_dir = options.working_dir / "output";
-    box.approve_shell_cmds = true;
-    box.calls_per_cell = 10'000;
-    box.restart_dead_kernel = true;
-    box.after_cell = cwd_policy::keep;
-    box.read_only = options.deciding_files();
-    if (options.sandbox != sandbox_choice::none) box.hidden = existing({options.working_dir / ".env"});
+    box.output.max_memory = most_output;
+    box.output.spill_dir = options.working_dir / "output";
+    box.approval.shell_cmds = true;
+    box.approval.calls_per_cell = 10'000;
+    box.kernel.restart_dead = true;
+    box.kernel.keep_cwd = true;
+    box.sandbox.read_only = options.deciding_files();
+    if (options.sandbox != sandbox_choice::none) box.sandbox.hidden = existing({options.working_dir / ".env"});
 
     auto sandbox = sandbox_of(options, err);
     if (!sandbox) return failure(sandbox);

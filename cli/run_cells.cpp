@@ -80,7 +80,7 @@ class run {
         while (auto event = events.next()) {
             std::visit(overloaded{[&](output_chunk const& chunk) { output_.text(last, chunk); },
                                   [&](display const& shown) { output_.shown(last, shown); },
-                                  [&](output_cleared) { output_.cleared(last); },
+                                  [&](execution_stream::output_cleared) { output_.cleared(last); },
                                   [&](approval_request& request) { request.reject("the run has ended"); },
                                   [&](result<execution_result> const& end) {
                                       if (!end && end.error() == condition::timeout) say(end.error().text());
@@ -90,7 +90,7 @@ class run {
     }
 
     exit_code one(std::size_t number, cell const& cell) {
-        stream_options call;
+        execute_options call;
         call.timeout = options_.timeout;
         if (!cell.title.empty()) call.title = cell.title;
         if (can_ask(options_))
@@ -103,7 +103,7 @@ class run {
             if (!std::holds_alternative<approval_request>(*event)) approver_.make_way();
             std::visit(overloaded{[&](output_chunk const& chunk) { output_.text(number, chunk); },
                                   [&](display const& shown) { output_.shown(number, shown); },
-                                  [&](output_cleared) { output_.cleared(number); },
+                                  [&](execution_stream::output_cleared) { output_.cleared(number); },
                                   [&](approval_request& request) {
                                       // A reader of the event may answer at once.
                                       approver_.decide(request);

@@ -14,7 +14,7 @@ namespace {
 
 /// What "always" means: this action, or this host, whichever the port.
 grant lasting_grant(approval_subject const& subject) {
-    return subject.kind == approval_kind::network ? grant::this_host(subject) : grant::exactly(subject);
+    return subject.kind == approval_subject::action::network ? grant::this_host(subject) : grant::exactly(subject);
 }
 
 decision decision_for(std::string const& typed, approval_request const& request) {
@@ -30,13 +30,13 @@ constexpr std::size_t most_rows = 20;
 std::string question_about(approval_subject const& subject, terminal_size size, question_extent extent) {
     auto const room = size.rows > rows_of_question ? size.rows - rows_of_question : 0;
     auto const rows = extent == question_extent::all ? 0 : std::clamp<std::size_t>(room, 3, most_rows);
-    auto const shown = to_safe_text(subject, {.columns = size.columns, .rows = rows});
+    auto const shown = safe_text::of(subject, {.columns = size.columns, .rows = rows});
     auto question = shown.text() + "\n";
     if (shown.rows.size() > 1)
-        question += to_safe_title(subject) + ", " + std::to_string(shown.characters) + " characters" +
+        question += safe_text::title(subject) + ", " + std::to_string(shown.characters) + " characters" +
                     (shown.left_out > 0 ? ", not all of which are shown" : "") + "\n";
     auto const* const always =
-        subject.kind == approval_kind::network ? "[a]lways for this host" : "[a]lways exactly this";
+        subject.kind == approval_subject::action::network ? "[a]lways for this host" : "[a]lways exactly this";
     return question + (shown.left_out > 0 ? "[v]iew all, [y]es, " : "[y]es, ") + "[n]o, " + always +
            " in this session, or why not: ";
 }

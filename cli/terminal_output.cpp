@@ -6,7 +6,7 @@
 namespace ipybox::cli {
 
 void terminal_output::text(std::size_t, output_chunk const& chunk) {
-    (chunk.stream == output_stream::stderr_ ? err_ : out_).write(chunk.text);
+    (chunk.stream == output_chunk::stream_name::stderr_ ? err_ : out_).write(chunk.text);
 }
 
 void terminal_output::shown(std::size_t, display const& shown) {

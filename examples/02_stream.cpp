@@ -26,7 +26,7 @@ struct print {
             std::cerr << result.error() << '\n';
     }
 
-    void operator()(ipybox::output_cleared) const {}
+    void operator()(ipybox::execution_stream::output_cleared) const {}
 
     // Dropped without an answer, so the action is rejected: an undecided action never runs.
     void operator()(ipybox::approval_request const&) const {}

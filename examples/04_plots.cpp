@@ -13,7 +13,7 @@ int main() {
 
     // Preloaded modules are imported once, before kernels are forked: `import matplotlib.pyplot` then costs the code
     // nothing.
-    ipybox::executor box({.images_dir = folder, .preload = {"matplotlib.pyplot"}});
+    ipybox::executor box({.kernel = {.preload = {"matplotlib.pyplot"}}, .output = {.images_dir = folder}});
     //! [preload]
     if (auto started = box.start(); !started) {
         std::cerr << started.error() << '\n';

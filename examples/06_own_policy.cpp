@@ -53,7 +53,8 @@ struct ipybox::sandbox_traits<corporate::jail> {
 template <>
 struct ipybox::approval_traits<corporate::reading_rules> {
     static decision decide(corporate::reading_rules const& rules, approval_request const& request) {
-        if (request.kind() != approval_kind::shell) return decision::reject("only shell commands are allowed");
+        if (request.kind() != approval_subject::action::shell)
+            return decision::reject("only shell commands are allowed");
         auto const line = request.commands();
         // A line that is not understood may start more than `commands` names.
         if (!line.understood()) return decision::reject("write the command in a simpler way");
@@ -83,7 +84,7 @@ int main() {
     //! [use]
     constexpr std::uint64_t gigabyte = 1'000'000'000;
     corporate::jail const jail{.memory_limit = 4 * gigabyte};
-    ipybox::executor box({.approve_shell_cmds = true}, corporate::reading_rules{}, jail);
+    ipybox::executor box({.approval = {.shell_cmds = true}}, corporate::reading_rules{}, jail);
 
     auto small = box.execute("print('numbers up to', len(bytearray(1000)))");
     if (!small) {

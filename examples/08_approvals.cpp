@@ -63,10 +63,10 @@ int main() {
 
     ipybox::executor_options options;
     options.working_dir = dir / "work";
-    options.approve_shell_cmds = true;
-    options.approval_timeout = 5min;
-    options.rules = std::move(*rules);
-    options.audit = *log;
+    options.approval.shell_cmds = true;
+    options.approval.timeout = 5min;
+    options.approval.rules = std::move(*rules);
+    options.approval.audit = *log;
     //! [rules]
 
     //! [callback]

@@ -31,8 +31,8 @@ int main() {
     options.working_dir = dir;
     // Shell commands are asked for, and are the only way to start a program: the system keeps the code from every other
     // one.
-    options.approve_shell_cmds = true;
-    options.require_shell_escape = true;
+    options.approval.shell_cmds = true;
+    options.approval.require_shell_escape = true;
     auto const decide = [](ipybox::approval_request request) {
         // Exactly what will be run: the command after expansion, its directory, the variables that differ.
         std::cout << request << '\n';

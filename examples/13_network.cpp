@@ -18,7 +18,7 @@ int main() {
     }
     // Hosts of neither list are asked for.
     auto const decide = [](ipybox::approval_request const& request) {
-        std::cout << ipybox::to_safe_text(*request.subject()).text() << '\n';
+        std::cout << ipybox::safe_text::of(*request.subject()).text() << '\n';
         if (request.subject()->host.ends_with(".python.org"))
             request.accept_and_grant(ipybox::grant::this_host(*request.subject()));
         else

@@ -40,7 +40,7 @@ int main() {
 
     ipybox::executor_options options;
     options.working_dir = project;
-    options.limits.memory = 1'000'000'000; // bytes of each process
+    options.sandbox.limits.memory = 1'000'000'000; // bytes of each process
     ipybox::executor box(options, ipybox::deny_approval{}, sandbox);
     //! [configuration]
 

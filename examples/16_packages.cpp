@@ -17,11 +17,11 @@ int main() {
         return 1;
     }
     auto const decide = [](ipybox::approval_request const& request) {
-        std::cout << "packages: " << ipybox::to_safe_text(*request.subject()).text() << '\n';
+        std::cout << "packages: " << ipybox::safe_text::of(*request.subject()).text() << '\n';
         request.reject("not from here");
     };
     ipybox::executor_options options;
-    options.packages = *layer;
+    options.kernel.packages = *layer;
     ipybox::executor box(options, ipybox::callback_approval(decide));
     auto const installed = box.install_package("ipybox-no-such-package");
     if (!installed) std::cout << installed.error() << '\n';

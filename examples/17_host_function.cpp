@@ -52,7 +52,7 @@ int main() {
     std::filesystem::create_directories(dir);
     ipybox::executor_options options;
     options.working_dir = dir;
-    options.approve_tool_calls = false; // they are the application's own
+    options.approval.tool_calls = false; // they are the application's own
     ipybox::executor box(options);
 
     //! [tool]

@@ -83,7 +83,7 @@ int main() {
     robot_arm arm;
     ipybox::executor_options options;
     options.working_dir = dir;
-    options.approve_tool_calls = false;
+    options.approval.tool_calls = false;
     ipybox::executor box(options);
 
     //! [loop]

@@ -37,8 +37,8 @@ int main() {
     std::filesystem::create_directories(dir);
     ipybox::executor_options options;
     options.working_dir = dir;
-    options.approve_tool_calls = false;
-    options.calls_per_cell = 100; // code that asks a model within a loop may cost much
+    options.approval.tool_calls = false;
+    options.approval.calls_per_cell = 100; // code that asks a model within a loop may cost much
     ipybox::executor box(options);
 
     //! [model]

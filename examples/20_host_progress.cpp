@@ -19,7 +19,7 @@ int main() {
     std::filesystem::create_directories(dir);
     ipybox::executor_options options;
     options.working_dir = dir;
-    options.approve_tool_calls = false;
+    options.approval.tool_calls = false;
     std::promise<bool> ended;
     ipybox::executor box(options);
 

@@ -11,7 +11,7 @@ int main() {
     //! [walls]
     // One sandbox for all sessions, in which each has a directory of its own.
     auto const workspace = std::filesystem::absolute("build/examples/walls");
-    ipybox::runtime_options shared;
+    ipybox::runtime::options shared;
     shared.working_dir = workspace;
     ipybox::runtime const runtime(shared);
 

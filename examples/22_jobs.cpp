@@ -34,7 +34,7 @@ for step in range(1, 4):
     std::uint64_t position = 0;
     for (bool ended = false; !ended;) {
         ended = steps.wait(50ms);
-        ipybox::job_output const more = steps.output(position);
+        ipybox::job::output_part const more = steps.output(position);
         position = more.to;
         text += more.text;
     }

@@ -107,7 +107,7 @@ int main(int argc, char** argv) {
     try {
         ipybox::executor_options options;
         options.working_dir = "build/examples/agent_loop";
-        options.restart_dead_kernel = true; // the model goes on after code that has ended its kernel
+        options.kernel.restart_dead = true; // the model goes on after code that has ended its kernel
         std::filesystem::create_directories(options.working_dir);
         ipybox::executor box(options);
         std::cout << shown(run_agent(argc > 1 ? argv[1] : "What is the total of my ledger, with tax?", box)) << '\n';

@@ -70,7 +70,7 @@ int main() {
 
     //! [ask]
     ipybox::executor_options options;
-    options.approve_shell_cmds = true;
+    options.approval.shell_cmds = true;
     // Called on the executor's own thread: hand the request to the window and return. The code waits; the window does
     // not.
     auto const ask = [&](ipybox::approval_request request) {
@@ -108,7 +108,7 @@ int main() {
     std::uint64_t position = 0;
     done = false;
     loop.every(20ms, [&] {
-        done = work.state() == ipybox::job_state::ended;
+        done = work.state() == ipybox::job::stage::ended;
         auto const more = work.output(position);
         position = more.to;
         std::cout << more.text;

@@ -34,7 +34,7 @@ void output_kept(context& context) {
 template <bool Asks>
 void shell(context& context) {
     ipybox::executor_options options;
-    options.approve_shell_cmds = Asks;
+    options.approval.shell_cmds = Asks;
     auto box = context.started_executor(accept, options);
     if (Asks) context.record("shell_approval_first", "ms", {milliseconds([&] { require(box.execute("!true")); })});
     for (auto const& [name, cell] : {std::pair{"shell", "!true"}, std::pair{"shell_capture", "x = !echo hi"}}) {

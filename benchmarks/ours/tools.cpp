@@ -20,7 +20,7 @@ constexpr char const* plain = "plain_echo_server.py";
 /// An executor that has called nothing yet, and a package `mcptools.echo` for it.
 ipybox::executor echo_executor(context const& context, std::string const& server, bool asks) {
     ipybox::executor_options options;
-    options.approve_tool_calls = asks;
+    options.approval.tool_calls = asks;
     auto box = context.new_executor(accept, options);
     require(box.register_mcp_server("echo", context.server(server)));
     require(box.generate_mcp_sources("echo", "mcptools"));
@@ -44,7 +44,7 @@ ipybox::host_tool echo_coroutine() {
 ipybox::executor host_executor(context const& context, bool asks, ipybox::any_approval approval = accept,
                                ipybox::host_tool echo = echo_function()) {
     ipybox::executor_options options;
-    options.approve_tool_calls = asks;
+    options.approval.tool_calls = asks;
     auto box = context.new_executor(std::move(approval), options);
     require(box.add_tool(std::move(echo), "echo"));
     require(box.generate_mcp_sources("echo", "mcptools"));

@@ -10,7 +10,6 @@
 #include <ipybox/approval/auto_approval.hpp>
 #include <ipybox/approval/callback_approval.hpp>
 #include <ipybox/approval/decision.hpp>
-#include <ipybox/approval/decision_line.hpp>
 #include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/approval/safe_text.hpp>
 #include <ipybox/approval/stream_reader_approval.hpp>

@@ -8,6 +8,7 @@
 #include <ipybox/execution/execute_options.hpp>
 #include <ipybox/execution/execution_event.hpp>
 #include <ipybox/execution/execution_result.hpp>
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/execution/input_request.hpp>
 #include <ipybox/execution/job_output.hpp>
 #include <ipybox/execution/job_state.hpp>

@@ -25,6 +25,9 @@ class event_queue;
  */
 class execution_stream {
   public:
+    /// The event by which the output so far is cleared.
+    using output_cleared = detail::output_cleared;
+
     /// An event; none after the result.
     using event = std::optional<execution_event>;
 

@@ -4,7 +4,7 @@
 #include <ipybox/approval/approval_policy.hpp>
 #include <ipybox/approval/callback_approval.hpp>
 #include <ipybox/approval/stream_reader_approval.hpp>
-#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/execution_stream.hpp>
 #include <ipybox/executor_base.hpp>
 #include <ipybox/runtime.hpp>
@@ -104,8 +104,8 @@ using executor_operations =
  * \snippet 11_any_kernel.cpp zmq
  *
  * What the types say is decided at compile time. With a transport that carries no actions, operations that offer tools
- * to the code do not compile. `require_shell_escape` and `approve_shell_cmds` are options: there `start` fails with
- * errc::guard_unavailable or errc::invalid_argument.
+ * to the code do not compile. `approval.shell_cmds` and `approval.require_shell_escape` are options: there `start`
+ * fails with errc::guard_unavailable or errc::invalid_argument.
  * \tparam Transport      what kernel there is and how it is reached: concept `transport`
  * \tparam SandboxPolicy  what is put around it: concept `sandbox_policy`
  * \tparam ApprovalPolicy who decides about actions: concept `approval_policy`
@@ -135,7 +135,7 @@ class basic_executor : public detail::executor_operations<Transport> {
     /// Code can call tools, and ask for shell commands.
     static constexpr bool carries_actions = detail::transport_check<Transport>::carries_actions;
 
-    /// `executor_options::require_shell_escape` can be fulfilled.
+    /// `executor_options::approval.require_shell_escape` can be fulfilled.
     static constexpr bool can_be_guarded = detail::transport_check<Transport>::can_be_guarded;
 
     /// Works on a thread of its own. \throws std::system_error if the system makes no thread for it

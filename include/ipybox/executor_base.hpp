@@ -5,10 +5,12 @@
 #include <ipybox/execution/execute_options.hpp>
 #include <ipybox/execution/execution_result.hpp>
 #include <ipybox/execution/json_value.hpp>
+#include <ipybox/fwd.hpp>
 #include <ipybox/job.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/packages/package_layer.hpp>
 #include <ipybox/rules/approval_subject.hpp>
+#include <ipybox/rules/grant.hpp>
 #include <ipybox/session/kernel_state.hpp>
 #include <ipybox/session/unprotected_file.hpp>
 
@@ -34,10 +36,9 @@ namespace ipybox {
 class execution_stream;
 class host_tool;
 class host_tools;
-struct action_outcome;
-struct active_grant;
 
 namespace detail {
+struct action_outcome;
 class session_handle;
 struct execution;
 } // namespace detail
@@ -72,12 +73,21 @@ struct execution;
  */
 class executor_base {
   public:
+    /// The states of a kernel.
+    using kernel_state = detail::kernel_state;
+
+    /// A file that decides about actions, or runs on the host, and that code in the kernel can change all the same.
+    using unprotected_file = detail::unprotected_file;
+
+    /// How an accepted action ended: for `record_outcome`.
+    using action_outcome = detail::action_outcome;
+
     /**
      * \brief Starts the kernel and waits until it answers. Executing does that by itself; starting early saves the
      * wait.
      * \details Does nothing when it runs. After `stop()` it starts a fresh kernel.
      * \par Errors condition::cannot_start — the error says what to install or change; errc::kernel_unresponsive — not
-     * within `kernel_init_timeout`
+     * within `kernel.init_timeout`
      * \par Cancellation      terminal, partial, total: a queued start is removed, a start under way is abandoned; the
      * call completes with condition::cancelled. The kernel then is stopped, and the next call starts one.
      */
@@ -133,7 +143,7 @@ class executor_base {
     asio::awaitable<result<execution_result>> async_execute(std::string code);
 
     /// Runs one block of code and yields its events as they come. Waits its turn like `execute`; returns at once.
-    [[nodiscard]] execution_stream stream(std::string code, stream_options options = {});
+    [[nodiscard]] execution_stream stream(std::string code, execute_options options = {});
 
     /**
      * \brief Runs one block of Python code as a job: returns a handle of it at once. Waits its turn like `execute`.
@@ -148,8 +158,9 @@ class executor_base {
 
     /**
      * \brief The value of a variable of the code as JSON: what `execution_result::value` may be, and None as null.
-     * \details Waits its turn like `execute`, and then for `executor_options::value_timeout` at most. Output of threads
-     * of the code in that time begins the output of the next execution. Large arrays are better written to a file.
+     * \details Waits its turn like `execute`, and then for `executor_options::kernel.value_timeout` at most. Output of
+     * threads of the code in that time begins the output of the next execution. Large arrays are better written to a
+     * file.
      * \par Errors errc::python_error — `NameError`: there is no such variable; errc::invalid_argument — the name is not
      * an ASCII identifier of Python, or the value is not JSON, or too large, as the text says;
      * errc::ipykernel_unsupported — the kernel does not have IPython; condition::timeout; others of `execute`
@@ -290,7 +301,7 @@ class executor_base {
 
     /**
      * \brief The files and directories that code in the kernel can change, though MCP servers are started from them or
-     * `executor_options::read_only` names them.
+     * `executor_options::sandbox.read_only` names them.
      * \details To be asked for after servers were registered, and shown to the user. A sandbox protects what was known
      * when it was started; the next kernel, as after `reset()`, gets another one where more is to be protected. A
      * runtime's sandbox stays as it is. Before the first kernel the answer is about the sandbox that it will get.
@@ -366,8 +377,8 @@ class executor_base {
     [[nodiscard]] std::vector<std::string> tools() const;
 
     /**
-     * \brief Installs packages into the layer that the kernel imports from (`executor_options::packages`): `words` are
-     * those behind `pip install`, names with versions.
+     * \brief Installs packages into the layer that the kernel imports from (`executor_options::kernel.packages`):
+     * `words` are those behind `pip install`, names with versions.
      * \details Waits its turn until there is a kernel; executions that come later run beside pip, and may import what
      * is installed as soon as this has completed. The approval gate decides, as about `%pip install` (kind `package`,
      * argv `pip install …`). pip runs outside of the kernel, and reaches the hosts of the index alone. Nothing that is
@@ -428,7 +439,7 @@ class executor_base {
     bool revoke_grant(std::uint64_t number);
 
     /// The grants that hold now, of `add_grant` and of decisions, in the order they were given.
-    [[nodiscard]] std::vector<active_grant> grants() const;
+    [[nodiscard]] std::vector<grant::active> grants() const;
 
     /// The state of the kernel; a snapshot.
     [[nodiscard]] kernel_state state() const noexcept;

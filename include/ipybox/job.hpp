@@ -33,6 +33,12 @@ class job_core;
  */
 class job {
   public:
+    /// The stages of a job: waiting, running, ended.
+    using stage = detail::job_state;
+
+    /// A part of what a job has printed so far.
+    using output_part = detail::job_output;
+
     /// Made by the library.
     explicit job(std::shared_ptr<detail::job_core> core) noexcept;
 
@@ -47,7 +53,7 @@ class job {
     [[nodiscard]] std::string const& id() const noexcept;
 
     /// A snapshot.
-    [[nodiscard]] job_state state() const;
+    [[nodiscard]] stage state() const;
 
     /**
      * \brief Waits until the job has ended, at most for `bound`. \return whether it has
@@ -79,11 +85,11 @@ class job {
      * \brief The text that the job has printed so far, with the plain text of its displays, between two positions: as
      * much of it as there is.
      * \details The text is `execution_result::text` with the white space at its ends. In memory it is bounded by
-     * `executor_options::max_output`, as that is: its head and its tail stay, the whole goes to a file. Both positions
-     * are moved back to the beginning of the character that they are within. Within four bytes there may be no whole
-     * character.
+     * `executor_options::output.max_memory`, as that is: its head and its tail stay, the whole goes to a file. Both
+     * positions are moved back to the beginning of the character that they are within. Within four bytes there may be
+     * no whole character.
      */
-    [[nodiscard]] job_output output(std::uint64_t from = 0, std::uint64_t to = npos) const;
+    [[nodiscard]] output_part output(std::uint64_t from = 0, std::uint64_t to = npos) const;
 
     /// Raises KeyboardInterrupt in the code, as Ctrl-C would; the job ends as the code makes it end. Nothing happens
     /// while the kernel does not run this job. Returns at once.

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/os/launch_spec.hpp>
-#include <ipybox/os/sandbox_limits.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 
 #include <filesystem>
@@ -12,22 +12,6 @@
 namespace ipybox {
 
 class kernel_host;
-class package_layer;
-
-/// How a runtime works. Members are given in this order.
-struct runtime_options {
-    std::filesystem::path working_dir =
-        {}; ///< writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
-    environment kernel_env = {};                             ///< of the supervisor; what the interpreter itself needs
-    std::filesystem::path python = {};                       ///< as in executor_options
-    std::vector<std::string> preload = {};                   ///< as in executor_options
-    std::vector<system_access> allow = {};                   ///< as in executor_options, for the sandbox
-    sandbox_limits limits = {};                              ///< of all its kernels
-    std::vector<std::filesystem::path> read_only = {};       ///< as in executor_options
-    std::vector<std::filesystem::path> hidden = {};          ///< as in executor_options
-    std::shared_ptr<package_layer const> packages = nullptr; ///< as in executor_options, for all its kernels
-    bool walls = true; ///< keeps its kernels apart, within a sandbox: docs/sandbox.md, section 12
-};
 
 /**
  * \brief One sandbox with one supervisor in it, shared by executors: their kernels start in the time of a fork, and
@@ -40,11 +24,36 @@ struct runtime_options {
  */
 class runtime {
   public:
+    /// How a runtime works. Members are given in this order.
+    struct options {
+        /// Writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
+        std::filesystem::path working_dir = {};
+
+        /// The process that all its kernels are forked from.
+        struct kernel_options {
+            std::filesystem::path python = {};     ///< as in executor_options
+            environment env = {};                  ///< of the supervisor; what the interpreter itself needs
+            std::vector<std::string> preload = {}; ///< as in executor_options
+            std::shared_ptr<package_layer const> packages = nullptr; ///< as in executor_options, for all its kernels
+        };
+        /// Options of the kernels.
+        kernel_options kernel = {};
+
+        /// As in executor_options, for the sandbox of all its kernels.
+        executor_options::sandbox_options sandbox = {};
+
+        /// Keeps its kernels apart, within a sandbox: docs/sandbox.md, section 12.
+        bool walls = true;
+    };
+
     /// Starts nothing: the first kernel starts the supervisor.
-    runtime(runtime_options options, any_sandbox sandbox);
+    runtime(options how, any_sandbox sandbox);
 
     /// In a `bubblewrap_sandbox`.
-    explicit runtime(runtime_options options = {});
+    explicit runtime(options how);
+
+    /// The same without options.
+    runtime();
 
     /// The supervisor, for transports.
     [[nodiscard]] std::shared_ptr<kernel_host> const& host() const noexcept { return host_; }

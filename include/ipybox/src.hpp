@@ -41,7 +41,6 @@
 #include <ipybox/approval/impl/approval_policy.ipp>
 #include <ipybox/approval/impl/approval_request.ipp>
 #include <ipybox/approval/impl/decision.ipp>
-#include <ipybox/approval/impl/decision_line.ipp>
 #include <ipybox/approval/impl/decision_state.ipp>
 #include <ipybox/approval/impl/plain_character.ipp>
 #include <ipybox/approval/impl/safe_text.ipp>

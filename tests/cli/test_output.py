@@ -82,7 +82,7 @@ def test_images_dir_that_becomes_a_file(program: Program) -> None:
 
 
 def test_text_beyond_the_bound_is_in_a_file_where_it_was_asked_for(program: Program) -> None:
-    size = (128 << 20) + 1  # one beyond max_output
+    size = (128 << 20) + 1  # one beyond max_memory
     ended = program.run("-c", f"print('x' * {size}, end='')", "--spill-dir", "spilled")
     (spilled,) = (program.directory / "spilled").rglob("*.txt")
     assert (ended.code, len(ended.out.rstrip()), spilled.stat().st_size) == (0, size, size)

@@ -48,9 +48,9 @@ LINKED_TWICE bool run_with_other_tokens(ipybox::executor_base& box) {
 
 LINKED_TWICE void make_executors(asio::io_context& io) {
     auto const ask = [](ipybox::approval_request request) {
-        request.accept_and_grant(ipybox::grant::tool("pay.*").where("amount", ipybox::comparison::at_most, 100));
+        request.accept_and_grant(ipybox::grant::tool("pay.*").where("amount", ipybox::grant::comparison::at_most, 100));
     };
-    ipybox::executor const erased(io.get_executor(), {.restart_dead_kernel = true}, ask, ipybox::no_sandbox{});
+    ipybox::executor const erased(io.get_executor(), {.kernel = {.restart_dead = true}}, ask, ipybox::no_sandbox{});
     ipybox::basic_executor const chosen({}, ipybox::callback_approval(ask), ipybox::bubblewrap_sandbox{},
                                         ipybox::zmq_transport({.kernelspec = "python3"}));
 }

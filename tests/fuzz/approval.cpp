@@ -5,7 +5,7 @@
 //
 // The first byte chooses what the rest is.
 
-#include <ipybox/approval/decision_line.hpp>
+#include <ipybox/approval/decision.hpp>
 #include <ipybox/rules/approval_rules.hpp>
 #include <ipybox/rules/grant.hpp>
 #include <ipybox/rules/shell_line.hpp>
@@ -28,7 +28,7 @@ using json = nlohmann::ordered_json;
 enum input_kind : unsigned char { line, rules, decision_text, input_kinds };
 
 approval_subject shell(std::string_view text) {
-    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::string(text)}, .cwd = "/work"};
+    return {.kind = approval_subject::action::shell, .argv = {"/bin/sh", "-c", std::string(text)}, .cwd = "/work"};
 }
 
 void fuzz_line(std::string_view text) {
@@ -38,9 +38,9 @@ void fuzz_line(std::string_view text) {
         approval_rules::parse(R"({"allow":[{"argv":["a*","**"]}],"deny":[{"kind":"shell"}]})").value();
     auto const split = ipybox::detail::split_shell_line(text);
     auto const found = allow_some.judge(shell(text));
-    if (!split.understood() || split.commands.empty()) require(found.effect == rule_effect::ask);
+    if (!split.understood() || split.commands.empty()) require(found.effect == approval_rules::effect::ask);
     // A line that runs a program is never allowed where every program is denied.
-    require(deny_all.judge(shell(text)).effect != rule_effect::allow);
+    require(deny_all.judge(shell(text)).effect != approval_rules::effect::allow);
 }
 
 void fuzz_rules(std::string_view text) {
@@ -55,7 +55,7 @@ void fuzz_rules(std::string_view text) {
 }
 
 void fuzz_decision(std::string_view text) {
-    auto const read = decision_from_json(text);
+    auto const read = decision::from_json(text);
     if (!read) return require(read.error() == errc::invalid_argument && !read.error().text().empty());
     require(read->id > 0);
     if (auto const* granted = read->made.granted()) {

@@ -1,4 +1,4 @@
-"""docs/errors.md lists every code and every condition that an error can have, and `name_of` spells each as it is."""
+"""docs/errors.md lists every code and every condition that an error can have, and `to_string` spells each as it is."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def differences(known: set[str], page: str) -> list[str]:
 
 
 def misspelt(body: str) -> list[str]:
-    """Names that `name_of` returns and that are not those of their enumerators."""
+    """Names that `to_string` returns and that are not those of their enumerators."""
     returned = re.findall(r'case (?:errc|condition)::(\w+): return "(\w+)";', body)
     return [f"core/impl/error.ipp: {name} is named {text!r}" for name, text in returned if name != text]
 

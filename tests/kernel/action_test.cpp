@@ -56,9 +56,9 @@ mcp::server_params tool_server() {
 executor_options asking(std::filesystem::path const& dir,
                         std::chrono::milliseconds longest_pause = std::chrono::hours(1)) {
     auto options = options_in(dir);
-    options.longest_pause = longest_pause;
+    options.approval.longest_pause = longest_pause;
     options.working_dir = dir;
-    options.approve_shell_cmds = true;
+    options.approval.shell_cmds = true;
     return options;
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("tools: a call is asked for, decided, done, and its result is typed", 
     CHECK(text_of(on.box.execute("echo.run(echo.Params(text='hi'))")) == "'hi'");
     REQUIRE(on.seen.asked.size() == 1);
     auto const& request = on.seen.asked[0];
-    CHECK(request.kind() == approval_kind::tool);
+    CHECK(request.kind() == approval_subject::action::tool);
     CHECK(request.server() == "tools");
     CHECK(request.tool() == "echo");
     CHECK(request.arguments() == nlohmann::ordered_json{{"text", "hi"}});
@@ -131,8 +131,8 @@ TEST_CASE("tools: a question comes behind what was printed before it", "[kernel]
 TEST_CASE("tools: the code learns who rejected its action", "[kernel]") {
     scratch_dir dir;
     auto options = asking(dir.path());
-    options.calls_per_cell = 2;
-    options.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
+    options.approval.calls_per_cell = 2;
+    options.approval.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
     auto const code = "for line in ('rm x', 'ls', 'true'):\n"
                       "    try: get_ipython().system(line)\n"
                       "    except PermissionError as e: print(e.decided_by)\n";
@@ -145,7 +145,7 @@ TEST_CASE("tools: the code learns who rejected its action", "[kernel]") {
 TEST_CASE("approvals: one execution may have a policy of its own", "[kernel]") {
     scratch_dir dir;
     auto options = asking(dir.path());
-    options.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
+    options.approval.rules = approval_rules::parse(R"({"deny":[{"argv":["rm","**"]}]})").value();
     executor box(options, {}, unsandboxed);
     auto const code = "try:\n    !echo done\n"
                       "except PermissionError as e: print(e.decided_by)";
@@ -164,7 +164,7 @@ TEST_CASE("approvals: one execution may have a policy of its own", "[kernel]") {
 TEST_CASE("approvals: the reader of a stream is asked, or not, as the stream says", "[kernel]") {
     scratch_dir dir;
     executor box(asking(dir.path()), auto_approval{}, unsandboxed);
-    auto const read = [&](stream_options options) {
+    auto const read = [&](execute_options options) {
         auto events = box.stream("try:\n    !echo done\nexcept PermissionError as e: print(e.decided_by)", options);
         std::string text;
         int questions = 0;
@@ -184,9 +184,9 @@ TEST_CASE("approvals: the reader of a stream is asked, or not, as the stream say
 
 TEST_CASE("approvals: code may ask again where the options say so", "[kernel]") {
     scratch_dir dir;
-    auto const asked_for = [&](when_repeated again) {
+    auto const asked_for = [&](decision::when_repeated again) {
         auto options = asking(dir.path());
-        options.repeated = again;
+        options.approval.repeated = again;
         int asked = 0;
         executor box(
             options,
@@ -199,8 +199,8 @@ TEST_CASE("approvals: code may ask again where the options say so", "[kernel]") 
                                   "    except PermissionError: pass")) == "");
         return asked;
     };
-    CHECK(asked_for(when_repeated::reject) == 1);
-    CHECK(asked_for(when_repeated::ask) == 3);
+    CHECK(asked_for(decision::when_repeated::reject) == 1);
+    CHECK(asked_for(decision::when_repeated::ask) == 3);
 }
 
 TEST_CASE("tools: a name that the server does not list does not reach it", "[kernel]") {
@@ -300,8 +300,8 @@ TEST_CASE("tools: the time of a decision counts beyond the longest pause", "[ker
     witness person;
     person.decide = [](approval_request const&) {}; // `asked` keeps it: open until its cell ends
     auto options = asking(dir.path());
-    options.longest_pause = 200ms;
-    options.approval_timeout = 60s; // later than the timeout
+    options.approval.longest_pause = 200ms;
+    options.approval.timeout = 60s; // later than the timeout
     executor box(options, person.policy(), unsandboxed);
     REQUIRE(box.start());
     auto const late = box.execute("!echo never", {.timeout = 5s}); // time enough to ask
@@ -365,7 +365,7 @@ TEST_CASE("shell: what is shown is what runs, expanded once", "[kernel]") {
     tool_box on;
     CHECK(text_of(on.box.execute("name = 'w o'\n!printf '%s\\n' {name} $name")) == "w\no\nw\no");
     REQUIRE(on.seen.asked.size() == 1);
-    CHECK(on.seen.asked[0].kind() == approval_kind::shell);
+    CHECK(on.seen.asked[0].kind() == approval_subject::action::shell);
     CHECK(on.seen.asked[0].argv() == std::vector<std::string>{"/bin/sh", "-c", R"(printf '%s\n' w o w o)"});
     CHECK(on.seen.asked[0].cwd() == on.dir.path());
 }
@@ -381,7 +381,7 @@ TEST_CASE("M13 shell: a bash cell is asked for once, with its text", "[kernel]")
     tool_box on;
     CHECK(text_of(on.box.execute("%%bash\necho from bash\nread line\necho over")) != "");
     REQUIRE(on.seen.asked.size() == 1);
-    CHECK(on.seen.asked[0].kind() == approval_kind::shell_magic);
+    CHECK(on.seen.asked[0].kind() == approval_subject::action::shell_magic);
     CHECK(on.seen.asked[0].argv() == std::vector<std::string>{"bash"});
     CHECK(on.seen.asked[0].subject()->input == "echo from bash\nread line\necho over\n");
 }
@@ -412,8 +412,8 @@ TEST_CASE("W12 M14 shell: guards survive the death of a kernel", "[kernel]") {
     witness seen;
     seen.decide = [](approval_request const& r) { r.reject(); };
     auto options = asking(dir.path());
-    options.require_shell_escape = true;
-    options.restart_dead_kernel = true;
+    options.approval.require_shell_escape = true;
+    options.kernel.restart_dead = true;
     executor box{options, seen.policy(), unsandboxed};
     REQUIRE(box.start());
     auto const refused = [&box](std::string const& code) {
@@ -440,7 +440,7 @@ TEST_CASE("Q16 actions: the audit log tells all", "[kernel]") {
     auto options = asking(dir.path());
     auto log = audit_log::open({.file = logs.path() / "audit.jsonl"});
     REQUIRE(log);
-    options.audit = *log;
+    options.approval.audit = *log;
     executor box{options, seen.policy(), unsandboxed};
     REQUIRE(box.execute("!exit 3"));
     std::ifstream file(logs.path() / "audit.jsonl");
@@ -466,9 +466,9 @@ TEST_CASE("actions: a kernel that cannot ask is not started where it would have 
         return started ? std::error_code() : started.error().code();
     };
     CHECK(code_of() == make_error_code(errc::invalid_argument));
-    options.require_shell_escape = true;
+    options.approval.require_shell_escape = true;
     CHECK(code_of() == make_error_code(errc::guard_unavailable));
-    options.approve_shell_cmds = options.require_shell_escape = false;
+    options.approval.shell_cmds = options.approval.require_shell_escape = false;
     CHECK_FALSE(code_of());
 }
 
@@ -499,7 +499,7 @@ TEST_CASE("W14 shell: the installation of a package is asked for as such", "[ker
     on.seen.decide = [](approval_request const& r) { r.reject(); };
     CHECK_FALSE(on.box.execute("%pip install six"));
     REQUIRE(on.seen.asked.size() == 1);
-    CHECK(on.seen.asked[0].kind() == approval_kind::package);
+    CHECK(on.seen.asked[0].kind() == approval_subject::action::package);
 }
 
 TEST_CASE("W17 Q14 actions: nothing listens on a port", "[kernel]") {
@@ -541,10 +541,10 @@ TEST_CASE("Q1 tools: a reader may leave while a request waits", "[kernel]") {
 }
 
 TEST_CASE("actions: a reader that keeps its requests and forgets them does not hold up the code for ever", "[kernel]") {
-    CHECK(executor_options().approval_timeout == std::chrono::hours(1));
+    CHECK(executor_options().approval.timeout == std::chrono::hours(1));
     scratch_dir dir;
     auto options = asking(dir.path());
-    options.approval_timeout = std::chrono::milliseconds(200);
+    options.approval.timeout = std::chrono::milliseconds(200);
     executor box{options, {}, unsandboxed};
 
     std::vector<execution_event> kept;

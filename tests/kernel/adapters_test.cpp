@@ -124,7 +124,7 @@ TEST_CASE("Adapters: images are those that were displayed, whatever code puts in
     auto const replaced_by = [&](std::string const& made) {
         return json(tool.call(with_code(pictures(1) + R"(
 import os, time
-directory = ')" + box.options().images_dir.string() +
+directory = ')" + box.options().output.images_dir.string() +
                                         R"('
 while not (os.path.isdir(directory) and os.listdir(directory)): time.sleep(0.01)
 file = os.path.join(directory, os.listdir(directory)[0])
@@ -171,7 +171,7 @@ TEST_CASE("Adapters: arguments that do not fit are answers, and nothing runs") {
         CHECK(result.at("isError") == true);
         CHECK(text_of_result(result).starts_with("The arguments cannot be used: "));
     }
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
 }
 
 TEST_CASE("Adapters: code that takes too long is stopped, and the answer says so") {
@@ -186,7 +186,7 @@ TEST_CASE("Adapters: code that takes too long is stopped, and the answer says so
 }
 
 TEST_CASE("Adapters: a kernel that dies is an answer, and the next call says that the state is gone") {
-    kernel_box box([](executor_options& options) { options.restart_dead_kernel = true; });
+    kernel_box box([](executor_options& options) { options.kernel.restart_dead = true; });
     auto const tool = as_mcp_tool(*box);
     json const died = tool.call(with_code("import os\nos._exit(3)"));
     CHECK(died.at("isError") == true);
@@ -195,7 +195,7 @@ TEST_CASE("Adapters: a kernel that dies is an answer, and the next call says tha
 }
 
 TEST_CASE("Adapters: an action that is rejected is an answer, and the code goes on") {
-    kernel_box box([](executor_options& options) { options.approve_shell_cmds = true; });
+    kernel_box box([](executor_options& options) { options.approval.shell_cmds = true; });
     auto const tool = as_mcp_tool(*box);
     json const rejected = tool.call(with_code("w = 5\n!echo done"));
     CHECK(rejected.at("isError") == true);
@@ -221,12 +221,12 @@ TEST_CASE("Adapters: an executor that was stopped, and an interpreter that is no
     REQUIRE(box->stop());
     CHECK(json(tool.call(with_code("1"))).at("isError") == true);
 
-    kernel_box without([](executor_options& options) { options.python = "/no/such/python"; });
+    kernel_box without([](executor_options& options) { options.kernel.python = "/no/such/python"; });
     CHECK(contains(text_of_result(as_mcp_tool(*without).call(with_code("1"))), "/no/such/python"));
 }
 
 TEST_CASE("Adapters: text that is no UTF-8 can be written as JSON") {
-    kernel_box without([](executor_options& options) { options.python = "/no/such/p\xffthon"; });
+    kernel_box without([](executor_options& options) { options.kernel.python = "/no/such/p\xffthon"; });
     auto const tool = as_openai_tool(*without);
     std::string written;
     REQUIRE_NOTHROW(written = tool.call(with_code("'caf\xe9'")).dump());
@@ -273,7 +273,7 @@ TEST_CASE("OpenAI function: a call of the model gets its message") {
     CHECK(contains(content(asked("execute_python", "6 * 7")), "not valid JSON"));
     CHECK(content(asked("search", "{}")) == "There is no tool search, only execute_python.");
     auto const image = content(asked("execute_python", with_code(pictures(1)).dump()));
-    CHECK(contains(image, "[image: " + box.options().images_dir.string()));
+    CHECK(contains(image, "[image: " + box.options().output.images_dir.string()));
     CHECK(contains(content(nullptr), "There is no tool"));
     CHECK(contains(content({{"id", 7}, {"function", "f"}}), "There is no tool"));
 
@@ -316,7 +316,7 @@ TEST_CASE("OpenAI function: arguments at their bounds are read, beyond them they
     blanks.replace(0, 11, R"({"code": 1})");
     CHECK(is_read(blanks));
     CHECK(is_refused(blanks + ' '));
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
 }
 
 TEST_CASE("Adapters: what a model calls and passes is not copied as deep as it nests, and is repeated within bounds") {
@@ -339,7 +339,7 @@ TEST_CASE("Adapters: what a model calls and passes is not copied as deep as it n
     json const called = openai.answer({{"function", {{"name", "n\xff" + std::string(1'000'000, 'n')}}}});
     CHECK(called.at("content").get<std::string>().size() < 400);
     CHECK(is_utf8(called.at("content").get<std::string>()));
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
 }
 
 TEST_CASE("Agent tool: derives from the class of a library, and from its own") {

@@ -63,7 +63,7 @@ TEST_CASE("a cancellation slot cancels its own call only", "[kernel]") {
         "import time\nprint('begun')\ntime.sleep(60)", {},
         asio::bind_cancellation_slot(signal.slot(), [&](result<execution_result> r) { first = text_of(r); }));
     auto waiting = box.async_execute("'mine'", {}, asio::use_future);
-    while (box.state() != kernel_state::busy) std::this_thread::yield();
+    while (box.state() != executor::kernel_state::busy) std::this_thread::yield();
     signal.emit(asio::cancellation_type::terminal);
     CHECK(text_of(waiting.get()) == "'mine'");
     CHECK(first.find("cancelled") != std::string::npos);
@@ -121,7 +121,7 @@ TEST_CASE("an application's context that nobody runs any more keeps no process a
 
 TEST_CASE("many executors work side by side on one runtime", "[kernel]") {
     scratch_dir dir;
-    runtime const shared{{.working_dir = dir.path(), .python = python()}, no_sandbox{}};
+    runtime const shared{{.working_dir = dir.path(), .kernel = {.python = python()}}, no_sandbox{}};
     static constexpr int count = 50;
     std::vector<std::unique_ptr<executor>> boxes;
     for (int i = 0; i < count; ++i)
@@ -140,7 +140,7 @@ TEST_CASE("many executors work side by side on one runtime", "[kernel]") {
 
 TEST_CASE("a runtime that cannot start tells every executor why", "[kernel]") {
     scratch_dir dir;
-    runtime const shared{{.python = "/no/such/python"}, no_sandbox{}};
+    runtime const shared{{.kernel = {.python = "/no/such/python"}}, no_sandbox{}};
     for (int i = 0; i < 2; ++i) {
         executor box{options_in(dir.path()), {}, shared};
         auto const r = box.start();

@@ -15,8 +15,8 @@ using Catch::Matchers::Contains;
 
 } // namespace
 
-TEST_CASE("text beyond max_output keeps its head and tail, and the whole is in a file", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.max_output = 10'000; });
+TEST_CASE("text beyond max_memory keeps its head and tail, and the whole is in a file", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.output.max_memory = 10'000; });
     auto const r = box->execute("for i in range(100_000): print('é', i)");
     REQUIRE(r);
     CHECK(r->text.size() < 11'000);
@@ -26,15 +26,15 @@ TEST_CASE("text beyond max_output keeps its head and tail, and the whole is in a
     CHECK_NOTHROW(nlohmann::json(r->text).dump()); // no character is cut in two
     auto const whole = read_file(r->spill_file);
     CHECK(std::count(whole.begin(), whole.end(), '\n') == 100'000);
-    CHECK(r->spill_file.parent_path() == box.options().spill_dir);
+    CHECK(r->spill_file.parent_path() == box.options().output.spill_dir);
 
     auto const small = box->execute("print('small')");
     REQUIRE(small);
     CHECK(small->spill_file.empty());
 }
 
-TEST_CASE("displays beyond max_output go to files of their own", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.max_output = 10'000; });
+TEST_CASE("displays beyond max_memory go to files of their own", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.output.max_memory = 10'000; });
     auto const r = box->execute("for i in range(3): display({'text/html': str(i) * 6000}, raw=True)");
     REQUIRE(r);
     REQUIRE(r->displays.size() == 3);
@@ -44,7 +44,7 @@ TEST_CASE("displays beyond max_output go to files of their own", "[kernel]") {
 }
 
 TEST_CASE("an image that cannot be saved is an error with all output", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.images_dir = "/proc/no/such/place"; });
+    kernel_box<> box([](executor_options& o) { o.output.images_dir = "/proc/no/such/place"; });
     auto const r = box->execute("print('text')\ndisplay({'image/png': 'iVBORw0KGgo=', 'text/plain': 'dot'}, raw=True)");
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::io_error);
@@ -57,8 +57,8 @@ TEST_CASE("an image that cannot be saved is an error with all output", "[kernel]
 
 TEST_CASE("a full disk under the spill file is an error with head and tail", "[kernel]") {
     kernel_box<> box([](executor_options& o) {
-        o.max_output = 10'000;
-        o.spill_dir = "/proc/no/such/place";
+        o.output.max_memory = 10'000;
+        o.output.spill_dir = "/proc/no/such/place";
     });
     auto const r = box->execute("for i in range(100_000): print(i)");
     REQUIRE_FALSE(r);
@@ -116,7 +116,7 @@ TEST_CASE("options that cannot be used are typed errors", "[kernel]") {
         CHECK_THAT(r.error().text(), Contains("/no/such/directory"));
     }
     SECTION("no such interpreter") {
-        kernel_box<> box([](executor_options& o) { o.python = "/no/such/python"; });
+        kernel_box<> box([](executor_options& o) { o.kernel.python = "/no/such/python"; });
         auto const r = box->start();
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::python_not_found);
@@ -133,7 +133,7 @@ TEST_CASE("options that cannot be used are typed errors", "[kernel]") {
         auto const end = made->wait(std::chrono::seconds(60));
         REQUIRE((end && end->code == 0));
         auto const bare = (dir.path() / "bare/bin/python").string();
-        kernel_box<> box([&](executor_options& o) { o.python = bare; });
+        kernel_box<> box([&](executor_options& o) { o.kernel.python = bare; });
         auto const r = box->start();
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::ipykernel_missing);
@@ -141,7 +141,7 @@ TEST_CASE("options that cannot be used are typed errors", "[kernel]") {
         CHECK_THAT(r.error().text(), Contains(bare) && Contains("pip install ipykernel"));
     }
     SECTION("a program that is no interpreter") {
-        kernel_box<> box([](executor_options& o) { o.python = "/bin/true"; });
+        kernel_box<> box([](executor_options& o) { o.kernel.python = "/bin/true"; });
         auto const r = box->start();
         REQUIRE_FALSE(r);
         CHECK(r.error() == errc::kernel_start_failed);
@@ -151,7 +151,7 @@ TEST_CASE("options that cannot be used are typed errors", "[kernel]") {
 TEMPLATE_TEST_CASE("a kernel that gives no sign of life is waited for as long as it was said", "[kernel]",
                    socketpair_transport, zmq_transport) {
     auto const bound = std::chrono::milliseconds(300);
-    kernel_box<TestType, mute_sandbox> box([&](executor_options& o) { o.kernel_init_timeout = bound; });
+    kernel_box<TestType, mute_sandbox> box([&](executor_options& o) { o.kernel.init_timeout = bound; });
     auto const before = std::chrono::steady_clock::now();
     auto const r = box->start();
     auto const took = std::chrono::steady_clock::now() - before;

@@ -44,7 +44,7 @@ constexpr char const* show_group_of_command = "!tail -n 1 /proc/self/cgroup | se
 
 /// A start that fails because there is no such group, with a text that helps.
 void check_refusal(test_cgroup const& box) {
-    kernel_box<> refused([&](executor_options& options) { options.limits.cgroup = box.directory(); });
+    kernel_box<> refused([&](executor_options& options) { options.sandbox.limits.cgroup = box.directory(); });
     auto const started = refused->execute("1");
     REQUIRE_FALSE(started);
     CHECK(started.error() == errc::sandbox_unavailable);
@@ -78,7 +78,7 @@ TEMPLATE_TEST_CASE("cgroup: a kernel and its commands are in a group of their ow
     test_cgroup const delegated;
     if (!delegated.is_there()) return check_refusal(delegated);
     kernel_box<socketpair_transport, TestType> box(
-        [&](executor_options& options) { options.limits = limits_within(delegated); });
+        [&](executor_options& options) { options.sandbox.limits = limits_within(delegated); });
     CHECK(box.run(show_group) == "kernel-1");
     CHECK(box.run(show_group_of_command) == "kernel-1");
     CHECK(populated_groups(delegated) == std::vector<std::string>{"kernel-1", "supervisor"});
@@ -94,7 +94,8 @@ TEMPLATE_TEST_CASE("cgroup: a kernel and its commands are in a group of their ow
 TEST_CASE("cgroup: foreign kernels are in groups as well", "[kernel]") {
     test_cgroup const delegated;
     if (!delegated.is_there()) return check_refusal(delegated);
-    kernel_box<zmq_transport> box([&](executor_options& options) { options.limits = limits_within(delegated); });
+    kernel_box<zmq_transport> box(
+        [&](executor_options& options) { options.sandbox.limits = limits_within(delegated); });
     CHECK(box.run(show_group) == "kernel-1");
     box.drop();
     CHECK(delegated.groups().empty());
@@ -104,7 +105,7 @@ TEST_CASE("cgroup: one that cannot limit what is asked for is refused", "[kernel
     test_cgroup const delegated;
     if (!delegated.is_there()) return check_refusal(delegated);
     if (!delegated.limits()) check_refusal(delegated);
-    kernel_box<> box([](executor_options& options) { options.limits.cgroup = options.working_dir / "box"; });
+    kernel_box<> box([](executor_options& options) { options.sandbox.limits.cgroup = options.working_dir / "box"; });
     CHECK_THAT(box.run("1"), Contains("it is no directory of cgroup version 2"));
 }
 
@@ -123,7 +124,7 @@ TEST_CASE("cgroup: code cannot leave its group", "[kernel]") {
                         "print(moved)";
     scratch_dir const dir;
     auto options = options_in(dir.path());
-    options.limits = limits_within(delegated);
+    options.sandbox.limits = limits_within(delegated);
     auto const check = [&](any_sandbox const& sandbox) {
         executor box(options, deny_approval{}, sandbox);
         CHECK(text_of(box.execute(escape)) == "[]");
@@ -155,8 +156,8 @@ TEST_CASE("cgroup: within walls each kernel is in a group, with the first proces
     test_cgroup const delegated;
     if (!delegated.is_there()) return check_refusal(delegated);
     scratch_dir const dir;
-    runtime_options shared{.working_dir = dir.path(), .python = python()};
-    shared.limits = limits_within(delegated);
+    runtime::options shared{.working_dir = dir.path(), .kernel = {.python = python()}};
+    shared.sandbox.limits = limits_within(delegated);
     shared.walls = true;
     auto both = std::make_unique<runtime>(shared);
     auto const session = [&](std::string const& name) {
@@ -190,8 +191,8 @@ TEST_CASE("cgroup: the limits of a kernel with all that it starts have no gap, a
     if (!delegated.is_there() || !delegated.limits()) return check_refusal(delegated);
     scratch_dir const dir;
     auto const options = options_in(dir.path());
-    runtime_options shared{.working_dir = dir.path(), .python = python()};
-    shared.limits = limits_within(delegated);
+    runtime::options shared{.working_dir = dir.path(), .kernel = {.python = python()}};
+    shared.sandbox.limits = limits_within(delegated);
     shared.walls = false;
     runtime const both(shared, bubblewrap_sandbox());
     executor attacker(options, deny_approval{}, both);
@@ -209,7 +210,7 @@ TEST_CASE("cgroup: the limits of a kernel with all that it starts have no gap, a
         CHECK(eaten.error() == errc::kernel_died);
         CHECK(eaten.error().status().signal == SIGKILL);
         REQUIRE(eaten.error().status().exceeded);
-        CHECK(eaten.error().status().exceeded->which == exceeded_limit::kind::memory);
+        CHECK(eaten.error().status().exceeded->which == exit_status::exceeded_limit::kind::memory);
         CHECK(eaten.error().status().exceeded->allowed == 300 * mebibyte);
         CHECK_THAT(eaten.error().text(), Contains("out of memory: it took"));
         CHECK(text_of(neighbour.execute("kept")) == "41");

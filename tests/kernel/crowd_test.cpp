@@ -102,7 +102,7 @@ std::unique_ptr<executor> plain_executor(std::filesystem::path const& dir) {
 
 TEST_CASE("200 executors share a runtime", "[kernel]") {
     scratch_dir const dir;
-    runtime const shared(runtime_options{.working_dir = dir.path(), .python = python()}, unsandboxed);
+    runtime const shared(runtime::options{.working_dir = dir.path(), .kernel = {.python = python()}}, unsandboxed);
     std::vector<std::unique_ptr<executor>> boxes;
     std::vector<std::future<result<execution_result>>> cells;
     for (int i = 0; i < 200; ++i) {
@@ -133,7 +133,7 @@ TEST_CASE("two runtimes start, run and end while another thread starts programs"
     busy_forker const forker;
     for (int round = 0; round < 5; ++round) {
         auto const begin = [&] {
-            return runtime(runtime_options{.working_dir = dir.path(), .python = python()}, unsandboxed);
+            return runtime(runtime::options{.working_dir = dir.path(), .kernel = {.python = python()}}, unsandboxed);
         };
         std::vector<pid_t> kernels;
         {
@@ -179,7 +179,8 @@ TEST_CASE("hidden: a static executor", "[.hidden]") {
 
 TEST_CASE("hidden: a static runtime with executors of threads", "[.hidden]") {
     static scratch_dir const dir;
-    static runtime const shared(runtime_options{.working_dir = dir.path(), .python = python()}, unsandboxed);
+    static runtime const shared(runtime::options{.working_dir = dir.path(), .kernel = {.python = python()}},
+                                unsandboxed);
     thread_local executor box(options_in(dir.path()), any_approval(), shared);
     note_processes(box);
     std::thread([] {
@@ -220,7 +221,7 @@ TEST_CASE("a context is destroyed while large arguments of a tool are read", "[k
     for (bool const executor_first : {true, false}) {
         scratch_dir const dir;
         auto options = options_in(dir.path());
-        options.approve_tool_calls = false;
+        options.approval.tool_calls = false;
         auto context = std::make_unique<asio::io_context>();
         auto box = std::make_unique<executor>(context->get_executor(), options, any_approval(), unsandboxed);
         REQUIRE(box->register_mcp_server("tools", tools));

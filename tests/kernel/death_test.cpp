@@ -37,7 +37,7 @@ TEMPLATE_TEST_CASE("Q2 M7 the death of the kernel ends the call, with its cause 
         CHECK(r.error().status() == d.status);
         REQUIRE(r.error().output());
         CHECK(r.error().output()->text.substr(0, 10) == "last words");
-        CHECK(box->state() == kernel_state::dead);
+        CHECK(box->state() == executor::kernel_state::dead);
 
         // It stays dead, and says so, until reset.
         auto const again = box->execute("1");
@@ -85,15 +85,16 @@ TEST_CASE("death while idle is told to the next call", "[kernel]") {
     kernel_box<> box;
     REQUIRE(box.run("import os, threading\nthreading.Timer(0.05, os._exit, [9]).start()") == "");
     auto const deadline = std::chrono::steady_clock::now() + 5s;
-    while (box->state() != kernel_state::dead && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    while (box->state() != executor::kernel_state::dead && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
     auto const r = box->execute("1");
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::kernel_died);
     CHECK(r.error().status().code == 9);
 }
 
-TEST_CASE("with restart_dead_kernel the next call gets a fresh kernel and says so", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.restart_dead_kernel = true; });
+TEST_CASE("with restart_dead the next call gets a fresh kernel and says so", "[kernel]") {
+    kernel_box<> box([](executor_options& o) { o.kernel.restart_dead = true; });
     REQUIRE(box.run("kept = 1") == "");
     REQUIRE(box->execute("import os\nos._exit(1)").error() == errc::kernel_died);
     auto const r = box->execute("'kept' in globals()");
@@ -110,7 +111,8 @@ TEST_CASE("exit() ends the kernel after its reply", "[kernel][compat]") {
     auto const r = box->execute("print('bye')\nexit()");
     CHECK(text_of(r) == "bye");
     auto const deadline = std::chrono::steady_clock::now() + 5s;
-    while (box->state() != kernel_state::dead && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    while (box->state() != executor::kernel_state::dead && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
     auto const after = box->execute("1");
     REQUIRE_FALSE(after);
     CHECK(after.error().status() == exit_status{0, std::nullopt});
@@ -176,7 +178,8 @@ TEST_CASE("the supervisor's death is an error, and reset brings a new one", "[ke
     auto const supervisor = box.run("import os\nprint(os.getppid())");
     REQUIRE(::kill(std::stoi(supervisor), SIGKILL) == 0);
     auto const deadline = std::chrono::steady_clock::now() + 5s;
-    while (box->state() != kernel_state::dead && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    while (box->state() != executor::kernel_state::dead && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::yield();
     auto const r = box->execute("1");
     REQUIRE_FALSE(r);
     CHECK(r.error() == condition::kernel_lost);

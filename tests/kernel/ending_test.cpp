@@ -50,7 +50,7 @@ TEST_CASE("an ending kernel finishes what it has begun, whoever ends it", "[kern
 }
 
 TEST_CASE("an ending kernel over ZeroMQ finishes what it has begun", "[kernel][zmq]") {
-    kernel_box<zmq_transport> box([](executor_options& o) { o.end_grace = 10s; });
+    kernel_box<zmq_transport> box([](executor_options& o) { o.kernel.end_grace = 10s; });
     REQUIRE(box.run(leaves_things_unfinished).empty());
     REQUIRE(box->stop());
     check_finished(box);
@@ -59,7 +59,7 @@ TEST_CASE("an ending kernel over ZeroMQ finishes what it has begun", "[kernel][z
 TEST_CASE("a kernel of a shared runtime ends in order", "[kernel]") {
     scratch_dir const dir;
     auto const options = options_in(dir.path());
-    auto const shared = runtime({.python = options.python}, no_sandbox{});
+    auto const shared = runtime({.kernel = {.python = options.kernel.python}}, no_sandbox{});
     {
         executor box(options, deny_approval{}, shared);
         REQUIRE(box.execute("f = open('file', 'w'); f.write('data'); None"));
@@ -68,7 +68,7 @@ TEST_CASE("a kernel of a shared runtime ends in order", "[kernel]") {
 }
 
 TEST_CASE("a kernel that does not come to its end is killed when the bound has passed", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.end_grace = 300ms; });
+    kernel_box<> box([](executor_options& o) { o.kernel.end_grace = 300ms; });
     auto const pid = std::stoi(box.run(never_ends));
     auto const started = clock_type::now();
     SECTION("stop") { REQUIRE(box->stop()); }
@@ -88,7 +88,7 @@ TEST_CASE("code that has taken its kernel over cannot hold up its end", "[kernel
                                       "print(os.getpid())",
                                       "import atexit, os, signal\n"
                                       "atexit.register(os.kill, os.getpid(), signal.SIGSTOP)\nprint(os.getpid())");
-    kernel_box<> box([](executor_options& o) { o.end_grace = 300ms; });
+    kernel_box<> box([](executor_options& o) { o.kernel.end_grace = 300ms; });
     REQUIRE(box->execute(code));
     auto const started = clock_type::now();
     REQUIRE(box->stop());
@@ -96,14 +96,14 @@ TEST_CASE("code that has taken its kernel over cannot hold up its end", "[kernel
 }
 
 TEST_CASE("without a grace a kernel is killed at once", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.end_grace = 0ms; });
+    kernel_box<> box([](executor_options& o) { o.kernel.end_grace = 0ms; });
     REQUIRE(box.run(leaves_things_unfinished).empty());
     REQUIRE(box->stop());
     CHECK_FALSE(std::filesystem::exists(box.options().working_dir / "atexit"));
 }
 
 TEST_CASE("a kernel that runs code is killed at once", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.end_grace = 60s; });
+    kernel_box<> box([](executor_options& o) { o.kernel.end_grace = 60s; });
     auto events = box->stream("print('on')\nwhile True: pass");
     REQUIRE(events.next());
     auto const started = clock_type::now();
@@ -115,7 +115,7 @@ TEST_CASE("a kernel that runs code is killed at once", "[kernel]") {
 } // namespace
 
 TEST_CASE("a stop that comes while a reset ends its old kernel leaves no other one to be started", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.end_grace = std::chrono::seconds(30); });
+    kernel_box<> box([](executor_options& o) { o.kernel.end_grace = std::chrono::seconds(30); });
     // The old kernel ends when it is let.
     REQUIRE(box.run("import atexit, os, time\n"
                     "def wait():\n"
@@ -134,7 +134,7 @@ TEST_CASE("a stop that comes while a reset ends its old kernel leaves no other o
     CHECK(outcome.error() == errc::not_running);
     REQUIRE(stop.wait_for(std::chrono::seconds(30)) == std::future_status::ready);
     CHECK(stop.get());
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
     REQUIRE(box->start());
     CHECK(box.run("1") == "1");
 }

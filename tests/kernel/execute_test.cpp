@@ -126,7 +126,7 @@ display({'image/jpeg': '/9j/4A==', 'text/plain': 'jpeg'}, raw=True)
     CHECK(r->displays[6].data.to_json()["application/vnd.vegalite.v5+json"]["mark"] == "bar");
     CHECK(*r->displays[7].data.find("image/jpeg") == std::string("\xff\xd8\xff\xe0", 4));
     CHECK(r->displays[7].data.to_json()["image/jpeg"] == "/9j/4A==");
-    CHECK(r->displays[8].kind == display_kind::execute_result);
+    CHECK(r->displays[8].kind == display::message_type::execute_result);
     CHECK(*r->displays[8].data.find("text/plain") == "42");
     CHECK_THAT(r->text, Contains("plot") && Contains("vega") && Catch::Matchers::EndsWith("42"));
     CHECK(r->images.empty());
@@ -137,7 +137,7 @@ TEMPLATE_TEST_CASE("a plot becomes a file", "[kernel]", socketpair_transport, zm
     auto const r = box->execute("import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.show()");
     REQUIRE(r);
     REQUIRE(r->images.size() == 1);
-    CHECK(r->images[0].parent_path() == box.options().images_dir);
+    CHECK(r->images[0].parent_path() == box.options().output.images_dir);
     CHECK(r->images[0].extension() == ".png");
     CHECK(read_file(r->images[0]).substr(1, 3) == "PNG");
     CHECK(r->displays.back().image == r->images[0]);
@@ -155,7 +155,7 @@ TEMPLATE_TEST_CASE("displays are updated and output is cleared", "[kernel][compa
     REQUIRE(updated);
     REQUIRE(updated->displays.size() == 1);
     CHECK(*updated->displays[0].data.find("text/plain") == "'two'");
-    CHECK(updated->displays[0].kind == display_kind::display_data);
+    CHECK(updated->displays[0].kind == display::message_type::display_data);
 
     CHECK(box.run("from IPython.display import clear_output\nprint('gone')\nclear_output()\nprint('kept')") == "kept");
     CHECK(box.run("print('old')\nclear_output(wait=True)") == "old");
@@ -208,7 +208,7 @@ TEMPLATE_TEST_CASE("the kernel goes back to its working directory", "[kernel][co
 TEMPLATE_TEST_CASE("the environment is what was asked for, and nothing of ours is in the namespace", "[kernel][compat]",
                    socketpair_transport, zmq_transport) {
     ::setenv("IPYBOX_TEST_SECRET", "host", 1);
-    kernel_box<TestType> box([](executor_options& o) { o.kernel_env = {{"MINE", "yes"}, {"TZ", "Asia/Tokyo"}}; });
+    kernel_box<TestType> box([](executor_options& o) { o.kernel.env = {{"MINE", "yes"}, {"TZ", "Asia/Tokyo"}}; });
     CHECK(box.run(
               "import os, time\nprint(os.environ.get('MINE'), os.environ.get('IPYBOX_TEST_SECRET'), time.tzname[0])") ==
           "yes None JST");
@@ -244,7 +244,7 @@ TEST_CASE("what a thread writes and displays between two cells begins the next o
     std::string events;
     while (auto const event = stream.next()) {
         if (auto const* chunk = std::get_if<output_chunk>(&*event))
-            events += (chunk->stream == output_stream::stderr_ ? "stderr: " : "") + chunk->text;
+            events += (chunk->stream == output_chunk::stream_name::stderr_ ? "stderr: " : "") + chunk->text;
         if (auto const* shown = std::get_if<display>(&*event))
             events += "display: " + *shown->data.find("text/plain") + "\n";
         if (auto const* end = std::get_if<result<execution_result>>(&*event)) {
@@ -303,7 +303,7 @@ TEST_CASE("stdout and stderr are told apart", "[kernel][compat]") {
     std::string err;
     while (auto event = stream.next())
         if (auto* chunk = std::get_if<output_chunk>(&*event))
-            (chunk->stream == output_stream::stderr_ ? err : out) += chunk->text;
+            (chunk->stream == output_chunk::stream_name::stderr_ ? err : out) += chunk->text;
     CHECK(out == "out\nout again\n");
     CHECK(err == "err\n");
 }
@@ -332,7 +332,7 @@ TEST_CASE("multiprocessing with fork works and its output is kept", "[kernel][co
 TEST_CASE("forked kernels have randomness of their own", "[kernel][compat]") {
     scratch_dir dir;
     auto const options = options_in(dir.path());
-    runtime const shared{{.working_dir = dir.path(), .python = python()}, no_sandbox{}};
+    runtime const shared{{.working_dir = dir.path(), .kernel = {.python = python()}}, no_sandbox{}};
     executor one{options, {}, shared};
     executor two{options, {}, shared};
     auto const code = "import random, uuid, os\nprint(random.random(), uuid.uuid4(), os.urandom(4))";

@@ -82,8 +82,8 @@ using namespace ipybox::test;
 
 executor_options guarded_in(std::filesystem::path const& dir) {
     auto options = options_in(dir);
-    options.approve_shell_cmds = true;
-    options.require_shell_escape = true;
+    options.approval.shell_cmds = true;
+    options.approval.require_shell_escape = true;
     return options;
 }
 
@@ -93,8 +93,9 @@ TEST_CASE("a transport of somebody else: code calls tools, asks for commands, an
     scratch_dir const dir;
     std::vector<std::string> asked;
     auto const policy = [&asked](approval_request const& request) {
-        asked.push_back(request.kind() == approval_kind::tool ? request.tool()
-                                                              : request.commands().commands[0].words[0].text);
+        asked.push_back(request.kind() == approval_subject::action::tool
+                            ? request.tool()
+                            : request.commands().commands[0].words[0].text);
         return decision::accept();
     };
     basic_executor box(guarded_in(dir.path()), policy, no_sandbox(), their::link());
@@ -122,8 +123,8 @@ TEST_CASE("a transport of somebody else: one that carries no actions starts no k
         return started ? std::error_code() : started.error().code();
     };
     CHECK(start_of() == make_error_code(errc::guard_unavailable));
-    options.require_shell_escape = false;
+    options.approval.require_shell_escape = false;
     CHECK(start_of() == make_error_code(errc::invalid_argument));
-    options.approve_shell_cmds = false;
+    options.approval.shell_cmds = false;
     CHECK_FALSE(start_of());
 }

@@ -43,9 +43,9 @@ TEST_CASE("names that are not UTF-8 arrive byte for byte", "[kernel][compat]") {
     kernel_box<> box([&](executor_options& o) {
         o.working_dir /= name;
         std::filesystem::create_directories(o.working_dir);
-        o.kernel_env["VALUE"] = "a\xff"
+        o.kernel.env["VALUE"] = "a\xff"
                                 "b";
-        o.kernel_env["N\xfe"] = "x";
+        o.kernel.env["N\xfe"] = "x";
     });
     CHECK(box.run("import os; print(os.path.basename(os.getcwdb()), os.environb[b'VALUE'], os.environb[b'N\\xfe'])") ==
           R"(b'd\xff\xc3\xa9' b'a\xffb' b'x')");
@@ -85,7 +85,7 @@ TEST_CASE("long names", "[kernel]") {
     kernel_box<> box([](executor_options& o) {
         // Far beyond what the address of a Unix socket holds.
         for (int i = 0; i < 12; ++i) o.working_dir /= std::string(200, 'w');
-        o.images_dir = o.working_dir / "images";
+        o.output.images_dir = o.working_dir / "images";
         std::filesystem::create_directories(o.working_dir);
     });
     CHECK(box.run("import os; print(len(os.getcwd()) > 2400)") == "True");
@@ -158,7 +158,7 @@ TEST_CASE("the host whose child ends as a program does", "[.victim]") {
     // What is static is destroyed in the child too.
     scratch_dir const dir;
     static asio::io_context context;
-    static runtime const shared({.working_dir = dir.path(), .python = python()}, unsandboxed);
+    static runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}}, unsandboxed);
     static std::optional<executor> own(std::in_place, options_in(dir.path()), any_approval(), unsandboxed);
     static std::optional<executor> tenant(std::in_place, options_in(dir.path()), any_approval(), shared);
     static std::optional<executor> guest(std::in_place, context.get_executor(), options_in(dir.path()), any_approval(),

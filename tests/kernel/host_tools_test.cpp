@@ -268,9 +268,9 @@ TEST_CASE("host tools: the gate decides about them", "[kernel]") {
     host_box box({host_tool("edited", "", {"n"}, count), host_tool("rejected", "", {"n"}, count),
                   host_tool("free", "", {"n"}, count), host_tool("never", "", {"n"}, count)},
                  decide, [&](executor_options& options) {
-                     options.rules = std::move(*rules);
-                     options.audit = *log;
-                     options.calls_per_cell = 3;
+                     options.approval.rules = std::move(*rules);
+                     options.approval.audit = *log;
+                     options.approval.calls_per_cell = 3;
                  });
     auto const run = [&](std::string const& tool) {
         return box.run("from mcptools import host\ntry:\n    print(host." + tool +
@@ -303,7 +303,7 @@ TEST_CASE("host tools: rules name what a tool says about its effects", "[kernel]
     auto const one = [] { return 1; };
     host_box box({host_tool("look", "", one, {.read_only = true}), host_tool("add", "", one, {.destructive = false}),
                   host_tool("forget", "", one)},
-                 decide, [&](executor_options& options) { options.rules = std::move(*rules); });
+                 decide, [&](executor_options& options) { options.approval.rules = std::move(*rules); });
     auto const run = [&](std::string const& tool) {
         return box.run("from mcptools import host\ntry:\n    print(host." + tool +
                        ".run())\nexcept Exception as e:\n    print(type(e).__name__, e)");

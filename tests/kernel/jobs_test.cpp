@@ -24,7 +24,7 @@ using namespace ipybox::test;
 
 constexpr auto a_minute = 60s;
 
-void end_patiently(executor_options& o) { o.interrupt_grace = 10s; }
+void end_patiently(executor_options& o) { o.kernel.interrupt_grace = 10s; }
 
 std::string outcome_of(job const& j) { return j.wait(a_minute) ? text_of(j.result()) : "<it did not end>"; }
 
@@ -41,7 +41,7 @@ TEMPLATE_TEST_CASE("jobs: several wait, print and end in their order", "[kernel]
     auto const a = box->submit("import time\nfor i in range(3): print(i); time.sleep(.05)\n'a'");
     auto const b = box->submit("1/0");
     auto const c = box->submit("i");
-    CHECK(b.state() == job_state::waiting);
+    CHECK(b.state() == job::stage::waiting);
     // Read as it comes: each byte once.
     std::string text;
     std::uint64_t at = 0;
@@ -73,7 +73,7 @@ TEMPLATE_TEST_CASE("jobs: one is interrupted, one cancelled, the others run", "[
     d.interrupt(); // it does not run
     c.cancel();
     CHECK(c.wait(a_minute));
-    CHECK(a.state() == job_state::running);
+    CHECK(a.state() == job::stage::running);
     a.interrupt();
     CHECK(outcome_of(a) == "a\ncaught");
     REQUIRE(has_printed(b, 2));
@@ -93,7 +93,7 @@ TEST_CASE("jobs: an interrupt for a job that ends never reaches the next", "[ker
     for (int i = 0; i < 100; ++i) {
         auto const a = box->submit("0");
         auto const b = box->submit("for i in range(10000): pass\n'fine'");
-        if (i % 2 == 0) (void)eventually([&] { return a.state() != job_state::waiting; });
+        if (i % 2 == 0) (void)eventually([&] { return a.state() != job::stage::waiting; });
         std::this_thread::sleep_for(i * 10us);
         a.interrupt();
         a.cancel();
@@ -154,7 +154,7 @@ TEST_CASE("jobs: over a kernel that is killed, exits, or is replaced", "[kernel]
 }
 
 TEST_CASE("jobs: output beyond the bound goes to a file", "[kernel]") {
-    kernel_box box([](executor_options& o) { o.max_output = 10'000; });
+    kernel_box box([](executor_options& o) { o.output.max_memory = 10'000; });
     auto const a =
         box->submit("import time\nfor i in range(20000): print(i)\nprint('end', flush=True)\ntime.sleep(60)");
     std::uint64_t at = 0;
@@ -225,7 +225,7 @@ TEST_CASE("jobs: a display's text, images and input", "[kernel]") {
 }
 
 TEST_CASE("jobs: a timeout, and one that does not end when interrupted", "[kernel]") {
-    kernel_box box([](executor_options& o) { o.interrupt_grace = 200ms; });
+    kernel_box box([](executor_options& o) { o.kernel.interrupt_grace = 200ms; });
     auto const a = box->submit("print('a')\nwhile True: pass", {.timeout = 100ms});
     REQUIRE(a.wait(a_minute));
     CHECK(a.result().error() == condition::timeout);

@@ -83,7 +83,7 @@ mcp::server_params sleeping_tools() {
 }
 
 bool is_busy(executor const& box) {
-    return eventually([&] { return box.state() == kernel_state::busy; });
+    return eventually([&] { return box.state() == executor::kernel_state::busy; });
 }
 
 std::vector<moment> const moments = {
@@ -152,7 +152,7 @@ class place {
   public:
     place(where w, std::filesystem::path const& dir) {
         if (w == where::context_and_shared_runtime)
-            shared_.emplace(runtime_options{.working_dir = dir, .python = python()}, unsandboxed);
+            shared_.emplace(runtime::options{.working_dir = dir, .kernel = {.python = python()}}, unsandboxed);
         if (w == where::pool) pool_ = std::make_unique<asio::thread_pool>(2);
         if (w == where::own_thread || w == where::pool) return;
         context_ = std::make_unique<asio::io_context>();
@@ -197,8 +197,8 @@ class place {
 void leave_at(moment const& when, where w, bool executor_first) {
     scratch_dir const dir;
     auto options = options_in(dir.path());
-    options.approve_shell_cmds = true;
-    options.end_grace = 100ms;
+    options.approval.shell_cmds = true;
+    options.kernel.end_grace = 100ms;
     auto const all = std::make_shared<begun>();
     auto const keep = [all](approval_request request) {
         std::scoped_lock const lock(all->mutex);

@@ -94,7 +94,7 @@ bool within_bound(std::chrono::milliseconds bound, Condition condition) {
 
 TEST_CASE("1000 rounds of start, execute, stop leak nothing", "[kernel][slow]") {
     scratch_dir dir;
-    runtime const shared{{.working_dir = dir.path(), .python = python()}, no_sandbox{}};
+    runtime const shared{{.working_dir = dir.path(), .kernel = {.python = python()}}, no_sandbox{}};
     auto const round = [&](int i) {
         executor box{options_in(dir.path()), {}, shared};
         REQUIRE(box.start());
@@ -147,7 +147,7 @@ TEMPLATE_TEST_CASE("stop does not wait for a kernel that is still to come", "[ke
 
 TEST_CASE("the destructor does not wait for a kernel that is still to come", "[kernel]") {
     scratch_dir dir;
-    runtime const shared{{.working_dir = dir.path(), .python = python()}, mute_sandbox{}};
+    runtime const shared{{.working_dir = dir.path(), .kernel = {.python = python()}}, mute_sandbox{}};
     for (bool const under_way : {false, true}) {
         std::future<result<void>> waiting;
         auto const before = std::chrono::steady_clock::now();

@@ -25,9 +25,9 @@ std::string outcome(Box& box, std::string const& code) {
 TEMPLATE_TEST_CASE("limits: what the code cannot have is an error of the code, and the kernel goes on", "[kernel]",
                    no_sandbox, bubblewrap_sandbox) {
     kernel_box<socketpair_transport, TestType> box([](executor_options& options) {
-        options.limits.memory = 800 * mib;
-        options.limits.file_size = 10 * mib;
-        options.limits.open_files = 200;
+        options.sandbox.limits.memory = 800 * mib;
+        options.sandbox.limits.file_size = 10 * mib;
+        options.sandbox.limits.open_files = 200;
     });
     CHECK(outcome(box, "bytearray(1 << 31)") == "MemoryError");
     CHECK(outcome(box, "open('big', 'wb').write(bytes(11 << 20))") == "OSError");
@@ -36,7 +36,7 @@ TEMPLATE_TEST_CASE("limits: what the code cannot have is an error of the code, a
 }
 
 TEST_CASE("limits: a kernel that has used its processor time is dead, and the error says why", "[kernel]") {
-    kernel_box<> box([](executor_options& options) { options.limits.cpu_time = 1s; });
+    kernel_box<> box([](executor_options& options) { options.sandbox.limits.cpu_time = 1s; });
     auto const ended = box->execute("while True: pass");
     REQUIRE_FALSE(ended);
     CHECK(ended.error() == errc::kernel_died);
@@ -56,7 +56,7 @@ TEST_CASE("limits: by default no more memory than the machine has", "[kernel]") 
 
 TEST_CASE("limits: none of them leaves what the application itself may take", "[kernel]") {
     kernel_box<> box([](executor_options& options) {
-        options.limits = {.memory = {}, .processes = {}, .cpu_time = {}, .file_size = {}, .open_files = {}};
+        options.sandbox.limits = {.memory = {}, .processes = {}, .cpu_time = {}, .file_size = {}, .open_files = {}};
     });
     CHECK(box.run("import resource\nresource.getrlimit(resource.RLIMIT_DATA) == (-1, -1)") == "True");
 }
@@ -64,8 +64,8 @@ TEST_CASE("limits: none of them leaves what the application itself may take", "[
 TEST_CASE("limits: executors of a runtime have its limits", "[kernel]") {
     scratch_dir const dir;
     auto options = options_in(dir.path());
-    runtime_options shared{.working_dir = dir.path(), .python = python()};
-    shared.limits.memory = 800 * mib;
+    runtime::options shared{.working_dir = dir.path(), .kernel = {.python = python()}};
+    shared.sandbox.limits.memory = 800 * mib;
     executor box(options, any_approval(deny_approval{}), runtime(shared, unsandboxed));
     CHECK(text_of(box.execute("import resource\nresource.getrlimit(resource.RLIMIT_DATA)[0]")) ==
           std::to_string(800 * mib));
@@ -103,9 +103,9 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
           "[kernel]") {
     scratch_dir const dir;
     auto const options = options_in(dir.path());
-    runtime_options shared{.working_dir = dir.path(), .python = python()};
-    shared.limits.processes = 100;
-    shared.limits.kernel_memory = 500 * mib;
+    runtime::options shared{.working_dir = dir.path(), .kernel = {.python = python()}};
+    shared.sandbox.limits.processes = 100;
+    shared.sandbox.limits.kernel_memory = 500 * mib;
     runtime const both(shared, bubblewrap_sandbox({.tmpfs_size = 20 * mib}));
     executor attacker(options, any_approval(deny_approval{}), both);
     executor neighbour(options, any_approval(deny_approval{}), both);
@@ -123,7 +123,7 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
     } else {
         CHECK(bomb.error() == errc::kernel_died);
         REQUIRE(bomb.error().status().exceeded);
-        CHECK(bomb.error().status().exceeded->which == exceeded_limit::kind::processes);
+        CHECK(bomb.error().status().exceeded->which == exit_status::exceeded_limit::kind::processes);
         CHECK_THAT(bomb.error().text(), Contains("its limit is 100 (sandbox_limits::processes)"));
     }
     others_work();
@@ -133,7 +133,7 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
     CHECK(eaten.error() == errc::kernel_died);
     CHECK(eaten.error().status().signal == SIGKILL);
     REQUIRE(eaten.error().status().exceeded);
-    CHECK(eaten.error().status().exceeded->which == exceeded_limit::kind::memory);
+    CHECK(eaten.error().status().exceeded->which == exit_status::exceeded_limit::kind::memory);
     CHECK(eaten.error().status().exceeded->allowed == 500 * mib);
     CHECK_THAT(eaten.error().text(), Contains("out of memory: it took"));
     others_work();
@@ -148,7 +148,7 @@ TEST_CASE("limits: a fork bomb, too much memory and a full disk leave the host a
 TEST_CASE("limits: what a cell of no time has left at work is looked at", "[kernel]") {
     test::scratch_dir const dir;
     auto options = options_in(dir.path());
-    options.limits.kernel_memory = 300 * mib;
+    options.sandbox.limits.kernel_memory = 300 * mib;
     executor box(options, deny_approval{}, test::unsandboxed);
     REQUIRE(text_of(box.execute("kept = []")).empty());
     auto const eaten = "import threading, time\n"

@@ -31,7 +31,7 @@ nlohmann::json long_calls() {
 /// Keeps the questions of `input()` unanswered.
 class silent_person {
   public:
-    input_handler handler() {
+    input_request::handler handler() {
         return [this](input_request request) {
             std::scoped_lock const lock(mutex_);
             asked_.push_back(std::move(request));
@@ -54,7 +54,7 @@ TEST_CASE("a timeout of a library's long call keeps the state", "[kernel]") {
     kernel_box<> without_modules;
     kernel_box<> box([&](executor_options& o) {
         for (std::string const name : {"numpy", "pandas", "matplotlib.pyplot"})
-            if (installed(without_modules, name.substr(0, name.find('.')))) o.preload.push_back(name);
+            if (installed(without_modules, name.substr(0, name.find('.')))) o.kernel.preload.push_back(name);
     });
     for (auto const& call : long_calls()) {
         auto const name = call.at("name").get<std::string>();

@@ -82,7 +82,7 @@ struct asked_policy {
         return any_approval([s = shared](approval_request request) {
             {
                 std::scoped_lock const lock(s->mutex);
-                s->asked.push_back(to_safe_text(*request.subject()).text());
+                s->asked.push_back(safe_text::of(*request.subject()).text());
             }
             s->answer(std::move(request));
         });
@@ -240,9 +240,9 @@ TEST_CASE("network: a question holds its connection, not the kernel, and ends wi
 TEST_CASE("network: rules decide about hosts, also about those that the configuration allows", "[kernel]") {
     if (!has_bubblewrap()) return;
     auto const with_rules = [](executor_options& o) {
-        o.rules = approval_rules::parse(R"({"allow": [{"kind": "network", "host": "*.by-rule.test"}],
+        o.approval.rules = approval_rules::parse(R"({"allow": [{"kind": "network", "host": "*.by-rule.test"}],
                                             "deny": [{"kind": "network", "host": "bad.test", "reason": "a bad one"}]})")
-                      .value();
+                               .value();
     };
     world w(R"({"allowedDomains": ["allowed.test", "bad.test"]})", deny_approval{}, with_rules);
     CHECK(w.get("a.by-rule.test") == "200");
@@ -256,7 +256,7 @@ TEST_CASE("network: the audit log has each connection, who decided, and its byte
     auto const file = logs.path() / "audit.jsonl";
     {
         world w(R"({"allowedDomains": ["allowed.test"], "strictAllowlist": true})", deny_approval{},
-                [&](executor_options& o) { o.audit = audit_log::open({.file = file}).value(); });
+                [&](executor_options& o) { o.approval.audit = audit_log::open({.file = file}).value(); });
         CHECK(w.get("allowed.test") == "200");
         CHECK(contains(w.get("other.test"), "is rejected"));
     }
@@ -274,7 +274,7 @@ TEST_CASE("network: each kernel of a runtime has a proxy of its own, and a reset
     test::scratch_dir const dir;
     loopback_server const web(answer_with_head);
     auto options = test::options_in(dir.path());
-    runtime const shared({.working_dir = options.working_dir, .python = options.python},
+    runtime const shared({.working_dir = options.working_dir, .kernel = {.python = options.kernel.python}},
                          bubblewrap_sandbox(configured(R"({"allowedDomains": ["allowed.test"]})")));
     executor first(options, deny_approval{}, shared);
     executor second(options, deny_approval{}, shared);

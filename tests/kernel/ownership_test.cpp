@@ -81,7 +81,7 @@ TEST_CASE("a context that is destroyed under a running cell leaves nothing behin
 
 TEST_CASE("the end of a kernel that is reported when the application's context has gone reaches nothing") {
     scratch_dir const dir;
-    runtime const shared({.working_dir = dir.path(), .python = python()}, unsandboxed);
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}}, unsandboxed);
     for (bool const executor_first : {true, false}) {
         for (char const* code : {"1", "while True: pass"}) {
             auto context = std::make_unique<asio::io_context>();
@@ -103,7 +103,7 @@ TEST_CASE("the end of a kernel that is reported when the application's context h
 
 TEST_CASE("executors end though the supervisor that they share does not answer") {
     scratch_dir const dir;
-    runtime const shared({.working_dir = dir.path(), .python = python()}, unsandboxed);
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}}, unsandboxed);
     std::optional<executor> box(std::in_place, options_in(dir.path()), any_approval(), shared);
     auto const above = box->execute("import os\nprint(os.getppid())");
     REQUIRE(above);
@@ -134,7 +134,7 @@ TEST_CASE("a sandbox policy that throws, and modules that are no UTF-8, are erro
     CHECK(started.error() == errc::kernel_start_failed);
     CHECK(started.error().text().find("a policy's mistake") != std::string::npos);
 
-    kernel_box<> odd([](executor_options& o) { o.preload = {"\xff\xfe"}; });
+    kernel_box<> odd([](executor_options& o) { o.kernel.preload = {"\xff\xfe"}; });
     (void)odd->start(); // an error or a kernel, but no end of this program
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("an approval that is given when its executor and its context have gone
     };
     auto context = std::make_unique<asio::io_context>();
     auto options = options_in(dir.path());
-    options.approve_shell_cmds = true;
+    options.approval.shell_cmds = true;
     std::optional<executor> box(std::in_place, context->get_executor(), options, any_approval(callback_approval{keep}),
                                 unsandboxed);
     // A thread of the kernel's asks when no cell runs.

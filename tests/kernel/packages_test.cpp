@@ -66,7 +66,7 @@ std::shared_ptr<package_layer const> layer_of(package_layer::options options) {
 
 executor_options options_with(test::scratch_dir const& dir, std::shared_ptr<package_layer const> layer) {
     auto options = test::options_in(dir.path());
-    options.packages = std::move(layer);
+    options.kernel.packages = std::move(layer);
     return options;
 }
 
@@ -219,7 +219,7 @@ TEST_CASE("packages: rules decide what may be installed", "[kernel]") {
     auto rules =
         approval_rules::parse(R"({"allow": [{"kind": "package", "argv": ["pip", "install", "ipybox_tiny"]}]})");
     REQUIRE(rules);
-    options.rules = *rules;
+    options.approval.rules = *rules;
     executor box(options, deny_approval{}, bubblewrap_sandbox{});
     CHECK(code_of_installation(box.install_package("ipybox_more")) == errc::approval_rejected);
     CHECK(contains(text_of(box.execute("%pip install ipybox_more")), "ApprovalRejectedError"));
@@ -339,7 +339,7 @@ TEST_CASE("packages: an interpreter without pip, an index that does not answer, 
     auto const nowhere = box.install_package("ipybox_tiny");
     REQUIRE_FALSE(nowhere);
     CHECK(nowhere.error() == errc::invalid_argument);
-    CHECK(contains(nowhere.error().text(), "executor_options::packages"));
+    CHECK(contains(nowhere.error().text(), "executor_options::kernel.packages"));
 }
 
 TEST_CASE("packages: no kernel is started for an installation where one was stopped", "[kernel]") {
@@ -355,5 +355,5 @@ TEST_CASE("packages: no kernel is started for an installation where one was stop
     REQUIRE_FALSE(refused);
     CHECK(refused.error() == errc::not_running);
     CHECK(contains(refused.error().text(), "start() brings a fresh kernel"));
-    CHECK(box.state() == kernel_state::stopped);
+    CHECK(box.state() == executor::kernel_state::stopped);
 }

@@ -36,7 +36,7 @@ std::string attack_on(fs::path const& script) {
 }
 
 /// What is unprotected of one path, or none.
-std::vector<unprotected_file> about(executor_base const& box, fs::path const& path) {
+std::vector<executor::unprotected_file> about(executor_base const& box, fs::path const& path) {
     auto found = box.unprotected_files();
     std::erase_if(found, [&](auto const& file) { return file.path != path; });
     return found;
@@ -55,7 +55,7 @@ TEST_CASE("a server that is registered while the kernel runs is told of, and pro
     auto const open = about(box, script);
     REQUIRE(open.size() == 1);
     CHECK(open[0].server == "pay");
-    CHECK(open[0].cure == protection::next_kernel);
+    CHECK(open[0].cure == executor::unprotected_file::protection::next_kernel);
     CHECK(open[0].text() ==
           "the code can change " + script.string() + ", which the MCP server pay is started from; reset() protects it");
     CHECK(text_of(box.execute(attack_on(script))) == "changed");
@@ -89,14 +89,14 @@ TEST_CASE("what no sandbox can protect is told before the kernel starts", "[kern
     if (!has_bubblewrap()) return;
     scratch_dir const dir;
     auto options = options_in(dir.path());
-    options.read_only = {dir.path() / "work"};
+    options.sandbox.read_only = {dir.path() / "work"};
     executor box(options, deny_approval{});
     REQUIRE(box.register_mcp_server("pay", server_of(dir.path() / "work/pay.py")));
     auto const open = about(box, dir.path() / "work");
     REQUIRE(open.size() == 2);
     CHECK(open[0].server.empty());
     CHECK(open[1].server == "pay");
-    for (auto const& file : open) CHECK(file.cure == protection::other_directory);
+    for (auto const& file : open) CHECK(file.cure == executor::unprotected_file::protection::other_directory);
     CHECK(about(box, dir.path() / "work/pay.py").empty());
     REQUIRE(box.start());
     CHECK(about(box, dir.path() / "work").size() == 2);
@@ -107,7 +107,7 @@ TEST_CASE("in a runtime, the executor that starts it has its servers protected, 
     if (!has_bubblewrap()) return;
     scratch_dir const dir;
     auto const options = options_in(dir.path());
-    runtime const shared({.working_dir = options.working_dir, .python = python()});
+    runtime const shared({.working_dir = options.working_dir, .kernel = {.python = python()}});
     executor first(options, deny_approval{}, shared);
     executor second(options, deny_approval{}, shared);
     auto const script = dir.path() / "work/servers/pay.py";
@@ -120,7 +120,7 @@ TEST_CASE("in a runtime, the executor that starts it has its servers protected, 
     REQUIRE(second.register_mcp_server("pay", server_of(other)));
     auto const open = about(second, other);
     REQUIRE(open.size() == 1);
-    CHECK(open[0].cure == protection::runtime_options);
+    CHECK(open[0].cure == executor::unprotected_file::protection::runtime_options);
     CHECK(first.unprotected_files().empty());
     REQUIRE(second.reset());
     CHECK(about(second, other).size() == 1);

@@ -54,7 +54,7 @@ TEST_CASE("srt: cells, output, errors and state", "[kernel]") {
 
 TEST_CASE("srt: a timeout interrupts code, and the kernel goes on", "[kernel]") {
     if (auto const why = missing_for_srt(); !why.empty()) return test::skip(why);
-    srt_box box([](executor_options& options) { options.interrupt_grace = 10s; });
+    srt_box box([](executor_options& options) { options.kernel.interrupt_grace = 10s; });
     CHECK(box.run("kept = 7") == "");
     for (auto const* code : {"while True: pass", "import time; time.sleep(60)", "!sleep 60"}) {
         INFO(code);
@@ -88,8 +88,8 @@ TEST_CASE("srt: code is kept in", "[kernel]") {
         std::ofstream(options.working_dir / ".env") << "secret";
         std::ofstream(options.working_dir / "rules.json") << "{}";
         std::ofstream(options.working_dir / "servers.json") << "secret";
-        options.read_only = {options.working_dir / "rules.json"};
-        options.hidden = {options.working_dir / "servers.json"};
+        options.sandbox.read_only = {options.working_dir / "rules.json"};
+        options.sandbox.hidden = {options.working_dir / "servers.json"};
     });
     auto const run = [&box](std::string const& code) { return box.run(attempt(code)); };
     CHECK(run("open('inside', 'w')") == "done");
@@ -118,8 +118,8 @@ TEST_CASE("srt: commands are asked for, and code cannot go around that", "[kerne
     if (auto const why = missing_for_srt(); !why.empty()) return test::skip(why);
     scratch_dir const dir;
     auto options = options_in(dir.path());
-    options.approve_shell_cmds = true;
-    options.require_shell_escape = true;
+    options.approval.shell_cmds = true;
+    options.approval.require_shell_escape = true;
     std::mutex mutex;
     std::vector<std::string> asked;
     auto const decide = [&](approval_request const& request) {

@@ -23,7 +23,7 @@ using clock_type = std::chrono::steady_clock;
 /// Time enough to end code and to format its traceback on a machine that has much else to do: only what is lost takes
 /// longer.
 constexpr auto patience = 10s;
-void be_patient(executor_options& o) { o.interrupt_grace = patience; }
+void be_patient(executor_options& o) { o.kernel.interrupt_grace = patience; }
 
 /// Makes the file that `begin` waits for.
 std::string const says_running = "open('running', 'w').close()\n";
@@ -184,7 +184,7 @@ TEST_CASE("cancel reaches waiting executions too", "[kernel]") {
 }
 
 TEST_CASE("Q6 M6 code that swallows KeyboardInterrupt loses its kernel to a fresh one", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.interrupt_grace = 400ms; });
+    kernel_box<> box([](executor_options& o) { o.kernel.interrupt_grace = 400ms; });
     REQUIRE(box.run("kept = 7") == "");
     auto const stubborn = "import time\nprint('stubborn')\nwhile True:\n    try:\n        time.sleep(60)\n    except "
                           "KeyboardInterrupt:\n        print('no')\n";
@@ -200,7 +200,7 @@ TEST_CASE("Q6 M6 code that swallows KeyboardInterrupt loses its kernel to a fres
 }
 
 TEST_CASE("code that holds the GIL in C loses its kernel to a fresh one", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.interrupt_grace = 300ms; });
+    kernel_box<> box([](executor_options& o) { o.kernel.interrupt_grace = 300ms; });
     // an interrupt may come before the C code has begun
     auto call = begin(box, "while True:\n    try:\n        " + says_running +
                                "        sum(range(10**11))\n    except KeyboardInterrupt:\n        pass\n");
@@ -255,7 +255,7 @@ TEST_CASE("code that cannot be told yet has more time than the grace", "[kernel]
 }
 
 TEST_CASE("the rendering of an error does not count against the grace, and is not interrupted", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.interrupt_grace = 500ms; });
+    kernel_box<> box([](executor_options& o) { o.kernel.interrupt_grace = 500ms; });
     REQUIRE(box.run("kept = 7") == "");
     auto const slow_to_show = "import time\n"
                               "class Slow(Exception):\n"
@@ -355,7 +355,7 @@ TEST_CASE("reset and stop end what runs", "[kernel]") {
     auto again = begin(box, "import time\ntime.sleep(60)");
     REQUIRE(box->stop());
     CHECK(again.get().error() == errc::not_running);
-    CHECK(box->state() == kernel_state::stopped);
+    CHECK(box->state() == executor::kernel_state::stopped);
     auto const after = box->execute("1");
     REQUIRE_FALSE(after);
     CHECK(after.error() == errc::not_running);

@@ -36,8 +36,8 @@ TEMPLATE_TEST_CASE("a stream yields events as they come, the result last", "[ker
             if (order.empty()) first = std::chrono::steady_clock::now();
             if (order.empty() || order.back() != 'c') order += 'c';
         } else if (auto* shown = std::get_if<display>(&*event)) {
-            order += shown->kind == display_kind::execute_result ? 'v' : 'd';
-        } else if (std::holds_alternative<output_cleared>(*event)) {
+            order += shown->kind == display::message_type::execute_result ? 'v' : 'd';
+        } else if (std::holds_alternative<execution_stream::output_cleared>(*event)) {
             order += 'x';
         } else if (auto* last = std::get_if<result<execution_result>>(&*event)) {
             order += 'r';
@@ -52,7 +52,7 @@ TEMPLATE_TEST_CASE("a stream yields events as they come, the result last", "[ker
 
 TEST_CASE("a stream without chunks yields displays and the result", "[kernel]") {
     kernel_box<> box;
-    auto stream = box->stream("print('text')\n1", {.chunks = chunk_events::off});
+    auto stream = box->stream("print('text')\n1", {.chunks = false});
     auto const shown = stream.next();
     REQUIRE(shown);
     CHECK(std::holds_alternative<display>(*shown));
@@ -90,8 +90,8 @@ TEST_CASE("a stream that is left before its code starts never runs it", "[kernel
 
 TEST_CASE("a slow reader slows the kernel down and memory stays bounded", "[kernel]") {
     kernel_box<> box([](executor_options& o) {
-        o.max_output = 4 << 20;
-        o.max_spill = std::uint64_t(4) << 30;
+        o.output.max_memory = 4 << 20;
+        o.output.max_spill = std::uint64_t(4) << 30;
     });
     REQUIRE(box.run("pass") == "");
     auto const before = resident();
@@ -115,7 +115,7 @@ TEST_CASE("a slow reader slows the kernel down and memory stays bounded", "[kern
 }
 
 TEST_CASE("a timeout ends code whose stream nobody reads", "[kernel]") {
-    kernel_box<> box([](executor_options& o) { o.max_output = 4 << 20; });
+    kernel_box<> box([](executor_options& o) { o.output.max_memory = 4 << 20; });
     REQUIRE(box.run("kept = 5") == "");
     auto stream = box->stream("while True: print('x' * 1_000_000)", {.timeout = 500ms});
     std::this_thread::sleep_for(1500ms);

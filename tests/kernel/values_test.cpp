@@ -134,8 +134,8 @@ TEST_CASE("values: scalars of NumPy, and code that is in the way", "[kernel]") {
 
 TEST_CASE("values: what never comes to an end has a bound", "[kernel]") {
     kernel_box box([](executor_options& o) {
-        o.interrupt_grace = 500ms;
-        o.value_timeout = 300ms;
+        o.kernel.interrupt_grace = 500ms;
+        o.kernel.value_timeout = 300ms;
     });
     auto const code = "class D(dict):\n    def items(self):\n        while True: pass\nD(a=1)";
     auto const timed = box->execute(code, {.timeout = 200ms, .want_value = true});
@@ -153,7 +153,7 @@ TEST_CASE("values: they are no cells, and wait their turn", "[kernel]") {
     kernel_box box;
     auto slow = box->submit("import time\ntime.sleep(.2)\nz = 5");
     CHECK(**box->get("z") == 5);
-    CHECK(slow.state() == job_state::ended);
+    CHECK(slow.state() == job::stage::ended);
     CHECK(box->put("w", 1));
     auto const failed = box->execute("1/0");
     std::string traceback;

@@ -77,7 +77,7 @@ TEST_CASE("walls: 100 executors share a runtime, and leave nothing", "[kernel]")
     scratch_dir const dir;
     auto const before_all = descendants();
     {
-        runtime const shared({.working_dir = dir.path(), .python = python()});
+        runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}});
         { // what the first kernel brings along, and the room for the next one
             auto const first = member(dir, 0, shared);
             CHECK(text_of(first->execute("1")) == "1");

@@ -52,7 +52,7 @@ std::unique_ptr<executor> box_in(std::filesystem::path const& dir, runtime const
 TEST_CASE("walls: a working directory outside of the runtime's sees none of those in it", "[kernel]") {
     if (!has_bubblewrap()) return;
     open_dir const dir;
-    runtime const shared({.working_dir = dir.path(), .python = python()});
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}});
     auto const a = box_in(dir.path() / "a", shared);
     CHECK(text_of(a->execute("open('x', 'w').write('of a')")) == "4");
     auto const b = box_in(std::filesystem::path(IPYBOX_TEST_SOURCE_DIR) / "docs", shared);
@@ -67,7 +67,7 @@ TEST_CASE("walls: a runtime's directory that is given by a link is covered by th
     auto const link = links.path() / "link";
     std::filesystem::create_directory_symlink(dir.path(), link);
     std::filesystem::create_directories(dir.path() / "ws");
-    runtime const shared({.working_dir = link / "ws", .python = python()});
+    runtime const shared({.working_dir = link / "ws", .kernel = {.python = python()}});
     auto const a = box_in(link / "ws/a", shared), b = box_in(link / "ws/b", shared);
     CHECK(text_of(a->execute("open('x', 'w').write('of a')")) == "4");
     CHECK(text_of(b->execute("open('x', 'w').write('of b')")) == "4");
@@ -89,7 +89,7 @@ TEST_CASE("walls: an interpreter's environment in the runtime's directory can be
     auto const packages = std::filesystem::path(python()).parent_path().parent_path() / "lib" /
                           site.parent_path().filename() / "site-packages";
     std::ofstream(site / "packages.pth") << packages.string() << '\n';
-    runtime const shared({.working_dir = dir.path(), .python = venv / "bin/python"});
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = venv / "bin/python"}});
     auto const a = box_in(dir.path() / "a", shared);
     CHECK(text_of(a->execute("import of_venv; of_venv.value")) == "7");
     CHECK(text_of(a->execute("!python -c 'import of_venv; print(of_venv.value)'")) == "7");
@@ -101,7 +101,7 @@ TEST_CASE("walls: an interpreter's environment in the runtime's directory can be
 TEST_CASE("walls: directories in each other", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;
-    runtime const shared({.working_dir = dir.path(), .python = python()});
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}});
     auto const a = box_in(dir.path() / "a", shared), b = box_in(dir.path() / "a/b", shared);
     CHECK(text_of(a->execute("open('x', 'w').write('of a')")) == "4");
     CHECK(text_of(b->execute("open('y', 'w').write('of b')")) == "4");
@@ -113,7 +113,7 @@ TEST_CASE("walls: directories in each other", "[kernel]") {
 TEST_CASE("walls: no kernel leads another one into the directory of a third by a link", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;
-    runtime const shared({.working_dir = dir.path(), .python = python()});
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}});
     auto const a = box_in(dir.path() / "a", shared), c = box_in(dir.path() / "c", shared);
     CHECK(text_of(c->execute("open('secret', 'w').write('of c')")) == "4");
     CHECK(text_of(a->execute("import os; os.symlink('../c', 'b'); os.symlink('" + (dir.path() / "c").string() +
@@ -143,7 +143,7 @@ TEST_CASE("walls: a cancelled command takes along what it has put into the backg
     if (!has_bubblewrap()) return;
     for (bool const walls : {false, true}) {
         scratch_dir dir;
-        runtime const shared({.working_dir = dir.path(), .python = python(), .walls = walls});
+        runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}, .walls = walls});
         auto const a = box_in(dir.path() / "a", shared);
         auto const alive = "!pgrep -c -f '[s]leep 4242'";
         for (auto const* code : {"!sleep 4242 & sleep 4242", "%%bash\nsleep 4242 &\nsleep 4242",

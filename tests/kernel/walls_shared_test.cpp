@@ -102,7 +102,7 @@ TEST_CASE("walls: what one session installs, the others import", "[kernel]") {
     for (auto const& place : {std::filesystem::path(), work.path() / "layer", packages.dir() / "layer"}) {
         INFO(place);
         auto const layer = packages.layer(place);
-        walled_sessions with({.working_dir = work.path(), .packages = layer});
+        walled_sessions with({.working_dir = work.path(), .kernel = {.packages = layer}});
         CHECK(with.run("b", "try: import ipybox_tiny\nexcept ImportError: print('missing')") == "missing");
         auto const installed = with.on("a").install_package("ipybox_needs");
         REQUIRE(installed);
@@ -125,18 +125,18 @@ TEST_CASE("walls: an executor of a runtime that asks for packages of its own is 
     if (!has_bubblewrap()) return;
     small_packages const packages;
     auto const layer = packages.layer();
-    walled_sessions with({.packages = layer});
-    with.options().packages = layer;
+    walled_sessions with({.kernel = {.packages = layer}});
+    with.options().kernel.packages = layer;
     CHECK(with.run("a", "1") == "1");
-    with.options().packages = packages.layer();
+    with.options().kernel.packages = packages.layer();
     auto const started = with.on("b").start();
     REQUIRE_FALSE(started);
     CHECK(started.error() == errc::invalid_argument);
-    CHECK_THAT(started.error().text(), Contains("runtime_options::packages"));
+    CHECK_THAT(started.error().text(), Contains("runtime::options::kernel.packages"));
     CHECK(with.run("a", "1") == "1");
     walled_sessions none;
-    none.options().packages = layer;
-    CHECK_THAT(none.run("a", "1"), Contains("runtime_options::packages"));
+    none.options().kernel.packages = layer;
+    CHECK_THAT(none.run("a", "1"), Contains("runtime::options::kernel.packages"));
 }
 
 TEST_CASE("walls: devices of the configuration are open to each kernel", "[kernel]") {
@@ -161,8 +161,9 @@ TEST_CASE("walls: devices of the configuration are open to each kernel", "[kerne
 
 TEST_CASE("walls: what the runtime's sandbox opens is open to each kernel, and leads to no sibling", "[kernel]") {
     if (!has_bubblewrap()) return;
-    walled_sessions with({.allow = {system_access::unix_sockets, system_access::user_namespaces, system_access::ptrace,
-                                    system_access::io_uring, system_access::perf_events}});
+    walled_sessions with(
+        {.sandbox = {.allow = {system_access::unix_sockets, system_access::user_namespaces, system_access::ptrace,
+                               system_access::io_uring, system_access::perf_events}}});
     CHECK(with.run("a", "open('mine.txt', 'w').write('of a')") == "4");
     CHECK(with.run("a", "import socket\ns = socket.socket(socket.AF_UNIX); s.bind('\\0of-a'); s.listen()") == "");
     CHECK_THAT(with.run("b", "import socket\nsocket.socket(socket.AF_UNIX).connect('\\0of-a')"),
@@ -180,17 +181,17 @@ TEST_CASE("walls: what the runtime's sandbox opens is open to each kernel, and l
 TEST_CASE("walls: what an executor alone wants to have opened stays closed", "[kernel]") {
     if (!has_bubblewrap()) return;
     walled_sessions with;
-    with.options().allow = {system_access::unix_sockets};
+    with.options().sandbox.allow = {system_access::unix_sockets};
     auto const code = "import socket\nsocket.socket(socket.AF_UNIX)";
     CHECK_THAT(with.run("a", code), Contains("Operation not permitted"));
-    with.options().require_shell_escape = true;
+    with.options().approval.require_shell_escape = true;
     CHECK_THAT(with.run("b", code), Contains("Operation not permitted"));
 }
 
 TEST_CASE("walls: what a kernel has started anywhere within them counts for it alone, and ends with it", "[kernel]") {
     if (!has_bubblewrap()) return;
-    runtime_options options;
-    options.limits.kernel_memory = 400 << 20;
+    runtime::options options;
+    options.sandbox.limits.kernel_memory = 400 << 20;
     walled_sessions with(options);
     CHECK(with.run("b", "kept = 1\nimport subprocess\nbeside = subprocess.Popen(['sleep', '600'])") == "");
     with.dir().write("a/eats.py", eats_memory);
@@ -206,7 +207,7 @@ TEST_CASE("walls: what a kernel has started anywhere within them counts for it a
         CHECK(ended.error() == errc::kernel_died);
         CHECK(ended.error().status().signal == SIGKILL);
         REQUIRE(ended.error().status().exceeded);
-        CHECK(ended.error().status().exceeded->which == exceeded_limit::kind::memory);
+        CHECK(ended.error().status().exceeded->which == exit_status::exceeded_limit::kind::memory);
         CHECK(with.run("b", "kept, beside.poll()") == "(1, None)");
         REQUIRE(with.on("a").reset());
         CHECK(with.run("a", "!pgrep -c python") == "1");
@@ -215,8 +216,8 @@ TEST_CASE("walls: what a kernel has started anywhere within them counts for it a
 
 TEST_CASE("walls: processes of one kernel do not count for another one's limit", "[kernel]") {
     if (!has_bubblewrap()) return;
-    runtime_options options;
-    options.limits.processes = 60;
+    runtime::options options;
+    options.sandbox.limits.processes = 60;
     walled_sessions with(options);
     auto const some = "import subprocess, time\n"
                       "all = [subprocess.Popen(['sleep', '600']) for _ in range(30)]\ntime.sleep(1)\nlen(all)";
@@ -228,7 +229,7 @@ TEST_CASE("walls: each kernel reaches hosts by a proxy of its own, and is asked 
     if (!has_bubblewrap()) return;
     scratch_dir const dir;
     loopback_server const web(answer_with_head);
-    runtime const shared({.working_dir = dir.path(), .python = python()},
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}},
                          bubblewrap_sandbox(to_this_machine(R"({"allowedDomains": ["allowed.test"]})")));
     auto const box_of = [&](std::string const& name, any_approval approval) {
         executor_options options;

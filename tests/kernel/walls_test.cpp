@@ -124,10 +124,10 @@ TEST_CASE("walls: a kernel inherits no descriptor of the others", "[kernel]") {
 TEST_CASE("walls: a kernel does not inherit what the supervisor was told of others", "[kernel]") {
     if (!has_bubblewrap()) return;
     walled_sessions with;
-    with.options().kernel_env["TOKEN"] = "token-of-a-kernel";
+    with.options().kernel.env["TOKEN"] = "token-of-a-kernel";
     CHECK(with.run("name-of-a-session", "!echo $TOKEN word-of-a-command") == "token-of-a-kernel word-of-a-command");
     CHECK_THAT(with.run("name-of-a-session", "!no-such-word-of-a-command"), Contains("no-such-word-of-a-command: "));
-    with.options().kernel_env.erase("TOKEN");
+    with.options().kernel.env.erase("TOKEN");
     CHECK(with.run("b", R"(
 import re
 found = set()
@@ -144,7 +144,7 @@ print(found))") == "set()");
 TEST_CASE("walls: executors with the directory of the runtime share it, and nothing else", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir dir;
-    runtime const shared({.working_dir = dir.path(), .python = python()});
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}});
     executor_options options;
     options.working_dir = dir.path();
     executor a(options, deny_approval{}, shared), b(options, deny_approval{}, shared);
@@ -186,7 +186,7 @@ TEST_CASE("walls: without them, kernels share files, processes and the loopback"
 TEST_CASE("walls: a guarded kernel within them is guarded", "[kernel]") {
     if (!has_bubblewrap()) return;
     walled_sessions with;
-    with.options().require_shell_escape = true;
+    with.options().approval.require_shell_escape = true;
     CHECK_THAT(with.run("a", "import subprocess; subprocess.run(['true'])"), Contains("Start them with !"));
     CHECK(with.run("a", "!echo done") == "done");
     CHECK(with.run("b", "import os; os.listdir('..')") == "['b']");
@@ -198,13 +198,13 @@ TEST_CASE("walls: a sandbox that has none says so", "[kernel]") {
     REQUIRE_FALSE(started);
     CHECK(started.error() == errc::sandbox_unavailable);
     CHECK_THAT(started.error().text(), Contains("does not keep the kernels of a runtime apart") &&
-                                           Contains("set runtime_options::walls to false"));
+                                           Contains("set runtime::options::walls to false"));
 }
 
 TEST_CASE("walls: each kernel has the limit of processes for itself", "[kernel]") {
     if (!has_bubblewrap() || ::geteuid() == 0) return;
-    runtime_options options;
-    options.limits.processes = 40;
+    runtime::options options;
+    options.sandbox.limits.processes = 40;
     walled_sessions with(options);
     CHECK_THAT(with.run("a", "import subprocess\nall = [subprocess.Popen(['sleep', '60']) for _ in range(60)]"),
                Contains("Resource temporarily unavailable"));

@@ -61,9 +61,9 @@ struct box {
         return l;
     }
 
-    result<kernel_host::info> start(cwd_policy after_cell = cwd_policy::keep, std::chrono::milliseconds bound = 30s) {
+    result<kernel_host::info> start(bool keep_cwd = true, std::chrono::milliseconds bound = 30s) {
         auto l = launch();
-        l.after_cell = after_cell;
+        l.keep_cwd = keep_cwd;
         l.start_bound = bound;
         return driver.start(std::move(l));
     }
@@ -102,7 +102,7 @@ struct running_kernel {
     result<kernel_host::info> attach(box& b) const {
         auto const deadline = clock_type::now() + 120s;
         for (;;) {
-            auto info = b.start(cwd_policy::keep, 10s);
+            auto info = b.start(true, 10s);
             if (info || !(info.error() == errc::kernel_start_failed) || clock_type::now() > deadline) return info;
             std::this_thread::sleep_for(20ms);
         }
@@ -179,7 +179,7 @@ TEST_CASE("zmq_transport prepares a Python kernel without leaving names", "[zmq]
 
 TEST_CASE("zmq_transport restores the working directory when told to", "[zmq]") {
     box b;
-    REQUIRE(b.start(cwd_policy::restore));
+    REQUIRE(b.start(false));
     CHECK(b.driver.execute("import os; os.chdir('/')").out == "[ipybox] cwd reset to " + b.dir.path().string() + "\n");
     CHECK(b.driver.execute("os.getcwd()").value == "'" + b.dir.path().string() + "'");
     CHECK(b.driver.execute("1").out.empty());
@@ -498,7 +498,7 @@ TEST_CASE("zmq_transport says why a kernel does not start", "[zmq]") {
         options.kernelspec = "silent";
         box b(options);
         auto const begin = clock_type::now();
-        auto const info = b.start(cwd_policy::keep, 700ms);
+        auto const info = b.start(true, 700ms);
         REQUIRE_FALSE(info);
         CHECK(info.error() == errc::kernel_unresponsive);
         CHECK(ms_since(begin) < 20'000);
@@ -624,9 +624,9 @@ TEST_CASE("an executor that is attached to a running kernel needs no interpreter
     zmq_transport::options attached;
     attached.connection_file = kernel.file;
     executor_options options;
-    options.python = "/no/such/python";
-    options.images_dir = dir.path() / "images";
-    options.spill_dir = dir.path() / "spill";
+    options.kernel.python = "/no/such/python";
+    options.output.images_dir = dir.path() / "images";
+    options.output.spill_dir = dir.path() / "spill";
     {
         box first(attached);
         REQUIRE(kernel.attach(first)); // it is there
@@ -675,7 +675,7 @@ TEST_CASE("zmq_transport refuses a kernel with another key", "[zmq]") {
     zmq_transport::options options;
     options.connection_file = wrong;
     box b(options);
-    auto const started = b.start(cwd_policy::keep, 2s);
+    auto const started = b.start(true, 2s);
     REQUIRE_FALSE(started);
     // A kernel that welcomes its subscribers shows its signature; others just do not answer.
     auto const refused = started.error() == errc::protocol_error || started.error() == errc::kernel_unresponsive;

@@ -140,7 +140,7 @@ TEST_CASE("generate: executors that share a registry share its servers, which ou
     REQUIRE(before > 0);
     for (auto const* const name : {"a", "b"}) {
         auto options = in(dir);
-        options.registry = shared;
+        options.mcp.registry = shared;
         executor box(host.context().get_executor(), options, {}, no_sandbox{});
         CHECK(box.mcp_servers() == std::vector<std::string>{"tools"});
         auto const made = run(host.context(), box.async_generate_mcp_sources("tools", dir.path() / name));

@@ -28,9 +28,9 @@ inline executor_options options_in(std::filesystem::path const& dir) {
     executor_options o;
     o.working_dir = dir / "work";
     std::filesystem::create_directories(o.working_dir);
-    o.images_dir = dir / "images";
-    o.spill_dir = dir / "spill";
-    o.python = python();
+    o.output.images_dir = dir / "images";
+    o.output.spill_dir = dir / "spill";
+    o.kernel.python = python();
     return o;
 }
 

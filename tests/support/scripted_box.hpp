@@ -89,9 +89,9 @@ class scripted_box {
   private:
     static executor_options options_in(std::filesystem::path const& dir) {
         executor_options o;
-        o.images_dir = dir / "images";
-        o.spill_dir = dir / "spill";
-        o.python = "/bin/true"; // there is no kernel: any program will do
+        o.output.images_dir = dir / "images";
+        o.output.spill_dir = dir / "spill";
+        o.kernel.python = "/bin/true"; // there is no kernel: any program will do
         return o;
     }
 

@@ -20,7 +20,7 @@ inline approval_subject tool_subject(std::string server, std::string tool,
 }
 
 inline approval_subject shell_subject(std::string line, std::string cwd = "/work") {
-    return {.kind = approval_kind::shell,
+    return {.kind = approval_subject::action::shell,
             .argv = {"/bin/sh", "-c", std::move(line)},
             .cwd = std::move(cwd),
             .cell_id = "c1"};
@@ -28,7 +28,7 @@ inline approval_subject shell_subject(std::string line, std::string cwd = "/work
 
 /// The registration of a server, with an entry of `mcpServers`.
 inline approval_subject server_subject(std::string name, nlohmann::ordered_json parameters) {
-    return {.kind = approval_kind::server,
+    return {.kind = approval_subject::action::server,
             .server = std::move(name),
             .arguments = std::make_shared<nlohmann::ordered_json const>(std::move(parameters))};
 }

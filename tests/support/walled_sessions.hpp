@@ -15,7 +15,7 @@ namespace ipybox::test {
 /// Executors on one runtime, each in a directory of its own below that of the runtime.
 class walled_sessions {
   public:
-    explicit walled_sessions(runtime_options options = {}, any_sandbox sandbox = bubblewrap_sandbox{})
+    explicit walled_sessions(runtime::options options = {}, any_sandbox sandbox = bubblewrap_sandbox{})
         : workspace_(options.working_dir.empty() ? dir_.path() : options.working_dir),
           shared_(in_place(std::move(options)), std::move(sandbox)) {}
 
@@ -25,7 +25,7 @@ class walled_sessions {
             auto options = options_;
             if (options.working_dir.empty()) options.working_dir = workspace_ / name;
             std::filesystem::create_directories(options.working_dir);
-            options.images_dir = dir_.path() / "images";
+            options.output.images_dir = dir_.path() / "images";
             box = std::make_unique<executor>(options, auto_approval{}, shared_);
         }
         return *box;
@@ -38,9 +38,9 @@ class walled_sessions {
     scratch_dir const& dir() const { return dir_; }
 
   private:
-    runtime_options in_place(runtime_options options) const {
+    runtime::options in_place(runtime::options options) const {
         options.working_dir = workspace_;
-        options.python = python();
+        options.kernel.python = python();
         return options;
     }
 

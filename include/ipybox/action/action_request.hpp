@@ -46,10 +46,10 @@ struct program_run {
     action_id id = 0;
     std::string cell;
     std::uint64_t after = 0;
-    approval_kind kind = approval_kind::shell;
+    approval_subject::action kind = approval_subject::action::shell;
     std::vector<std::string> argv;
     std::filesystem::path cwd;
-    environment_difference env;
+    approval_subject::env_difference env;
     bool merge = false;   ///< standard error goes where standard output goes
     std::string input;    ///< for its standard input
     std::size_t size = 0; ///< bytes that it takes, about

@@ -41,7 +41,7 @@ struct code_outcome {
     bool failed = false;   ///< it raised, was stopped or rejected, or could not be run
     std::string text = {}; ///< what was printed and displayed, then what went wrong; empty: nothing was printed
     std::vector<std::string> images;                ///< PNG files: their bytes
-    std::vector<std::filesystem::path> image_files; ///< where these lie: `executor_options::images_dir`
+    std::vector<std::filesystem::path> image_files; ///< where these lie: `executor_options::output.images_dir`
 };
 
 /**
@@ -67,7 +67,7 @@ class code_tool {
     /**
      * \brief Runs the code in the arguments and waits for it. Throws nothing.
      * \details Blocks as `executor_base::execute` does; on a thread that would have to serve the executor the outcome
-     * says so. A kernel that has died is replaced for the next call only if `executor_options::restart_dead_kernel`
+     * says so. A kernel that has died is replaced for the next call only if `executor_options::kernel.restart_dead`
      * says so.
      * \param arguments as the model has written them; what does not fit the schema is an outcome that says so
      */

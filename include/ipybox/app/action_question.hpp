@@ -17,7 +17,7 @@
 
 namespace ipybox {
 
-/// The text for the person: the action as `to_safe_text` shows it. \param session whose code asks, where a client has
+/// The text for the person: the action as `safe_text::of` shows it. \param session whose code asks, where a client has
 /// several
 [[nodiscard]] std::string question_about(approval_subject const& subject, std::string_view session = {});
 

@@ -18,12 +18,12 @@ namespace ipybox {
 /// The state of a cell that a model asked for.
 struct cell_view {
     std::string id;
-    job_state state = job_state::waiting;
-    job_output output;                               ///< from where it is wanted
+    detail::job_state state = detail::job_state::waiting;
+    detail::job_output output;                       ///< from where it is wanted
     std::optional<result<execution_result>> outcome; ///< of a cell that has ended
     std::chrono::seconds age{0};                     ///< since it was submitted
     std::vector<std::string> waits_for =
-        {};                              ///< actions that wait for the user's approval, as `to_safe_title` names them
+        {}; ///< actions that wait for the user's approval, as `safe_text::title` names them
     std::vector<std::string> notes = {}; ///< what else is to be told
     std::string session = {};            ///< whose cell it is, where a client has several
 };

@@ -53,7 +53,8 @@ class code_session : public std::enable_shared_from_this<code_session> {
     [[nodiscard]] static result<std::shared_ptr<code_session>> make(asio::any_io_executor const& executor,
                                                                     code_session_options options);
 
-    /// \param named  of several: their MCP servers are those of `executor_options::registry`, which has them already
+    /// \param named  of several: their MCP servers are those of `executor_options::mcp.registry`, which has them
+    /// already
     code_session(asio::any_io_executor const& executor, code_session_options options,
                  std::optional<named_session> named = {});
     ~code_session();

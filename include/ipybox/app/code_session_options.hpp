@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/sandbox/any_sandbox.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 

@@ -32,7 +32,7 @@ class kept_cell {
 
     [[nodiscard]] job const& handle() const noexcept { return job_; }
     [[nodiscard]] std::string const& id() const noexcept { return job_.id(); }
-    [[nodiscard]] bool has_ended() const { return job_.state() == job_state::ended; }
+    [[nodiscard]] bool has_ended() const { return job_.state() == detail::job_state::ended; }
 
     /// Whether the client that submitted it has a user who can be asked.
     [[nodiscard]] bool can_be_asked() const noexcept { return can_be_asked_; }

@@ -12,7 +12,7 @@ namespace ipybox {
 /// The variables of the program's environment and of the file `.env` of a workspace.
 struct workspace_env {
     environment kernel;         ///< of the code: variables `KERNEL_ENV_NAME` of the environment, as `NAME`
-    environment kernel_of_file; ///< the same of the file: `executor_options::untrusted_env`
+    environment kernel_of_file; ///< the same of the file: `executor_options::kernel.untrusted_env`
     environment
         host; ///< for `${NAME}` in the parameters of MCP servers: those of the file that this process does not have
     std::vector<std::string> notices; ///< why the file, or a line of it, does not count

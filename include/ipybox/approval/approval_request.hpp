@@ -43,6 +43,9 @@ class decision_state;
  */
 class approval_request {
   public:
+    /// The commands of a shell line.
+    using shell_line = detail::shell_line;
+
     /// A request about an action, with an answer of its own.
     explicit approval_request(approval_subject subject);
 
@@ -68,7 +71,7 @@ class approval_request {
     /// Unique in this process.
     [[nodiscard]] std::uint64_t id() const noexcept { return subject_->id; }
     /// The kind of the action.
-    [[nodiscard]] approval_kind kind() const noexcept { return subject_->kind; }
+    [[nodiscard]] approval_subject::action kind() const noexcept { return subject_->kind; }
     /// Of a tool call: the server, or the package of the application.
     [[nodiscard]] std::string const& server() const noexcept { return subject_->server; }
     /// Of a tool call: the tool.
@@ -79,7 +82,7 @@ class approval_request {
 
     /// What the tool says about its effects, looked up now. None: its server has not listed it yet, or the request is
     /// about something else.
-    [[nodiscard]] std::optional<tool_annotations> annotations() const {
+    [[nodiscard]] std::optional<approval_subject::tool_annotations> annotations() const {
         return subject_->annotations.of(subject_->server, subject_->tool);
     }
 
@@ -98,7 +101,7 @@ class approval_request {
     /// Of a command: its directory.
     [[nodiscard]] std::filesystem::path const& cwd() const noexcept { return subject_->cwd; }
     /// Of a command: variables that it gets besides those of the kernel, or does not get.
-    [[nodiscard]] environment_difference const& env() const noexcept { return subject_->env; }
+    [[nodiscard]] approval_subject::env_difference const& env() const noexcept { return subject_->env; }
     /// Of a command: what it reads from standard input.
     [[nodiscard]] std::string const& input() const noexcept { return subject_->input; }
     /// The whole cell that asks.
@@ -124,7 +127,7 @@ class approval_request {
     bool accept_and_grant(grant const& given) const;
 
     /// The action must not be done; the code that wanted it gets the reason.
-    bool reject(std::string reason = {}, when_repeated again = when_repeated::reject) const;
+    bool reject(std::string reason = {}, decision::when_repeated again = decision::when_repeated::reject) const;
 
     /// Answers with a decision that was made elsewhere.
     bool answer(decision decision) const;
@@ -141,7 +144,7 @@ class approval_request {
      */
     void on_decided(std::function<void(decision)> told) const;
 
-    /// One line for people to decide on, complete: `to_safe_text(*request.subject())`, which can also be wrapped and
+    /// One line for people to decide on, complete: `safe_text::of(*request.subject())`, which can also be wrapped and
     /// shortened for a screen.
     friend std::ostream& operator<<(std::ostream& out, approval_request const& request);
 

@@ -1,21 +1,18 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/core/result.hpp>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace ipybox {
 
 class grant;
-
-/// The treatment of a rejected action that the same cell asks for once more.
-enum class when_repeated {
-    reject, ///< it is rejected again, without asking
-    ask,    ///< it is asked for again
-};
 
 /**
  * \brief The answer to an approval request: accept, accept with edited arguments, or reject. An acceptance may grant
@@ -24,6 +21,23 @@ enum class when_repeated {
  */
 class decision {
   public:
+    /// The treatment of a rejected action that the same cell asks for once more.
+    enum class when_repeated {
+        reject, ///< it is rejected again, without asking
+        ask,    ///< it is asked for again
+    };
+
+    struct line;
+
+    /**
+     * \brief Reads `{"id": N, "decision": "accept" or "reject", "arguments": {…}, "reason": "…", "grant": {…}}`, one
+     * JSON object.
+     * \details `arguments` (to use instead) and `grant` go with "accept", `reason` with "reject"; all three may be left
+     * out. Nothing else is a decision: other members, a member that stands twice, `true`, "yes" or 1 in place of
+     * "accept" are errc::invalid_argument.
+     */
+    [[nodiscard]] static result<line> from_json(std::string_view text);
+
     /// The action is done as it was asked for.
     [[nodiscard]] static decision accept();
 
@@ -59,6 +73,14 @@ class decision {
     when_repeated again_ = when_repeated::reject;
     std::shared_ptr<nlohmann::ordered_json const> edited_;
     std::shared_ptr<grant const> granted_;
+};
+
+/// A decision that came as text, and which request it answers.
+struct decision::line {
+    /// The id of the request.
+    std::uint64_t id;
+    /// The decision about it.
+    decision made;
 };
 
 } // namespace ipybox

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ipybox/approval/decision.hpp>
-#include <ipybox/core/decided_by.hpp>
 #include <ipybox/core/error.hpp>
 
 #include <chrono>
@@ -9,12 +8,12 @@
 #include <optional>
 #include <string>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /// The decision about an action, and the reason.
 struct verdict {
     decision made;                                       ///< with the reason, if it is rejected
-    decided_by by = decided_by::policy;                  ///< who made it
+    error::decider by = error::decider::policy;          ///< who made it
     std::string detail = {};                             ///< which of them: "deny[2]", "grant 3"
     std::optional<std::uint64_t> granted = std::nullopt; ///< number of the grant that was given with it
     std::chrono::steady_clock::duration waited = {};     ///< how long it took
@@ -26,7 +25,7 @@ struct verdict {
     [[nodiscard]] error refusal() const;
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/approval/impl/verdict.ipp>

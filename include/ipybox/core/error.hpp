@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/core/decided_by.hpp>
 #include <ipybox/core/exit_status.hpp>
 
 #include <iosfwd>
@@ -69,12 +68,16 @@ enum class condition {
 
 /// The enumerator's own name, for logs, JSON and other languages: "kernel_died". It stays, whatever the number or the
 /// sentence becomes.
-[[nodiscard]] std::string_view name_of(errc code) noexcept;
+[[nodiscard]] std::string_view to_string(errc code) noexcept;
 /// The enumerator's own name.
-[[nodiscard]] std::string_view name_of(condition group) noexcept;
+[[nodiscard]] std::string_view to_string(condition group) noexcept;
+
+namespace detail {
 
 [[nodiscard]] std::error_category const& error_category() noexcept;
 [[nodiscard]] std::error_category const& condition_category() noexcept;
+
+} // namespace detail
 
 } // namespace ipybox
 
@@ -86,18 +89,11 @@ struct std::is_error_condition_enum<ipybox::condition> : std::true_type {};
 namespace ipybox {
 
 [[nodiscard]] inline std::error_code make_error_code(errc e) noexcept {
-    return {static_cast<int>(e), error_category()};
+    return {static_cast<int>(e), detail::error_category()};
 }
 [[nodiscard]] inline std::error_condition make_error_condition(condition c) noexcept {
-    return {static_cast<int>(c), condition_category()};
+    return {static_cast<int>(c), detail::condition_category()};
 }
-
-/// An exception of the code in the kernel. Text of the kernel: carried, never interpreted.
-struct python_exception {
-    std::string ename;                  ///< class name, "ZeroDivisionError"
-    std::string evalue;                 ///< its message
-    std::vector<std::string> traceback; ///< frames and message, without ANSI sequences and internal frames
-};
 
 /**
  * \brief Why an operation failed: a code to branch on and a text to show.
@@ -108,6 +104,48 @@ struct python_exception {
  */
 class error {
   public:
+    /// An exception of the code in the kernel. Text of the kernel: carried, never interpreted.
+    struct python_exception {
+        std::string ename;                  ///< class name, "ZeroDivisionError"
+        std::string evalue;                 ///< its message
+        std::vector<std::string> traceback; ///< frames and message, without ANSI sequences and internal frames
+    };
+
+    /// The party that had the last word about an action.
+    enum class decider {
+        switched_off, ///< approval of its kind is off
+        rule,         ///< a rule that allows or denies
+        grant,        ///< a grant
+        policy,       ///< the approval policy, also by an exception or by dropping the request
+        no_policy,    ///< the application has no approval policy, and no stream of it is read
+        timeout,      ///< `approval.timeout` passed without a decision
+        repetition,   ///< the rejection of the same before, in the same cell
+        budget,       ///< the cell had its `calls_per_cell`
+        cancellation, ///< the end of the cell, or of the session
+        audit,        ///< the audit log, which could not be written
+        limit,        ///< a bound of the library: a question that is too long to read is not asked
+        sandbox,      ///< the configuration of the sandbox, which names the host
+    };
+
+    /// The enumerator's own name, as in logs.
+    [[nodiscard]] friend constexpr std::string_view to_string(decider who) noexcept {
+        switch (who) {
+        case decider::switched_off: return "switched_off";
+        case decider::rule: return "rule";
+        case decider::grant: return "grant";
+        case decider::policy: return "policy";
+        case decider::no_policy: return "no_policy";
+        case decider::timeout: return "timeout";
+        case decider::repetition: return "repetition";
+        case decider::budget: return "budget";
+        case decider::cancellation: return "cancellation";
+        case decider::audit: return "audit";
+        case decider::limit: return "limit";
+        case decider::sandbox: return "sandbox";
+        }
+        return "unknown";
+    }
+
     /// An error of the library.
     error(errc code, std::string text);
     /// An exception of the code, whose name and value become the text.
@@ -132,7 +170,7 @@ class error {
     [[nodiscard]] std::error_code cause() const noexcept { return cause_; }
 
     /// Who rejected the action, for errc::approval_rejected and errc::approval_timed_out; none for other errors.
-    [[nodiscard]] std::optional<ipybox::decided_by> decided_by() const noexcept { return decided_by_; }
+    [[nodiscard]] std::optional<decider> decided_by() const noexcept { return decided_by_; }
 
     /// Adds how the process ended.
     error& with_status(exit_status status);
@@ -143,7 +181,7 @@ class error {
     /// Adds the output until then.
     error& with_output(std::shared_ptr<execution_result const> output);
     /// Adds who rejected the action.
-    error& with_decided_by(ipybox::decided_by who) noexcept;
+    error& with_decided_by(decider who) noexcept;
 
     /// Whether it is this error.
     friend bool operator==(error const& e, errc code) noexcept { return e.code_ == make_error_code(code); }
@@ -158,7 +196,7 @@ class error {
     std::string text_;
     exit_status status_;
     std::error_code cause_;
-    std::optional<ipybox::decided_by> decided_by_;
+    std::optional<decider> decided_by_;
     std::shared_ptr<python_exception const> exception_;
     std::shared_ptr<execution_result const> output_;
 };

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief The effects of a tool, as it declares them (MCP 2025-11-25, "Tools", data type ToolAnnotations), or MCP's
@@ -18,8 +18,6 @@ struct tool_annotations {
     bool idempotent = false; ///< `idempotentHint`: to call it twice does no more than to call it once
     bool open_world = true;  ///< `openWorldHint`: it deals with more than its own closed world, the web for example
 };
-
-namespace detail {
 
 /**
  * \brief Knows what tools say about their effects.
@@ -55,6 +53,4 @@ class stated_annotations {
     std::shared_ptr<annotation_source const> source_;
 };
 
-} // namespace detail
-
-} // namespace ipybox
+} // namespace ipybox::detail

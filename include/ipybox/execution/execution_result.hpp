@@ -42,12 +42,12 @@ struct execution_result {
     /// text: 1. Of `executor_base::finish` always there.
     std::optional<int> exit_code = std::nullopt;
 
-    /// The file with the whole text if it exceeded `executor_options::max_output`; `text` then has its head and tail.
-    /// Else empty.
+    /// The file with the whole text if it exceeded `executor_options::output.max_memory`; `text` then has its head and
+    /// tail. Else empty.
     std::filesystem::path spill_file;
 
     /// How many files (images, displays that had to go to files) were not written, because
-    /// `executor_options::max_files` or `max_spill` was used up, or because they were large and the time of the
+    /// `executor_options::output.max_files` or `max_spill` was used up, or because they were large and the time of the
     /// execution was.
     std::size_t files_left_out = 0;
 

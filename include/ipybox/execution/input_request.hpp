@@ -17,6 +17,10 @@ namespace ipybox {
  */
 class input_request {
   public:
+    /// Answers input requests. Called on the executor's strand: it must not block, but may keep the request and reply
+    /// later from any thread.
+    using handler = std::function<void(input_request)>;
+
     /// Receives the answer; an empty pointer is a refusal.
     using answer_function = std::function<void(std::unique_ptr<std::string>)>;
 
@@ -41,10 +45,6 @@ class input_request {
     struct state;
     std::shared_ptr<state> state_;
 };
-
-/// Answers input requests. Called on the executor's strand: it must not block, but may keep the request and reply later
-/// from any thread.
-using input_handler = std::function<void(input_request)>;
 
 } // namespace ipybox
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief A part of what a job has printed so far.
@@ -27,7 +27,8 @@ struct job_output {
     /// The position behind everything that was printed so far.
     std::uint64_t end = 0;
 
-    /// How many bytes between `from` and `to` `text` lacks, because they were beyond `executor_options::max_output`.
+    /// How many bytes between `from` and `to` `text` lacks, because they were beyond
+    /// `executor_options::output.max_memory`.
     std::uint64_t left_out = 0;
 
     /// Where the first line about left-out bytes begins in `text`. It has no meaning if `left_out` is 0.
@@ -40,8 +41,8 @@ struct job_output {
     std::uint64_t behind_gap = 0;
 
     /// The file that everything goes to since that bound was exceeded, or as much of its beginning as
-    /// `executor_options::max_spill` allows. Else empty.
+    /// `executor_options::output.max_spill` allows. Else empty.
     std::filesystem::path spill_file = {};
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

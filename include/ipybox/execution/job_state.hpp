@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /// The stages of a job. It only goes forward.
 enum class job_state {
@@ -21,4 +21,4 @@ enum class job_state {
     return "ended";
 }
 
-} // namespace ipybox
+} // namespace ipybox::detail

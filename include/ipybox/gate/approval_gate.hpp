@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief The checks that every action of a session passes before it is done.
@@ -46,7 +46,7 @@ class approval_gate {
     ~approval_gate();
 
     /**
-     * \brief Decides about an action. An id of 0 is replaced by a fresh one; a deadline is set where `approval_timeout`
+     * \brief Decides about an action. An id of 0 is replaced by a fresh one; a deadline is set where `approval.timeout`
      * says so and none is given.
      * \param subject the action
      * \param policy is asked unless rules or grants decide
@@ -88,7 +88,7 @@ class approval_gate {
     bool revoke_grant(std::uint64_t number);
 
     /// The grants that hold now.
-    [[nodiscard]] std::vector<active_grant> active_grants() const;
+    [[nodiscard]] std::vector<grant::active> active_grants() const;
 
   private:
     struct request;
@@ -107,7 +107,7 @@ class approval_gate {
     std::shared_ptr<state> state_;
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/gate/impl/approval_gate.ipp>

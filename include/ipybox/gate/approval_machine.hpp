@@ -33,7 +33,7 @@ class approval_machine {
     [[nodiscard]] std::optional<verdict> denied(approval_subject const& subject) const;
 
     /// The policy has answered, or another party in its place.
-    [[nodiscard]] verdict on_answer(approval_subject const& subject, decision made, decided_by by,
+    [[nodiscard]] verdict on_answer(approval_subject const& subject, decision made, error::decider by,
                                     clock::time_point now);
 
     /// Later requests of the cell are rejected.
@@ -59,12 +59,12 @@ class approval_machine {
 
     [[nodiscard]] cell& cell_of(std::string_view id);
     [[nodiscard]] std::optional<verdict> refused_by_cell(approval_subject const& subject);
-    [[nodiscard]] bool is_switched_off(approval_kind kind) const noexcept;
+    [[nodiscard]] bool is_switched_off(approval_subject::action kind) const noexcept;
 
     bool const approve_tool_calls_;
     bool const approve_shell_cmds_;
     std::optional<std::uint64_t> const calls_per_cell_;
-    when_repeated const repeated_;
+    decision::when_repeated const repeated_;
     approval_rules const rules_;
     grants grants_;
     std::deque<cell> cells_;

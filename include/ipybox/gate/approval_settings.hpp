@@ -12,8 +12,10 @@
 #include <vector>
 
 namespace ipybox {
-
 class audit_log;
+}
+
+namespace ipybox::detail {
 
 /// The settings that decide about actions besides the approval policy. Members are given in this order.
 struct approval_settings {
@@ -33,7 +35,7 @@ struct approval_settings {
 
     /// The treatment of a rejected action that its cell asks for again. A decision may say `ask` where this says
     /// `reject`.
-    when_repeated repeated = when_repeated::reject;
+    decision::when_repeated repeated = decision::when_repeated::reject;
 
     /// Rules that accept or reject without asking.
     approval_rules rules = {};
@@ -48,4 +50,4 @@ struct approval_settings {
     std::string audit_session = {};
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

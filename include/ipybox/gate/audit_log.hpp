@@ -23,31 +23,7 @@
 
 namespace ipybox {
 
-/// Whether a record survives a crash of the machine.
-enum class audit_sync {
-    none,  ///< the operating system writes it when it likes; it survives the end of this process
-    every, ///< each record is on the disk before the action goes on (fdatasync)
-};
-
-/// How an audit log is kept. Members are given in this order.
-struct audit_options {
-    /// Appended to; made with mode 0600 where it does not exist, its directory is not. Keep it away from the working
-    /// directory.
-    std::filesystem::path file;
-
-    /// Whether each line is written to the disk before the action is done.
-    audit_sync sync = audit_sync::none;
-
-    /// Is told of each record that could not be written, and the action goes on. Without it, what cannot be recorded is
-    /// rejected.
-    std::function<void(error const&)> on_failure = {};
-
-    /// Arguments, argv, input and code with more bytes than this are recorded as their length and SHA-256.
-    std::size_t longest_value = std::size_t(64) << 10;
-
-    /// The present time. Empty: the system's clock.
-    std::function<std::chrono::system_clock::time_point()> clock = {};
-};
+namespace detail {
 
 /// How an accepted action ended. No text of servers or programs: it could tell secrets of the host.
 struct action_outcome {
@@ -60,6 +36,8 @@ struct action_outcome {
     std::optional<std::uint64_t> received = std::nullopt;    ///< bytes that a connection brought from its host
 };
 
+} // namespace detail
+
 /**
  * \brief An append-only log of JSON lines: each request, decision and outcome; see docs/approvals.md for the members.
  * \details A record is one `write` in append mode, so that threads and processes can share a file. The command lines,
@@ -69,18 +47,39 @@ struct action_outcome {
  */
 class audit_log {
   public:
+    /// How an audit log is kept. Members are given in this order.
+    struct options {
+        /// Appended to; made with mode 0600 where it does not exist, its directory is not. Keep it away from the
+        /// working directory.
+        std::filesystem::path file;
+
+        /// Whether each record is on the disk before the action goes on (fdatasync), and so survives a crash of the
+        /// machine. False: the operating system writes it when it likes; it survives the end of this process.
+        bool sync = false;
+
+        /// Is told of each record that could not be written, and the action goes on. Without it, what cannot be
+        /// recorded is rejected.
+        std::function<void(error const&)> on_failure = {};
+
+        /// Arguments, argv, input and code with more bytes than this are recorded as their length and SHA-256.
+        std::size_t longest_value = std::size_t(64) << 10;
+
+        /// The present time. Empty: the system's clock.
+        std::function<std::chrono::system_clock::time_point()> clock = {};
+    };
+
     /// Opens the log. errc::audit_failed
-    [[nodiscard]] static result<std::shared_ptr<audit_log>> open(audit_options options);
+    [[nodiscard]] static result<std::shared_ptr<audit_log>> open(options how);
 
     /// Records a request of the session with that name; an empty name is left out. \par Errors errc::audit_failed
     [[nodiscard]] result<void> request(approval_subject const& subject, std::string_view session = {});
     /// Records the decision about a request. \par Errors errc::audit_failed
-    [[nodiscard]] result<void> decision(std::uint64_t id, verdict const& said);
+    [[nodiscard]] result<void> decision(std::uint64_t id, detail::verdict const& said);
     /// Records how an action ended. \par Errors errc::audit_failed
-    [[nodiscard]] result<void> outcome(std::uint64_t id, action_outcome const& ended);
+    [[nodiscard]] result<void> outcome(std::uint64_t id, detail::action_outcome const& ended);
 
   private:
-    audit_log(audit_options options, os::unique_fd file);
+    audit_log(options how, os::unique_fd file);
 
     [[nodiscard]] nlohmann::ordered_json record(std::string_view what, std::uint64_t id) const;
     void bound(nlohmann::ordered_json& record, char const* name) const;
@@ -89,7 +88,7 @@ class audit_log {
     [[nodiscard]] result<void> write(nlohmann::ordered_json const& record);
     [[nodiscard]] std::optional<error> append(std::string line);
 
-    audit_options const options_;
+    options const options_;
     std::string const run_; ///< ids are unique in it
     std::mutex mutex_;
     os::unique_fd const file_;

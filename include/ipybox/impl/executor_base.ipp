@@ -72,7 +72,7 @@ IPYBOX_DECL result<execution_result> executor_base::execute(std::string code, ex
         *session_, [&](auto done) { submit_execute(session_, std::move(code), std::move(options), std::move(done)); });
 }
 
-IPYBOX_DECL execution_stream executor_base::stream(std::string code, stream_options options) {
+IPYBOX_DECL execution_stream executor_base::stream(std::string code, execute_options options) {
     auto e = std::make_shared<detail::execution>();
     e->code = std::move(code);
     e->options.timeout = options.timeout;
@@ -232,7 +232,7 @@ IPYBOX_DECL result<void> executor_base::write_again(std::string const& package) 
     return {};
 }
 
-IPYBOX_DECL std::vector<unprotected_file> executor_base::unprotected_files() const {
+IPYBOX_DECL std::vector<detail::unprotected_file> executor_base::unprotected_files() const {
     return session_->unprotected_files();
 }
 
@@ -296,7 +296,7 @@ IPYBOX_DECL void executor_base::submit_approval(session_ptr const& s, approval_s
     s->approve(std::move(subject), std::move(done));
 }
 
-IPYBOX_DECL void executor_base::record_outcome(std::uint64_t id, action_outcome how) {
+IPYBOX_DECL void executor_base::record_outcome(std::uint64_t id, detail::action_outcome how) {
     session_->record(id, std::move(how));
 }
 
@@ -312,14 +312,14 @@ IPYBOX_DECL bool executor_base::revoke_grant(std::uint64_t number) {
     return revoked;
 }
 
-IPYBOX_DECL std::vector<active_grant> executor_base::grants() const {
-    std::vector<active_grant> list;
+IPYBOX_DECL std::vector<grant::active> executor_base::grants() const {
+    std::vector<grant::active> list;
     session_->with_gate([&](auto& gate) { list = gate.active_grants(); });
     return list;
 }
 
 IPYBOX_DECL void executor_base::cancel() { session_->cancel(); }
-IPYBOX_DECL kernel_state executor_base::state() const noexcept { return session_->state(); }
+IPYBOX_DECL detail::kernel_state executor_base::state() const noexcept { return session_->state(); }
 IPYBOX_DECL asio::any_io_executor executor_base::get_executor() const { return session_->executor(); }
 
 IPYBOX_DECL asio::awaitable<result<execution_result>> executor_base::async_execute(std::string code) {

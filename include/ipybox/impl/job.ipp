@@ -13,11 +13,13 @@ namespace ipybox {
 IPYBOX_DECL job::job(std::shared_ptr<detail::job_core> core) noexcept : core_(std::move(core)) {}
 
 IPYBOX_DECL std::string const& job::id() const noexcept { return core_->id(); }
-IPYBOX_DECL job_state job::state() const { return core_->state(); }
+IPYBOX_DECL detail::job_state job::state() const { return core_->state(); }
 IPYBOX_DECL bool job::wait(std::chrono::milliseconds bound) const { return core_->wait(bound); }
 IPYBOX_DECL ipybox::result<execution_result> job::result() const { return core_->outcome(); }
 
-IPYBOX_DECL job_output job::output(std::uint64_t from, std::uint64_t to) const { return core_->output(from, to); }
+IPYBOX_DECL detail::job_output job::output(std::uint64_t from, std::uint64_t to) const {
+    return core_->output(from, to);
+}
 
 IPYBOX_DECL void job::interrupt() const {
     if (auto const session = core_->session()) session->interrupt_execution(core_->of_session());
@@ -34,7 +36,7 @@ IPYBOX_DECL void job::start_wait(std::shared_ptr<detail::job_core> const& core, 
     if (session && core->add(wait))
         session->limit(core, wait, bound);
     else
-        wait->complete(core->state() == job_state::ended);
+        wait->complete(core->state() == detail::job_state::ended);
 }
 
 IPYBOX_DECL asio::any_io_executor job::executor_of(detail::job_core const& core) {

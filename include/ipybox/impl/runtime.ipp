@@ -11,23 +11,25 @@
 
 namespace ipybox {
 
-IPYBOX_DECL runtime::runtime(runtime_options options) : runtime(std::move(options), bubblewrap_sandbox()) {}
+IPYBOX_DECL runtime::runtime() : runtime(options(), bubblewrap_sandbox()) {}
 
-IPYBOX_DECL runtime::runtime(runtime_options options, any_sandbox sandbox) : sandbox_(std::move(sandbox)) {
+IPYBOX_DECL runtime::runtime(options how) : runtime(std::move(how), bubblewrap_sandbox()) {}
+
+IPYBOX_DECL runtime::runtime(options how, any_sandbox sandbox) : sandbox_(std::move(sandbox)) {
     detail::supervisor_options s;
-    s.walls = options.walls && sandbox_.confines();
+    s.walls = how.walls && sandbox_.confines();
     s.wrap = [sandbox = sandbox_](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
-    s.python = std::move(options.python);
-    s.env = kernel_environment(options.kernel_env);
+    s.python = std::move(how.kernel.python);
+    s.env = kernel_environment(how.kernel.env);
     std::error_code ignored;
     s.working_dir =
-        std::filesystem::absolute(options.working_dir.empty() ? "." : options.working_dir, ignored).lexically_normal();
-    s.preload = std::move(options.preload);
-    s.allow = std::move(options.allow);
-    s.limits = options.limits;
-    s.read_only = std::move(options.read_only);
-    s.hidden = std::move(options.hidden);
-    detail::add_packages(s, std::move(options.packages));
+        std::filesystem::absolute(how.working_dir.empty() ? "." : how.working_dir, ignored).lexically_normal();
+    s.preload = std::move(how.kernel.preload);
+    s.allow = std::move(how.sandbox.allow);
+    s.limits = how.sandbox.limits;
+    s.read_only = std::move(how.sandbox.read_only);
+    s.hidden = std::move(how.sandbox.hidden);
+    detail::add_packages(s, std::move(how.kernel.packages));
     s.has_tenants = true;
     host_ = std::make_shared<kernel_host>([s = std::move(s)] { return s; });
 }

@@ -10,7 +10,7 @@ namespace ipybox::jupyter {
  * \details Raw buffers are moved out of the message. Binary types arrive decoded. Text that is not valid base64 stays
  * text, and so does a string of more than 8 MiB that is displayed as JSON.
  */
-[[nodiscard]] mime_bundle take_bundle(message& m);
+[[nodiscard]] ipybox::detail::mime_bundle take_bundle(message& m);
 
 } // namespace ipybox::jupyter
 

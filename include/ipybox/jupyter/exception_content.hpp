@@ -9,8 +9,8 @@
 namespace ipybox::jupyter {
 
 /// The exception that content of a reply or of an `error` message tells of, without ANSI sequences in its traceback.
-[[nodiscard]] inline python_exception exception_in(nlohmann::json const& content) {
-    python_exception e{message::field(content, "ename"), message::field(content, "evalue"), {}};
+[[nodiscard]] inline error::python_exception exception_in(nlohmann::json const& content) {
+    error::python_exception e{message::field(content, "ename"), message::field(content, "evalue"), {}};
     auto const lines = content.find("traceback");
     if (lines == content.end() || !lines->is_array()) return e;
     for (auto const& line : *lines)

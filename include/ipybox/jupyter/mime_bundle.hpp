@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /**
  * \brief The content of a display: one value per MIME type, ordered by type.
@@ -52,7 +52,7 @@ class mime_bundle {
     std::shared_ptr<std::vector<entry>> entries_;
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/jupyter/impl/mime_bundle.ipp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ipybox/core/cwd_policy.hpp>
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -26,7 +25,8 @@ enum class kernel_guard {
 struct kernel_launch {
     environment env;                   ///< its whole environment
     std::filesystem::path working_dir; ///< absolute
-    cwd_policy after_cell = cwd_policy::keep;
+    bool keep_cwd = true;              ///< a cell may leave the next one in another directory; else the kernel
+                                       ///< returns after the cell, and says so on stdout
 
     /// Bound on the start, from the request to the first sign of life.
     std::chrono::milliseconds start_bound = std::chrono::seconds(30);

@@ -56,7 +56,7 @@ class client {
     [[nodiscard]] server_params const& params() const noexcept;
 
     /// The effects of a tool, as the server listed them; none if it has not. From any thread.
-    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& tool) const;
+    [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& tool) const;
 
     /**
      * \brief Asks for all tools, page after page.

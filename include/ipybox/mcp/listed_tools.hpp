@@ -20,7 +20,7 @@ namespace ipybox::mcp::detail {
 class listed_tools {
   public:
     void replace(std::vector<tool> const& tools) {
-        std::map<std::string, tool_annotations> listed;
+        std::map<std::string, ipybox::detail::tool_annotations> listed;
         for (auto const& each : tools) listed.emplace(each.name, annotations_of(each));
         std::scoped_lock const lock(mutex_);
         tools_ = std::move(listed);
@@ -31,7 +31,7 @@ class listed_tools {
         return tools_.contains(name);
     }
 
-    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& name) const {
+    [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& name) const {
         std::scoped_lock const lock(mutex_);
         auto const found = tools_.find(name);
         return found == tools_.end() ? std::nullopt : std::optional(found->second);
@@ -39,7 +39,7 @@ class listed_tools {
 
   private:
     mutable std::mutex mutex_;
-    std::map<std::string, tool_annotations> tools_;
+    std::map<std::string, ipybox::detail::tool_annotations> tools_;
 };
 
 } // namespace ipybox::mcp::detail

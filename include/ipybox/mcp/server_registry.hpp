@@ -92,7 +92,8 @@ class server_registry {
     [[nodiscard]] result<void> add(std::string name, std::shared_ptr<tool_provider> provider);
 
     /// The effects of a tool, as it declares them; none if its server has not listed it.
-    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& server, std::string const& tool) const;
+    [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& server,
+                                                                              std::string const& tool) const;
 
     /// The provider of tools under a name; none if that is a server's, or not registered.
     [[nodiscard]] std::shared_ptr<tool_provider> provider(std::string const& name) const;

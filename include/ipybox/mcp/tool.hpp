@@ -27,7 +27,7 @@ struct tool {
 namespace detail {
 
 /// The effects of a tool, as it declares them. Hints that are not booleans do not count.
-[[nodiscard]] tool_annotations annotations_of(tool const& listed);
+[[nodiscard]] ipybox::detail::tool_annotations annotations_of(tool const& listed);
 
 } // namespace detail
 

@@ -29,7 +29,8 @@ class tool_provider {
     [[nodiscard]] virtual std::vector<tool> tools() const = 0;
 
     /// The effects of one of them, as it declares them; none if there is no such tool.
-    [[nodiscard]] virtual std::optional<tool_annotations> annotations(std::string const& tool) const = 0;
+    [[nodiscard]] virtual std::optional<ipybox::detail::tool_annotations>
+    annotations(std::string const& tool) const = 0;
 
     /**
      * \brief Calls a tool. One that fails has a result too: `call_result::is_error`.

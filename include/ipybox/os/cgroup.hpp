@@ -49,7 +49,7 @@ class cgroup {
     [[nodiscard]] result<unique_fd> entrance() const;
 
     /// Its limit of memory, if the system has ended processes because of that one.
-    [[nodiscard]] std::optional<exceeded_limit> exceeded_memory() const;
+    [[nodiscard]] std::optional<exit_status::exceeded_limit> exceeded_memory() const;
 
   private:
     cgroup(std::filesystem::path directory, std::chrono::milliseconds patience)
@@ -71,7 +71,7 @@ class cgroup {
 bool remove_cgroup(std::filesystem::path const& directory, std::chrono::milliseconds bound) noexcept;
 
 /// The limit of memory of a group, if the system has ended processes because of that one.
-[[nodiscard]] std::optional<exceeded_limit> exceeded_memory_of(std::filesystem::path const& directory);
+[[nodiscard]] std::optional<exit_status::exceeded_limit> exceeded_memory_of(std::filesystem::path const& directory);
 
 /// A name for a group that no other process gives, and that says whose it is: the pid namespace, the number and the
 /// start of this process.

@@ -23,9 +23,9 @@ class claimed_directory;
 /**
  * \brief A directory of Python packages behind those of the interpreter: kernels import from it, and cannot write to it
  * where they have a sandbox. pip fills it, outside of the kernel.
- * \details To be given to `executor_options::packages` or `runtime_options::packages`; several may share one. Installed
- * packages stay as they are: an installation that would need another version of it fails. A private layer is removed
- * with its last holder, the next kernel has a fresh one where the application makes one.
+ * \details To be given to `executor_options::kernel.packages` or `runtime::options::kernel.packages`; several may share
+ * one. Installed packages stay as they are: an installation that would need another version of it fails. A private
+ * layer is removed with its last holder, the next kernel has a fresh one where the application makes one.
  * \par Thread safety Safe.
  */
 class package_layer {

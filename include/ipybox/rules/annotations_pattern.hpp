@@ -26,7 +26,7 @@ struct annotations_pattern {
     [[nodiscard]] bool empty() const noexcept;
 
     /// `match::unsure` where the tool is not known: its server has not listed it yet.
-    [[nodiscard]] match covers(std::optional<tool_annotations> const& said) const noexcept;
+    [[nodiscard]] match covers(std::optional<detail::tool_annotations> const& said) const noexcept;
 
     /// As in files: `{"readOnlyHint": true}`.
     [[nodiscard]] nlohmann::json to_json() const;

@@ -26,6 +26,12 @@ namespace ipybox {
  */
 class approval_rules {
   public:
+    /// The effect of rules on an action: it is accepted, rejected, or asked about.
+    using effect = detail::rule_effect;
+
+    /// The effect of all rules together, and the rule that decided.
+    using matched_rule = detail::matched_rule;
+
     /// No rules: everything is asked.
     approval_rules() = default;
 

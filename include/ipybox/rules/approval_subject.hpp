@@ -18,46 +18,39 @@
 
 namespace ipybox {
 
-/// The kind of an action that is to be approved.
-enum class approval_kind {
-    tool,        ///< a call of an MCP tool
-    shell,       ///< a shell command, `!ls`
-    shell_magic, ///< a cell or line that a magic hands to an interpreter, `%%bash`
-    package,     ///< the installation of Python packages
-    server,      ///< the registration of an MCP server, which a model wants: code cannot register any
-    network,     ///< a connection to a host that the sandbox's configuration does not name
-};
-
-/// For people: "tool call", "shell command", …
-[[nodiscard]] std::string_view to_string(approval_kind kind) noexcept;
-
-/// For programs: the enumerator's own name, as in files and logs.
-[[nodiscard]] std::string_view name_of(approval_kind kind) noexcept;
-
-namespace detail {
-
-/// The inverse of `name_of`.
-[[nodiscard]] std::optional<approval_kind> approval_kind_named(std::string_view name) noexcept;
-
-} // namespace detail
-
-/// Variables that an action sets (a value) or removes (none), compared with the environment of the kernel.
-using environment_difference = std::map<std::string, std::optional<std::string>>;
-
 /// The action that is to be approved. Which members are filled in depends on the kind.
 struct approval_subject {
-    std::uint64_t id = 0;                     ///< unique in this process; 0: not given yet
-    approval_kind kind = approval_kind::tool; ///< what the rest is about
-    std::string server = {};                  ///< name of the MCP server
-    std::string tool = {};                    ///< name of the tool
-    detail::tool_arguments arguments = {};    ///< what the tool is called with
+    /// The kinds of actions that are to be approved.
+    enum class action {
+        tool,        ///< a call of an MCP tool
+        shell,       ///< a shell command, `!ls`
+        shell_magic, ///< a cell or line that a magic hands to an interpreter, `%%bash`
+        package,     ///< the installation of Python packages
+        server,      ///< the registration of an MCP server, which a model wants: code cannot register any
+        network,     ///< a connection to a host that the sandbox's configuration does not name
+    };
+
+    /// The enumerator's own name, as in files and logs.
+    friend std::string_view to_string(action kind) noexcept;
+
+    /// Variables that an action sets (a value) or removes (none), compared with the environment of the kernel.
+    using env_difference = std::map<std::string, std::optional<std::string>>;
+
+    /// The statements of a tool about its effects.
+    using tool_annotations = detail::tool_annotations;
+
+    std::uint64_t id = 0;                  ///< unique in this process; 0: not given yet
+    action kind = action::tool;            ///< what the rest is about
+    std::string server = {};               ///< name of the MCP server
+    std::string tool = {};                 ///< name of the tool
+    detail::tool_arguments arguments = {}; ///< what the tool is called with
     std::string exact_arguments =
         {}; ///< the same as JSON text, if they have integers beyond 64 bits, which `arguments` only has rounded
     detail::stated_annotations annotations =
         {};                                 ///< what the tool says about its effects; see approval_request::annotations
     std::vector<std::string> argv = {};     ///< what is executed: program and arguments
     std::filesystem::path cwd = {};         ///< where it is executed
-    environment_difference env = {};        ///< how its environment differs from the kernel's
+    env_difference env = {};                ///< how its environment differs from the kernel's
     std::filesystem::path interpreter = {}; ///< the kernel's own Python, as the host knows it: `%pip` runs its modules
     std::string input = {};                 ///< what it is given on standard input: the body of `%%bash`
     std::string host = {};                  ///< to be connected to: a name in lower case, or an IP address
@@ -70,6 +63,12 @@ struct approval_subject {
 };
 
 namespace detail {
+
+/// The inverse of `to_string`.
+[[nodiscard]] std::optional<approval_subject::action> action_named(std::string_view name) noexcept;
+
+/// For people: "tool call", "shell command", …
+[[nodiscard]] std::string_view words_of(approval_subject::action kind) noexcept;
 
 /// Whether both ask for the same action; the asking cell and the time do not count. Numbers are equal by value.
 [[nodiscard]] bool same_action(approval_subject const& a, approval_subject const& b);

@@ -17,9 +17,9 @@ namespace ipybox {
  * number.
  */
 struct argument_constraint {
-    std::string path;     ///< name of the argument, or a JSON pointer (RFC 6901) into the arguments: `/items/0/price`
-    comparison op;        ///< how it compares
-    nlohmann::json value; ///< with what
+    std::string path;      ///< name of the argument, or a JSON pointer (RFC 6901) into the arguments: `/items/0/price`
+    detail::comparison op; ///< how it compares
+    nlohmann::json value;  ///< with what
 
     [[nodiscard]] match covers(nlohmann::ordered_json const& arguments) const;
 

@@ -26,14 +26,16 @@ struct command_pattern {
      * words again (`read`, `printf -v`) need a pattern without wildcards. For packages `PYTHON -m pip` is `pip`, if
      * PYTHON is the kernel's own.
      */
-    [[nodiscard]] bool allows(shell_command const& command, approval_subject const& subject, match directory) const;
+    [[nodiscard]] bool allows(detail::shell_command const& command, approval_subject const& subject,
+                              match directory) const;
 
     /**
      * \brief Whether the command is among those that this is about, hidden behind a program that runs others too.
      * \details `rm` is the program of that name in any directory; of a path the last name alone is `match::unsure`, as
      * PATH or a link may lead there.
      */
-    [[nodiscard]] match concerns(shell_command const& command, approval_subject const& subject, match directory) const;
+    [[nodiscard]] match concerns(detail::shell_command const& command, approval_subject const& subject,
+                                 match directory) const;
 
     /// Whether the pattern is about the directory.
     [[nodiscard]] match covers_directory(approval_subject const& subject, bool moves) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /// How an argument compares with a value; as in files: `==`, `!=`, `<`, `<=`, `>`, `>=`, `in`, `matches`, `prefix`.
 enum class comparison {
@@ -15,4 +15,4 @@ enum class comparison {
     prefix,  ///< a text that begins with the value. Says nothing about a path: `/work/../etc` begins with `/work/`
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

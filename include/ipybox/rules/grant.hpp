@@ -15,12 +15,6 @@
 
 namespace ipybox {
 
-/// How long a grant may live at most.
-enum class grant_scope {
-    session, ///< as long as the session
-    cell,    ///< as long as the cell that it was given to
-};
-
 /**
  * \brief A permission given in advance: calls of tools or connections to hosts that a pattern describes, or one action
  * exactly.
@@ -35,6 +29,11 @@ enum class grant_scope {
  */
 class grant {
   public:
+    /// How an argument compares with a value.
+    using comparison = detail::comparison;
+
+    struct active;
+
     /// Calls of `server.tool`, both wildcards; see `tool_pattern::named`.
     [[nodiscard]] static grant tool(std::string_view pattern);
 
@@ -69,8 +68,8 @@ class grant {
     [[nodiscard]] std::optional<std::uint64_t> const& uses() const noexcept { return uses_; }
     /// How long it accepts. None: as long as its executor lives.
     [[nodiscard]] std::optional<std::chrono::milliseconds> const& lifetime() const noexcept { return lifetime_; }
-    /// The actions that it accepts.
-    [[nodiscard]] grant_scope scope() const noexcept { return scope_; }
+    /// Whether it accepts actions of one cell alone: of the one that it was given to.
+    [[nodiscard]] bool for_one_cell() const noexcept { return for_one_cell_; }
 
     /**
      * \brief As in files and on the lines of programs.
@@ -91,7 +90,16 @@ class grant {
     std::shared_ptr<pattern_or_action const> what_;
     std::optional<std::uint64_t> uses_;
     std::optional<std::chrono::milliseconds> lifetime_;
-    grant_scope scope_ = grant_scope::session;
+    bool for_one_cell_ = false;
+};
+
+/// A grant that accepts actions now.
+struct grant::active {
+    std::uint64_t number = 0;                              ///< of the grant in its session, counted from 1
+    grant what;                                            ///< as it was given
+    std::optional<std::uint64_t> uses_left = std::nullopt; ///< none: without a bound
+    std::optional<std::chrono::steady_clock::time_point> until = std::nullopt; ///< none: the end of the session
+    std::string cell_id = {};                                                  ///< of one for a cell
 };
 
 } // namespace ipybox

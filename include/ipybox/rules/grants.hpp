@@ -12,18 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace ipybox {
-
-/// A grant that accepts actions now.
-struct active_grant {
-    std::uint64_t number = 0;                              ///< of the grant in its session, counted from 1
-    grant what;                                            ///< as it was given
-    std::optional<std::uint64_t> uses_left = std::nullopt; ///< none: without a bound
-    std::optional<std::chrono::steady_clock::time_point> until = std::nullopt; ///< none: the end of the session
-    std::string cell_id = {};                                                  ///< of one for a cell
-};
-
-namespace detail {
+namespace ipybox::detail {
 
 /**
  * \brief The grants of a session, and how often each was used.
@@ -58,7 +47,7 @@ class grants {
     [[nodiscard]] std::size_t size(clock::time_point now) const;
 
     /// Those that are neither used up nor too old, in the order they were given.
-    [[nodiscard]] std::vector<active_grant> list(clock::time_point now) const;
+    [[nodiscard]] std::vector<grant::active> list(clock::time_point now) const;
 
   private:
     struct entry {
@@ -77,8 +66,7 @@ class grants {
     std::uint64_t last_ = 0;
 };
 
-} // namespace detail
-} // namespace ipybox
+} // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/rules/impl/grants.ipp>

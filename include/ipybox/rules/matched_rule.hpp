@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /// The effect of rules on an action.
 enum class rule_effect {
@@ -19,4 +19,4 @@ struct matched_rule {
     std::string reason = {}; ///< the rule's own, or why it has to be asked
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

@@ -7,34 +7,36 @@
 #include <string_view>
 #include <vector>
 
-namespace ipybox {
-
-/// One word of a command line.
-struct shell_word {
-    std::string text;    ///< without its quotes
-    bool literal = true; ///< the program gets exactly this text. Otherwise a shell makes something of it: `$x`, `*.py`,
-                         ///< `~`; any number of words
-};
-
-/// One command of a shell line: what a shell would start without splitting any further.
-struct shell_command {
-    std::vector<std::string> assigned = {}; ///< variables that are set for it, or, without words, in the shell
-    std::vector<shell_word> words = {};     ///< program and arguments
-    bool redirected = false;                ///< a file other than /dev/null is opened for it
-
-    [[nodiscard]] bool empty() const noexcept { return assigned.empty() && words.empty() && !redirected; }
-};
+namespace ipybox::detail {
 
 /// A shell line in its parts.
 struct shell_line {
-    std::vector<shell_command> commands;  ///< also those of subshells and substitutions
+    /// One word of a command line.
+    struct word {
+        std::string text;    ///< without its quotes
+        bool literal = true; ///< the program gets exactly this text. Otherwise a shell makes something of it: `$x`,
+                             ///< `*.py`, `~`; any number of words
+    };
+
+    /// One command of a shell line: what a shell would start without splitting any further.
+    struct command {
+        std::vector<std::string> assigned = {}; ///< variables that are set for it, or, without words, in the shell
+        std::vector<word> words = {};           ///< program and arguments
+        bool redirected = false;                ///< a file other than /dev/null is opened for it
+
+        /// Whether there is nothing of a command.
+        [[nodiscard]] bool empty() const noexcept { return assigned.empty() && words.empty() && !redirected; }
+    };
+
+    std::vector<command> commands;        ///< also those of subshells and substitutions
     std::optional<std::string> not_clear; ///< what was not understood: then there may be more commands, or others
 
     /// Every command that a shell may start for the line is in `commands`.
     [[nodiscard]] bool understood() const noexcept { return !not_clear; }
 };
 
-namespace detail {
+using shell_word = shell_line::word;
+using shell_command = shell_line::command;
 
 /**
  * \brief Splits a line, or a whole script, for a POSIX shell into its commands.
@@ -46,9 +48,7 @@ namespace detail {
  */
 [[nodiscard]] shell_line split_shell_line(std::string_view text);
 
-} // namespace detail
-
-} // namespace ipybox
+} // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY
 #include <ipybox/rules/impl/shell_line.ipp>

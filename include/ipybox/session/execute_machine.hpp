@@ -33,10 +33,10 @@ struct input_wanted {
 struct code_told {};  ///< of an interrupt: the kernel has raised it in the code
 struct code_ended {}; ///< after an interrupt: what is left is the kernel's own work
 struct execution_over {
-    std::string pager_text;                    ///< what the code showed in the pager (`print?`)
-    bool leaving = false;                      ///< the code called `exit()`: the kernel ends behind its reply
-    std::optional<python_exception> exception; ///< none: status ok
-    std::optional<int> exit_code;              ///< of code that leaves: `exit(n)`, `sys.exit(n)`
+    std::string pager_text;                           ///< what the code showed in the pager (`print?`)
+    bool leaving = false;                             ///< the code called `exit()`: the kernel ends behind its reply
+    std::optional<error::python_exception> exception; ///< none: status ok
+    std::optional<int> exit_code;                     ///< of code that leaves: `exit(n)`, `sys.exit(n)`
     std::shared_ptr<value_answer> value; ///< none: the kernel was not asked for one, or does not know how to answer
 };
 
@@ -68,7 +68,7 @@ class execute_machine {
 
     std::string request_id_;
     completion_rule rule_;
-    std::optional<python_exception> error_;
+    std::optional<error::python_exception> error_;
     std::optional<execution_over> reply_;
     bool idle_ = false;
 };

@@ -23,7 +23,7 @@ struct execution final : pending_call {
     completion<result<execution_result>> done;
     std::shared_ptr<event_queue> events;
     std::shared_ptr<job_core> job; ///< which it is; its outcome goes there by `done`
-    chunk_events chunks = chunk_events::on;
+    bool chunks = true;
     std::string value_expression; ///< of a value that is asked for
     bool of_value = false; ///< that alone, without code: what it puts out meanwhile is left to the next execution
     bool finishes = false; ///< without code: ends the kernel

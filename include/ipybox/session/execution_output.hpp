@@ -24,7 +24,7 @@ class execution_output {
      * \param on_full called when the reader is so far behind that the kernel has to wait
      */
     execution_output(std::shared_ptr<output_places> places, output_recorder::bounds const& most,
-                     kernel_lifecycle const& life, std::shared_ptr<event_queue> events, chunk_events chunks,
+                     kernel_lifecycle const& life, std::shared_ptr<event_queue> events, bool chunks,
                      std::function<void()> on_full)
         : recorder_(std::move(places), most), life_(life), events_(std::move(events)), chunks_(chunks),
           on_full_(std::move(on_full)) {}
@@ -52,7 +52,7 @@ class execution_output {
     output_recorder recorder_;
     kernel_lifecycle const& life_;
     std::shared_ptr<event_queue> const events_;
-    chunk_events const chunks_;
+    bool const chunks_;
     std::function<void()> const on_full_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-namespace ipybox {
+namespace ipybox::detail {
 
 /// The states of a kernel.
 enum class kernel_state {
@@ -10,4 +10,4 @@ enum class kernel_state {
     dead     ///< ended by itself; `reset()` brings a fresh one
 };
 
-} // namespace ipybox
+} // namespace ipybox::detail

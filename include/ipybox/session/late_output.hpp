@@ -23,7 +23,7 @@ class late_output {
     [[nodiscard]] std::deque<execute_step> take();
 
   private:
-    void keep_text(output_stream stream, std::string_view text);
+    void keep_text(output_chunk::stream_name stream, std::string_view text);
     void keep_step(execute_step step);
     void keep_bound();
 

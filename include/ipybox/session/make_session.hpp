@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/fwd.hpp>
 #include <ipybox/os/launch_spec.hpp>
 

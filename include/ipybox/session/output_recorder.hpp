@@ -23,7 +23,8 @@ class output_text;
 
 /**
  * \brief Collects what one execution brings into its result: text, images as files, displays.
- * \details Bounded: see executor_options::max_output. Nothing here fails; `failure()` tells what could not be written.
+ * \details Bounded: see executor_options::output.max_memory. Nothing here fails; `failure()` tells what could not be
+ * written.
  */
 class output_recorder {
   public:

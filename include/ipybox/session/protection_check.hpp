@@ -18,7 +18,8 @@ struct protection_wish {
 /// Those of the wishes that a sandbox does not fulfil. `cure` is for what one that is started with the wishes would
 /// protect.
 [[nodiscard]] std::vector<unprotected_file> unfulfilled(std::vector<protection_wish> const& wishes,
-                                                        launch_spec const& confinement, protection cure);
+                                                        launch_spec const& confinement,
+                                                        unprotected_file::protection cure);
 
 } // namespace ipybox::detail
 

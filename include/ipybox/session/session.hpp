@@ -64,13 +64,13 @@ class session final : public kernel_manager::observer, public std::enable_shared
     void interrupt(std::shared_ptr<pending_result<void>> call);
     void list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call);
     /// For its grants.
-    [[nodiscard]] approval_gate& gate() noexcept;
+    [[nodiscard]] ipybox::detail::approval_gate& gate() noexcept;
 
     /// Has the gate decide about an action of the application's own.
     void approve(approval_subject subject, std::shared_ptr<pending_result<std::uint64_t>> call);
 
     /// Records how such an action has ended.
-    void record(std::uint64_t id, action_outcome const& how);
+    void record(std::uint64_t id, ipybox::detail::action_outcome const& how);
 
     /// Starts the kernel if there is none, and installs packages beside the executions that come.
     void install(std::vector<std::string> words, std::shared_ptr<pending_result<package_layer::installation>> call);
@@ -95,8 +95,10 @@ class session final : public kernel_manager::observer, public std::enable_shared
 
     [[nodiscard]] mcp::server_registry& servers() noexcept;
     [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept;
-    [[nodiscard]] std::vector<unprotected_file> unprotected_files() const { return kernel_->unprotected_files(); }
-    [[nodiscard]] kernel_state state() const noexcept { return kernel_->life().seen_from_outside(); }
+    [[nodiscard]] std::vector<ipybox::detail::unprotected_file> unprotected_files() const {
+        return kernel_->unprotected_files();
+    }
+    [[nodiscard]] ipybox::detail::kernel_state state() const noexcept { return kernel_->life().seen_from_outside(); }
 
   private:
     void overtake();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/approval/any_approval.hpp>
-#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
-#include <ipybox/execution/execute_options.hpp>
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/gate/approval_settings.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>

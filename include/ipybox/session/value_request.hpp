@@ -45,9 +45,9 @@ inline constexpr char const* value_expression_name = "ipybox_value";
 
 /// The value in a reply.
 struct value_answer {
-    json_value value;                          ///< none: see the others
-    std::string missing;                       ///< why there is none, in one line
-    std::optional<python_exception> exception; ///< raised by the expression
+    json_value value;                                 ///< none: see the others
+    std::string missing;                              ///< why there is none, in one line
+    std::optional<error::python_exception> exception; ///< raised by the expression
 };
 
 /// Takes the answer out of the content of an execute_reply, which is not trusted; null where there is none.

@@ -212,7 +212,7 @@ class host_tool {
     [[nodiscard]] options const& get_options() const noexcept { return options_; }
 
     /// What the options say about its effects, as approvals see it.
-    [[nodiscard]] tool_annotations const& annotations() const noexcept { return annotations_; }
+    [[nodiscard]] detail::tool_annotations const& annotations() const noexcept { return annotations_; }
 
     /// The function, for the library.
     [[nodiscard]] std::shared_ptr<detail::tool_body> const& body() const noexcept { return body_; }
@@ -229,7 +229,7 @@ class host_tool {
 
     mcp::tool listed_;
     options options_;
-    tool_annotations annotations_;
+    detail::tool_annotations annotations_;
     std::string wrong_;
     std::shared_ptr<detail::tool_body> body_;
 };

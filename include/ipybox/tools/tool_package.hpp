@@ -41,7 +41,7 @@ class tool_package final : public mcp::tool_provider, public std::enable_shared_
     bool remove(std::string const& name);
 
     [[nodiscard]] std::vector<mcp::tool> tools() const override;
-    [[nodiscard]] std::optional<tool_annotations> annotations(std::string const& tool) const override;
+    [[nodiscard]] std::optional<detail::tool_annotations> annotations(std::string const& tool) const override;
     asio::awaitable<result<mcp::call_result>> call(std::string tool, mcp::raw_json arguments,
                                                    mcp::call_options options) override;
     void end() override;

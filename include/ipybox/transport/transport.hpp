@@ -120,8 +120,8 @@ struct transport_traits {
     /// `kernel`. A type without the constant does if it has `kernel()`.
     static constexpr bool carries_actions = detail::carries_actions<T>();
 
-    /// It hands `kernel_host::launch::guard` on: `executor_options::require_shell_escape`. A type without the constant
-    /// does if it carries actions.
+    /// It hands `kernel_host::launch::guard` on: `executor_options::approval.require_shell_escape`. A type without the
+    /// constant does if it carries actions.
     static constexpr bool can_be_guarded = detail::can_be_guarded<T>();
 };
 

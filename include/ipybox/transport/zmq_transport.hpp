@@ -19,7 +19,7 @@ class zmq_kernel;
  * connection file.
  * \details A kernel that is started gets Unix sockets in a private directory (or TCP ports on 127.0.0.1) and a random
  * key. A Python kernel then behaves as a forked one does: output comes within 10 ms, tracebacks are plain,
- * `kernel_host::launch::after_cell` holds. A running kernel is left as it is: `start` connects, `stop` disconnects, and
+ * `kernel_host::launch::keep_cwd` holds. A running kernel is left as it is: `start` connects, `stop` disconnects, and
  * `kernel_host::launch` counts for its bound alone.
  *
  * Sockets are driven by the executor; libzmq has two threads of its own. Nothing is periodic, whether the kernel lives

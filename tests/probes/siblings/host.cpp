@@ -20,7 +20,7 @@ using json = nlohmann::json;
 
 class host {
   public:
-    host(ipybox::runtime_options const& options, ipybox::any_sandbox sandbox)
+    host(ipybox::runtime::options const& options, ipybox::any_sandbox sandbox)
         : shared_(options, std::move(sandbox)), workspace_(options.working_dir) {}
 
     json answer(json const& request) {
@@ -28,9 +28,9 @@ class host {
         if (request.contains("code")) return ran(name, request["code"].get<std::string>());
         ipybox::executor_options options;
         options.working_dir = workspace_ / name;
-        options.images_dir = workspace_.parent_path() / "images";
-        options.kernel_env = request.at("env").get<ipybox::environment>();
-        options.require_shell_escape = request.at("guard");
+        options.output.images_dir = workspace_.parent_path() / "images";
+        options.kernel.env = request.at("env").get<ipybox::environment>();
+        options.approval.require_shell_escape = request.at("guard");
         boxes_[name] = std::make_unique<ipybox::executor>(options, ipybox::auto_approval{}, shared_);
         auto const started = boxes_[name]->start();
         return started ? json::object() : json{{"error", started.error().text()}};
@@ -56,11 +56,11 @@ int main(int argc, char** argv) try {
         std::cerr << config.error() << '\n';
         return 1;
     }
-    ipybox::runtime_options options;
+    ipybox::runtime::options options;
     options.working_dir = argv[1];
-    options.python = argv[2];
+    options.kernel.python = argv[2];
     options.walls = argc < 5;
-    options.limits.processes = 60;
+    options.sandbox.limits.processes = 60;
     host with(options, ipybox::bubblewrap_sandbox(*config));
     for (std::string line; std::getline(std::cin, line);) std::cout << with.answer(json::parse(line)) << std::endl;
     return 0;

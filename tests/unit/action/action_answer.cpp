@@ -100,10 +100,11 @@ TEST_CASE("action answers: a tool that failed") {
 }
 
 TEST_CASE("action answers: a rejection tells who decided") {
-    auto const head = head_of(rejected_answer(3, {decision::reject("no\nbelow"), decided_by::rule, "deny[0]"}));
+    auto const head = head_of(rejected_answer(3, {decision::reject("no\nbelow"), error::decider::rule, "deny[0]"}));
     CHECK(head == nlohmann::json{{"op", "error"}, {"id", 3}, {"kind", "rejected"}, {"text", "no"}, {"by", "rule"}});
-    CHECK(head_of(rejected_answer(3, {decision::reject("late"), decided_by::timeout}))["kind"] == "approval_timeout");
-    CHECK(head_of(rejected_answer(3, {decision::reject(""), decided_by::no_policy}))["by"] == "no_policy");
+    CHECK(head_of(rejected_answer(3, {decision::reject("late"), error::decider::timeout}))["kind"] ==
+          "approval_timeout");
+    CHECK(head_of(rejected_answer(3, {decision::reject(""), error::decider::no_policy}))["by"] == "no_policy");
 }
 
 TEST_CASE("action answers: errors, of which only the first line leaves the host") {

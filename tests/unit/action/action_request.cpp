@@ -51,10 +51,10 @@ TEST_CASE("action requests: a run") {
         R"({"op":"run","id":-1,"cell":"","kind":"shell_magic","argv":["bash","-x"],"cwd":"/w","env":{"A":"1","B":null},"merge":true})",
         "echo hi\n");
     CHECK(run.id == -1);
-    CHECK(run.kind == approval_kind::shell_magic);
+    CHECK(run.kind == approval_subject::action::shell_magic);
     CHECK(run.argv == std::vector<std::string>{"bash", "-x"});
     CHECK(run.cwd == "/w");
-    CHECK(run.env == environment_difference{{"A", "1"}, {"B", std::nullopt}});
+    CHECK(run.env == approval_subject::env_difference{{"A", "1"}, {"B", std::nullopt}});
     CHECK(run.merge);
     CHECK(run.input == "echo hi\n");
 }

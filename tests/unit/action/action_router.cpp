@@ -75,17 +75,19 @@ class scripted_host final : public action_host {
   public:
     explicit scripted_host(asio::io_context& context) : executor(context.get_executor()) {}
 
-    asio::awaitable<verdict> approve(approval_subject& subject, std::uint64_t after) override {
+    asio::awaitable<detail::verdict> approve(approval_subject& subject, std::uint64_t after) override {
         subject.id = ++asked;
         behind.push_back(after);
         subjects.push_back(subject);
-        if (answers.empty()) co_return verdict{decision::accept()};
+        if (answers.empty()) co_return detail::verdict{decision::accept()};
         auto said = std::move(answers.front());
         answers.pop_front();
         co_return said;
     }
 
-    void ended(approval_subject const& subject, action_outcome const& how) override { outcomes[subject.id] = how; }
+    void ended(approval_subject const& subject, detail::action_outcome const& how) override {
+        outcomes[subject.id] = how;
+    }
 
     asio::awaitable<result<mcp::call_result>> call(approval_subject const& subject, mcp::raw_json arguments,
                                                    mcp::call_options options) override {
@@ -126,10 +128,10 @@ class scripted_host final : public action_host {
 
     asio::any_io_executor executor;
     std::uint64_t asked = 0;
-    std::deque<verdict> answers;
+    std::deque<detail::verdict> answers;
     std::vector<approval_subject> subjects;
     std::vector<std::uint64_t> behind; ///< these messages of the kernel
-    std::map<std::uint64_t, action_outcome> outcomes;
+    std::map<std::uint64_t, detail::action_outcome> outcomes;
     std::vector<std::string> called;
     std::vector<program_run> runs;
     std::shared_ptr<scripted_program> program;
@@ -197,7 +199,7 @@ TEST_CASE("action router: a call that is accepted is done and answered") {
     CHECK(answer["body"] == "echo was called");
     CHECK(on.host->called == std::vector<std::string>{R"(echo{"x":1})"});
     REQUIRE(on.host->subjects.size() == 1);
-    CHECK(on.host->subjects[0].kind == approval_kind::tool);
+    CHECK(on.host->subjects[0].kind == approval_subject::action::tool);
     CHECK(*on.host->subjects[0].arguments == nlohmann::ordered_json{{"x", 1}});
     CHECK_FALSE(on.host->outcomes.at(1).failure);
     CHECK(on.host->outcomes.at(1).result_size == 15);
@@ -247,7 +249,7 @@ TEST_CASE("action router: who decides is told which message came before") {
 
 TEST_CASE("action router: edited arguments are what the tool gets") {
     stage on;
-    on.host->answers.push_back(verdict{decision::accept(json{{"x", 2}})});
+    on.host->answers.push_back(detail::verdict{decision::accept(json{{"x", 2}})});
     on.call(1, "echo", R"({"x":1})");
     (void)on.answer();
     CHECK(on.host->called == std::vector<std::string>{R"(echo{"x":2})"});
@@ -255,8 +257,8 @@ TEST_CASE("action router: edited arguments are what the tool gets") {
 
 TEST_CASE("action router: what is rejected is not done") {
     stage on;
-    on.host->answers.push_back(verdict{decision::reject("not today")});
-    on.host->answers.push_back(verdict{decision::reject("too late"), decided_by::timeout});
+    on.host->answers.push_back(detail::verdict{decision::reject("not today")});
+    on.host->answers.push_back(detail::verdict{decision::reject("too late"), error::decider::timeout});
     on.call(1, "echo");
     auto const rejected = on.answer();
     CHECK(rejected["kind"] == "rejected");

@@ -17,7 +17,10 @@ using ipybox::test::tool_subject;
 using nlohmann::ordered_json;
 
 approval_subject shell_line_of(std::string line) {
-    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/work", .cell_id = "c1"};
+    return {.kind = approval_subject::action::shell,
+            .argv = {"/bin/sh", "-c", std::move(line)},
+            .cwd = "/work",
+            .cell_id = "c1"};
 }
 
 using answer = mcp::server::elicitation;
@@ -61,11 +64,11 @@ TEST_CASE("action_question: the three answers") {
     auto const rejected = filled_in({{"decision", "reject"}, {"reason", "not now"}});
     CHECK_FALSE(rejected.accepted());
     CHECK(rejected.reason() == "the user rejected it: not now");
-    CHECK(rejected.again() == when_repeated::reject);
+    CHECK(rejected.again() == decision::when_repeated::reject);
 
-    approval_subject const of_no_cell{.kind = approval_kind::server, .server = "fs"};
+    approval_subject const of_no_cell{.kind = approval_subject::action::server, .server = "fs"};
     answer const no{mcp::server::elicitation::response::accept, {{"decision", "reject"}}};
-    CHECK(decision_of(no, of_no_cell).again() == when_repeated::ask);
+    CHECK(decision_of(no, of_no_cell).again() == decision::when_repeated::ask);
 }
 
 TEST_CASE("action_question: what is no clear acceptance rejects, and may be asked again") {
@@ -82,13 +85,13 @@ TEST_CASE("action_question: what is no clear acceptance rejects, and may be aske
         auto const made = decision_of(given, shell_line_of("ls"));
         CHECK_FALSE(made.accepted());
         CHECK_FALSE(made.reason().empty());
-        CHECK(made.again() == when_repeated::ask);
+        CHECK(made.again() == decision::when_repeated::ask);
     }
 }
 
 TEST_CASE("action_question: a host is accepted whatever the port, a tool with the same arguments alone") {
     approval_subject connection{
-        .kind = approval_kind::network, .host = "example.org", .port = 443, .protocol = "connect"};
+        .kind = approval_subject::action::network, .host = "example.org", .port = 443, .protocol = "connect"};
     auto other = connection;
     other.port = 80;
     CHECK(lasting_grant(connection).covers(other));

@@ -18,7 +18,7 @@ using ipybox::test::contains;
 cell_view cell_that_printed(std::string text) {
     cell_view cell;
     cell.id = "3";
-    cell.state = job_state::ended;
+    cell.state = detail::job_state::ended;
     cell.output.to = cell.output.end = text.size();
     cell.output.text = std::move(text);
     cell.outcome = execution_result();
@@ -44,8 +44,8 @@ std::string text_of_answer(cell_view const& cell, std::size_t most = 5000) {
 
 display picture(std::string bytes) {
     display shown;
-    shown.data.add({"image/png", mime_bundle::encoding::bytes, std::move(bytes)});
-    shown.data.add({"text/plain", mime_bundle::encoding::text, "<Figure>"});
+    shown.data.add({"image/png", display::mime_bundle::encoding::bytes, std::move(bytes)});
+    shown.data.add({"text/plain", display::mime_bundle::encoding::text, "<Figure>"});
     return shown;
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("cell_answer: a fresh kernel is told of, also if its first cell raised
 }
 
 TEST_CASE("cell_answer: a traceback has a bound of its own, and both ends") {
-    python_exception raised{"Error", "", {"begin " + std::string(30'000, 'x') + " end"}};
+    error::python_exception raised{"Error", "", {"begin " + std::string(30'000, 'x') + " end"}};
     auto const cell = cell_that_failed(error(errc::python_error, raised), "printed");
     for (std::size_t const most : {0, 100, 5000}) {
         auto const text = text_of_answer(cell, most);
@@ -129,7 +129,7 @@ TEST_CASE("cell_answer: a traceback has a bound of its own, and both ends") {
 }
 
 TEST_CASE("cell_answer: an exception is below what was printed before it") {
-    python_exception const raised{"ValueError", "no", {"Traceback", "ValueError: no"}};
+    error::python_exception const raised{"ValueError", "no", {"Traceback", "ValueError: no"}};
     auto const cell = cell_that_failed(error(errc::python_error, raised), "before\n");
     CHECK(text_of_answer(cell) == "before\n\nTraceback\nValueError: no");
     CHECK(answer_about(cell, {}).is_error);
@@ -153,7 +153,7 @@ TEST_CASE("cell_answer: how a cell was ended, and whether its variables are ther
 
 TEST_CASE("cell_answer: a cell that runs, and what it waits for") {
     auto cell = cell_that_printed("so far");
-    cell.state = job_state::running;
+    cell.state = detail::job_state::running;
     cell.outcome.reset();
     cell.age = std::chrono::seconds(7);
     CHECK(status_of(cell) == "running");
@@ -163,7 +163,7 @@ TEST_CASE("cell_answer: a cell that runs, and what it waits for") {
                                          "interrupt_cell(id=\"3\", session=\"a\") stops it"));
     cell.waits_for = {"tool call fs.read"};
     CHECK(contains(text_of_answer(cell), "it waits for the user's approval: tool call fs.read"));
-    cell.state = job_state::waiting;
+    cell.state = detail::job_state::waiting;
     CHECK(status_of(cell) == "waiting");
     CHECK_FALSE(answer_about(cell, {}).is_error);
     cell.waits_for.assign(1000, "tool call a.b");
@@ -217,7 +217,7 @@ TEST_CASE("cell_answer: text has a bound whatever is asked for") {
 }
 
 TEST_CASE("cell_answer: the largest answer is shorter than what clients drop") {
-    python_exception raised{"Error", "", {std::string(1 << 20, '\x01')}};
+    error::python_exception raised{"Error", "", {std::string(1 << 20, '\x01')}};
     auto cell = cell_that_printed(std::string(answer_bounds::most_characters, '\x01'));
     execution_result brought;
     brought.displays = {picture(std::string(answer_bounds::most_image_bytes / 4 * 3, 'x'))};

@@ -12,7 +12,7 @@
 //! [exemplar]
 struct read_only {
     ipybox::decision decide(ipybox::approval_request const& request) const {
-        if (request.kind() == ipybox::approval_kind::tool && request.tool().starts_with("read_"))
+        if (request.kind() == ipybox::approval_subject::action::tool && request.tool().starts_with("read_"))
             return ipybox::decision::accept();
         return ipybox::decision::reject("only tools that read are allowed");
     }

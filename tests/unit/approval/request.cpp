@@ -12,7 +12,6 @@
 
 namespace {
 
-using ipybox::approval_kind;
 using ipybox::approval_request;
 using ipybox::approval_subject;
 using ipybox::decision;
@@ -56,9 +55,10 @@ TEST_CASE("decision: accepts, accepts with edited arguments, or rejects with a r
 TEST_CASE("approval_request: the commands of a shell line") {
     auto const commands_of = [](approval_subject subject) { return approval_request(std::move(subject)).commands(); };
     auto const shell = [](std::vector<std::string> argv, std::string input = {}) {
-        return approval_subject{.kind = approval_kind::shell, .argv = std::move(argv), .input = std::move(input)};
+        return approval_subject{
+            .kind = approval_subject::action::shell, .argv = std::move(argv), .input = std::move(input)};
     };
-    auto const first_words = [](ipybox::shell_line const& line) {
+    auto const first_words = [](ipybox::detail::shell_line const& line) {
         std::vector<std::string> programs;
         for (auto const& command : line.commands)
             programs.push_back(command.words.empty() ? "" : command.words[0].text);
@@ -87,7 +87,7 @@ TEST_CASE("approval_request: the commands of a shell line") {
 TEST_CASE("approval_request: says what it is about") {
     approval_request const request(tool_call());
     CHECK(request.id() == 7);
-    CHECK(request.kind() == approval_kind::tool);
+    CHECK(request.kind() == approval_subject::action::tool);
     CHECK(request.server() == "github");
     CHECK(request.tool() == "search");
     CHECK(request.arguments() == json{{"q", "x"}});
@@ -95,8 +95,10 @@ TEST_CASE("approval_request: says what it is about") {
     CHECK(request.cell_id() == "c1");
     CHECK_FALSE(request.deadline());
 
-    approval_request const shell(
-        {.kind = approval_kind::shell, .argv = {"ls"}, .cwd = "/w", .env = {{"A", "1"}, {"B", std::nullopt}}});
+    approval_request const shell({.kind = approval_subject::action::shell,
+                                  .argv = {"ls"},
+                                  .cwd = "/w",
+                                  .env = {{"A", "1"}, {"B", std::nullopt}}});
     CHECK(shell.arguments().is_null());
     CHECK(shell.argv() == std::vector<std::string>{"ls"});
     CHECK(shell.cwd() == "/w");
@@ -204,7 +206,7 @@ TEST_CASE("approval_request: on_decided tells of an answer by another copy, and 
 }
 
 TEST_CASE("approval_request: edited arguments reject what has none") {
-    approval_request const shell({.kind = approval_kind::shell, .argv = {"ls"}});
+    approval_request const shell({.kind = approval_subject::action::shell, .argv = {"ls"}});
     CHECK(shell.accept(json::object()));
     auto const made = state_of(shell)->decided();
     CHECK_FALSE(made->accepted());
@@ -248,27 +250,27 @@ TEST_CASE("approval_request: dropping in several threads rejects once", "[tsan]"
 TEST_CASE("approval_request: is printed as one line") {
     CHECK(line(tool_call()) == R"(tool call github.search {"q":"x"})");
     CHECK(line(tool_call(json::object())) == "tool call github.search {}");
-    CHECK(line({.kind = approval_kind::shell,
+    CHECK(line({.kind = approval_subject::action::shell,
                 .argv = {"ls", "-l", "my file", "it's", ""},
                 .cwd = "/my work",
                 .env = {{"A", "1 2"}, {"B", std::nullopt}}}) ==
           R"(shell command ls -l 'my file' 'it'\''s' '' (in '/my work', A='1 2', without B))");
-    CHECK(line({.kind = approval_kind::shell_magic, .argv = {"bash", "-c", "a\nb"}}) ==
+    CHECK(line({.kind = approval_subject::action::shell_magic, .argv = {"bash", "-c", "a\nb"}}) ==
           R"(shell magic bash -c $'a\nb')");
-    CHECK(line({.kind = approval_kind::package,
+    CHECK(line({.kind = approval_subject::action::package,
                 .argv = {"pip", "install", "numpy==2.1"},
                 .env = {{"C", std::nullopt}}}) == "package installation pip install numpy==2.1 (without C)");
-    CHECK(line({.kind = approval_kind::server, .server = "fetch"}) == "server registration fetch");
+    CHECK(line({.kind = approval_subject::action::server, .server = "fetch"}) == "server registration fetch");
 }
 
 TEST_CASE("approval_request: its line cannot pretend to be something else") {
-    CHECK(line({.kind = approval_kind::shell, .argv = {"echo", "\r\x1b[2K\x7f ok"}}) ==
+    CHECK(line({.kind = approval_subject::action::shell, .argv = {"echo", "\r\x1b[2K\x7f ok"}}) ==
           R"(shell command echo $'\x0d\x1b[2K\x7f ok')");
-    CHECK(line({.kind = approval_kind::shell, .argv = {"a\u202eb\u2066c\u200bd\u0085\U000e0041"}}) ==
+    CHECK(line({.kind = approval_subject::action::shell, .argv = {"a\u202eb\u2066c\u200bd\u0085\U000e0041"}}) ==
           R"(shell command $'a\u202eb\u2066c\u200bd\u0085\U000e0041')");
-    CHECK(line({.kind = approval_kind::shell, .argv = {"caf\u00e9 \u65e5\u672c \U0001f600"}}) ==
+    CHECK(line({.kind = approval_subject::action::shell, .argv = {"caf\u00e9 \u65e5\u672c \U0001f600"}}) ==
           "shell command 'caf\u00e9 \u65e5\u672c \U0001f600'");
-    CHECK(line({.kind = approval_kind::shell, .argv = {"\xff\xc0\x80\xed\xa0\x80 \xe2\x80"}}) ==
+    CHECK(line({.kind = approval_subject::action::shell, .argv = {"\xff\xc0\x80\xed\xa0\x80 \xe2\x80"}}) ==
           R"(shell command $'\xff\xc0\x80\xed\xa0\x80 \xe2\x80')");
     CHECK(line({.server = "a\nb", .tool = "c\x1b"}) == R"(tool call $'a\nb'.$'c\x1b')");
     CHECK(line(tool_call({{"q", "\u202e\n\xff"}})) == R"(tool call github.search {"q":"\u202e\n\ufffd"})");

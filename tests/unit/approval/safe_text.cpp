@@ -14,19 +14,14 @@
 
 namespace {
 
-using ipybox::approval_kind;
 using ipybox::approval_subject;
 using ipybox::safe_text;
-using ipybox::safe_text_options;
-using ipybox::to_safe_text;
-using ipybox::to_safe_title;
-using ipybox::to_safe_word;
 using ipybox::test::contains;
 using ipybox::test::tool_subject;
 using nlohmann::json;
 
 approval_subject command(std::string line) {
-    return {.kind = approval_kind::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/work"};
+    return {.kind = approval_subject::action::shell, .argv = {"/bin/sh", "-c", std::move(line)}, .cwd = "/work"};
 }
 
 /// All of the text, without margins and rows that say what is left out.
@@ -39,15 +34,15 @@ std::string joined(safe_text const& shown) {
 } // namespace
 
 TEST_CASE("safe_text: words are written as in a shell, and spelled out in C quotes") {
-    CHECK(to_safe_word("a/b.c") == "a/b.c");
-    CHECK(to_safe_word("") == "''");
-    CHECK(to_safe_word("a b") == "'a b'");
-    CHECK(to_safe_word("it's") == R"('it'\''s')");
-    CHECK(to_safe_word(R"(a\nb)") == R"('a\nb')"); // a backslash
-    CHECK(to_safe_word("a\nb") == R"($'a\nb')");   // a line end
-    CHECK(to_safe_word("a\n\\n'b") == R"($'a\n\\n\'b')");
-    CHECK(to_safe_word("a\xff\u00ff") == "$'a\\xff\u00ff'");
-    CHECK(to_safe_word("caf\u00e9 \u65e5\u672c \u0431") == "'caf\u00e9 \u65e5\u672c \u0431'");
+    CHECK(safe_text::word("a/b.c") == "a/b.c");
+    CHECK(safe_text::word("") == "''");
+    CHECK(safe_text::word("a b") == "'a b'");
+    CHECK(safe_text::word("it's") == R"('it'\''s')");
+    CHECK(safe_text::word(R"(a\nb)") == R"('a\nb')"); // a backslash
+    CHECK(safe_text::word("a\nb") == R"($'a\nb')");   // a line end
+    CHECK(safe_text::word("a\n\\n'b") == R"($'a\n\\n\'b')");
+    CHECK(safe_text::word("a\xff\u00ff") == "$'a\\xff\u00ff'");
+    CHECK(safe_text::word("caf\u00e9 \u65e5\u672c \u0431") == "'caf\u00e9 \u65e5\u672c \u0431'");
 }
 
 TEST_CASE("safe_text: what is not plainly visible is spelled out") {
@@ -67,45 +62,45 @@ TEST_CASE("safe_text: what is not plainly visible is spelled out") {
           "\x01",       "\x1b",       "\x7f",       "\u0085",     "\u009b",     "\u2028",
           "\t",         "\r",         "\u2502",     "\u2503",     "\u2588"}) { // would look like a frame
         CAPTURE(text);
-        auto const word = to_safe_word(std::string("a") + text + "b");
+        auto const word = safe_text::word(std::string("a") + text + "b");
         CHECK(word.starts_with("$'a\\"));
         CHECK(std::all_of(word.begin(), word.end(), [](char c) { return c >= ' ' && c <= '~'; }));
     }
-    CHECK(contains(to_safe_text(tool_subject("s", "t", {{"q", "\u202e\x7f\u0336"}})).text(),
+    CHECK(contains(safe_text::of(tool_subject("s", "t", {{"q", "\u202e\x7f\u0336"}})).text(),
                    R"({"q":"\u202e\x7f\u0336"})"));
 }
 
 TEST_CASE("safe_text: blanks in a row are counted") {
-    CHECK(to_safe_word("a        b") == "'a        b'"); // eight
-    CHECK(to_safe_word("a         b") == R"($'a\x20{9}b')");
-    CHECK(to_safe_word("a" + std::string(1900, ' ') + "\\x20{9}") == R"($'a\x20{1900}\\x20{9}')");
-    CHECK(contains(to_safe_text(tool_subject("s", "t", {{"q", std::string(100, ' ')}})).text(), R"("\x20{100}")"));
+    CHECK(safe_text::word("a        b") == "'a        b'"); // eight
+    CHECK(safe_text::word("a         b") == R"($'a\x20{9}b')");
+    CHECK(safe_text::word("a" + std::string(1900, ' ') + "\\x20{9}") == R"($'a\x20{1900}\\x20{9}')");
+    CHECK(contains(safe_text::of(tool_subject("s", "t", {{"q", std::string(100, ' ')}})).text(), R"("\x20{100}")"));
 }
 
 TEST_CASE("safe_text: rows have a margin and are never wider than the screen") {
-    auto const shown = to_safe_text(command("echo " + std::string(100, 'x')), {.columns = 40});
+    auto const shown = safe_text::of(command("echo " + std::string(100, 'x')), {.columns = 40});
     REQUIRE(shown.rows.size() == 4);
     CHECK(shown.rows[0] == "| shell command /bin/sh -c 'echo xxxxxx");
     for (auto const& row : shown.rows) CHECK((row.starts_with("| ") && row.size() < 40));
-    CHECK(joined(shown) == to_safe_text(command("echo " + std::string(100, 'x'))).text());
+    CHECK(joined(shown) == safe_text::of(command("echo " + std::string(100, 'x'))).text());
     CHECK(shown.characters == joined(shown).size());
     CHECK(shown.left_out == 0);
     // Any other letter may be drawn twice as wide; what is spelled stays together.
     for (auto const& row :
-         to_safe_text(command(std::string("\u65e5\u0431\n\u202e") + std::string(3, '\n')), {.columns = 20}).rows) {
+         safe_text::of(command(std::string("\u65e5\u0431\n\u202e") + std::string(3, '\n')), {.columns = 20}).rows) {
         CAPTURE(row);
         auto const wide =
             std::count_if(row.begin(), row.end(), [](char c) { return static_cast<unsigned char>(c) >= 0xC0; });
         auto const bytes = std::count_if(row.begin(), row.end(), [](char c) { return (c & 0xC0) != 0x80; });
         CHECK(bytes + wide < 20);
     }
-    CHECK(to_safe_text(command("ls"), {.columns = 1}).rows.size() > 1); // no endless loop
+    CHECK(safe_text::of(command("ls"), {.columns = 1}).rows.size() > 1); // no endless loop
 }
 
 TEST_CASE("safe_text: of a long text head and tail are shown, and how much is left out") {
     std::string line = "HEAD";
     for (int i = 0; i < 100'000; ++i) line += char('a' + i % 26);
-    auto const shown = to_safe_text(command(line + "TAIL"), {.columns = 80, .rows = 12});
+    auto const shown = safe_text::of(command(line + "TAIL"), {.columns = 80, .rows = 12});
     REQUIRE(shown.rows.size() == 12);
     CHECK(contains(shown.rows.front(), "-c HEAD"));
     CHECK(contains(shown.rows.back() + shown.rows[10], "TAIL"));
@@ -116,14 +111,14 @@ TEST_CASE("safe_text: of a long text head and tail are shown, and how much is le
     for (auto const& row : shown.rows)
         if (row.starts_with("| ")) of_rows += row.size() - 2;
     CHECK(of_rows + shown.left_out == shown.characters);
-    CHECK(to_safe_text(command(line), {.columns = 80}).left_out == 0);
-    CHECK(to_safe_text(command(std::string(600, 'x')), {.columns = 80, .rows = 12}).left_out == 0);
+    CHECK(safe_text::of(command(line), {.columns = 80}).left_out == 0);
+    CHECK(safe_text::of(command(std::string(600, 'x')), {.columns = 80, .rows = 12}).left_out == 0);
 }
 
 TEST_CASE("safe_text: a title is short and has the name") {
-    CHECK(to_safe_title(command("x")) == "shell command /bin/sh");
-    CHECK(to_safe_title(tool_subject("pay", "send\n")) == R"(tool call pay.$'send\n')");
-    CHECK(to_safe_title({.kind = approval_kind::shell, .argv = {std::string(1000, 'x')}}) ==
+    CHECK(safe_text::title(command("x")) == "shell command /bin/sh");
+    CHECK(safe_text::title(tool_subject("pay", "send\n")) == R"(tool call pay.$'send\n')");
+    CHECK(safe_text::title({.kind = approval_subject::action::shell, .argv = {std::string(1000, 'x')}}) ==
           "shell command " + std::string(40, 'x') + "...");
 }
 
@@ -145,11 +140,11 @@ TEST_CASE("safe_text: random text is complete, plain and in its rows, and two te
     for (int i = 0; i < 20'000; ++i) {
         auto const a = text();
         auto const b = text();
-        INFO(to_safe_word(a) << " " << to_safe_word(b));
-        REQUIRE((to_safe_word(a) == to_safe_word(b)) == (a == b));
-        safe_text_options const options{.columns = 12 + random() % 40, .rows = random() % 6};
-        auto const shown = to_safe_text(command(a), options);
-        auto const whole = to_safe_text(command(a)).text();
+        INFO(safe_text::word(a) << " " << safe_text::word(b));
+        REQUIRE((safe_text::word(a) == safe_text::word(b)) == (a == b));
+        safe_text::options const options{.columns = 12 + random() % 40, .rows = random() % 6};
+        auto const shown = safe_text::of(command(a), options);
+        auto const whole = safe_text::of(command(a)).text();
         REQUIRE(shown.characters >= shown.left_out);
         if (shown.left_out == 0) REQUIRE(joined(shown) == whole);
         for (auto const& row : shown.rows) {

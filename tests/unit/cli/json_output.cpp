@@ -32,8 +32,9 @@ json line_of(ipybox::result<ipybox::execution_result> const& result) {
 } // namespace
 
 TEST_CASE("A chunk becomes a line") {
-    auto const line = line_of(
-        [](ipybox::cli::cell_output& output) { output.text(0, {ipybox::output_stream::stderr_, "two\nlines"}); });
+    auto const line = line_of([](ipybox::cli::cell_output& output) {
+        output.text(0, {ipybox::output_chunk::stream_name::stderr_, "two\nlines"});
+    });
     CHECK(line == json{{"event", "chunk"}, {"cell", 0}, {"stream", "stderr"}, {"text", "two\nlines"}});
 }
 
@@ -46,9 +47,9 @@ TEST_CASE("Text that is not UTF-8 is replaced") {
 
 TEST_CASE("A display becomes a line with all of its forms") {
     ipybox::display shown;
-    shown.kind = ipybox::display_kind::update_display_data;
-    shown.data.add({"text/plain", ipybox::mime_bundle::encoding::text, "42"});
-    shown.data.add({"image/png", ipybox::mime_bundle::encoding::bytes, "\x89PNG"});
+    shown.kind = ipybox::display::message_type::update_display_data;
+    shown.data.add({"text/plain", ipybox::display::mime_bundle::encoding::text, "42"});
+    shown.data.add({"image/png", ipybox::display::mime_bundle::encoding::bytes, "\x89PNG"});
     shown.metadata = R"({"image/png": {"width": 3}})";
     shown.id = "d1";
     shown.image = "images/1.png";
@@ -66,7 +67,7 @@ TEST_CASE("A display becomes a line with all of its forms") {
 TEST_CASE("An approval becomes a line, for a tool") {
     ipybox::approval_request const request(
         {.id = 7,
-         .kind = ipybox::approval_kind::tool,
+         .kind = ipybox::approval_subject::action::tool,
          .server = "github",
          .tool = "search",
          .arguments = std::make_shared<nlohmann::ordered_json const>(nlohmann::ordered_json{{"q", "x"}}),
@@ -87,7 +88,7 @@ TEST_CASE("An approval becomes a line, for a tool") {
 }
 
 TEST_CASE("An approval becomes a line, for a command") {
-    ipybox::approval_request const request({.kind = ipybox::approval_kind::shell,
+    ipybox::approval_request const request({.kind = ipybox::approval_subject::action::shell,
                                             .argv = {"ls", "\xFF"},
                                             .cwd = "/work",
                                             .env = {{"A", "1"}, {"B", std::nullopt}},
@@ -128,7 +129,7 @@ TEST_CASE("A result becomes a line") {
 }
 
 TEST_CASE("An exception is in the result's line, with the output before it") {
-    ipybox::python_exception const exception{"ValueError", "bad \xFF", {"Traceback", "ValueError: bad"}};
+    ipybox::error::python_exception const exception{"ValueError", "bad \xFF", {"Traceback", "ValueError: bad"}};
     ipybox::execution_result before;
     before.text = "until then";
     ipybox::error error(ipybox::errc::python_error, exception);

@@ -27,7 +27,7 @@ printed written_by(std::function<void(ipybox::cli::cell_output&)> const& events)
 
 ipybox::display display_of(std::string text) {
     ipybox::display shown;
-    shown.data.add({"text/plain", ipybox::mime_bundle::encoding::text, std::move(text)});
+    shown.data.add({"text/plain", ipybox::display::mime_bundle::encoding::text, std::move(text)});
     return shown;
 }
 
@@ -35,9 +35,9 @@ ipybox::display display_of(std::string text) {
 
 TEST_CASE("Text goes to its stream, as it is") {
     auto const texts = written_by([](ipybox::cli::cell_output& output) {
-        output.text(0, {ipybox::output_stream::stdout_, "a"});
-        output.text(0, {ipybox::output_stream::stderr_, "e"});
-        output.text(0, {ipybox::output_stream::stdout_, "b\n\xFF"});
+        output.text(0, {ipybox::output_chunk::stream_name::stdout_, "a"});
+        output.text(0, {ipybox::output_chunk::stream_name::stderr_, "e"});
+        output.text(0, {ipybox::output_chunk::stream_name::stdout_, "b\n\xFF"});
     });
     CHECK(texts.out == "ab\n\xFF");
     CHECK(texts.err == "e");
@@ -45,10 +45,10 @@ TEST_CASE("Text goes to its stream, as it is") {
 
 TEST_CASE("Displays are lines of their own") {
     auto const texts = written_by([](ipybox::cli::cell_output& output) {
-        output.text(0, {ipybox::output_stream::stdout_, "unfinished"});
+        output.text(0, {ipybox::output_chunk::stream_name::stdout_, "unfinished"});
         output.shown(0, display_of("42"));
         output.shown(0, display_of("43\n"));
-        output.text(0, {ipybox::output_stream::stdout_, "end"});
+        output.text(0, {ipybox::output_chunk::stream_name::stdout_, "end"});
     });
     CHECK(texts.out == "unfinished\n42\n43\nend");
 }
@@ -69,7 +69,7 @@ TEST_CASE("Pictures and displays in files are named by their path") {
 TEST_CASE("Failures are explained on standard error") {
     auto const texts = written_by([](ipybox::cli::cell_output& output) {
         output.finished(0, ipybox::execution_result());
-        ipybox::python_exception const exception{"ValueError", "bad", {"Traceback", "ValueError: bad"}};
+        ipybox::error::python_exception const exception{"ValueError", "bad", {"Traceback", "ValueError: bad"}};
         output.finished(1, tl::unexpected(ipybox::error(ipybox::errc::python_error, exception)));
         output.finished(2, ipybox::failure(ipybox::errc::kernel_died, "the kernel died: exit code 1"));
     });

@@ -39,9 +39,9 @@ TEST_CASE("errc: each has a sentence of its own") {
     }
     CHECK(make_error_code(static_cast<errc>(last_code + 1)).message() ==
           "unknown ipybox error"); // the list above is whole
-    CHECK(error_category().message(0) == "unknown ipybox error");
-    CHECK(error_category().message(-1) == "unknown ipybox error");
-    CHECK(std::string(error_category().name()) == "ipybox");
+    CHECK(detail::error_category().message(0) == "unknown ipybox error");
+    CHECK(detail::error_category().message(-1) == "unknown ipybox error");
+    CHECK(std::string(detail::error_category().name()) == "ipybox");
 }
 
 TEST_CASE("condition: each has a sentence of its own") {
@@ -49,32 +49,32 @@ TEST_CASE("condition: each has a sentence of its own") {
     for (auto const c : {condition::timeout, condition::cancelled, condition::kernel_lost, condition::cannot_start})
         CHECK(sentences.insert(make_error_condition(c).message()).second);
     CHECK(sentences.count("unknown ipybox condition") == 0);
-    CHECK(condition_category().message(0) == "unknown ipybox condition");
-    CHECK(std::string(condition_category().name()) == "ipybox.condition");
+    CHECK(detail::condition_category().message(0) == "unknown ipybox condition");
+    CHECK(std::string(detail::condition_category().name()) == "ipybox.condition");
 }
 
 TEST_CASE("errc: each has a name of its own, which is its enumerator's") {
     std::set<std::string_view> names;
     for (int value = first_code; value <= last_code; ++value) {
-        auto const name = name_of(static_cast<errc>(value));
+        auto const name = to_string(static_cast<errc>(value));
         CAPTURE(value, name);
         CHECK(name != "unknown");
         CHECK(names.insert(name).second);
     }
-    CHECK(name_of(errc::kernel_died) == "kernel_died");
-    CHECK(name_of(errc::mcp_version_unsupported) == "mcp_version_unsupported");
-    CHECK(name_of(static_cast<errc>(0)) == "unknown");
-    CHECK(name_of(condition::kernel_lost) == "kernel_lost");
-    CHECK(name_of(static_cast<condition>(0)) == "unknown");
+    CHECK(to_string(errc::kernel_died) == "kernel_died");
+    CHECK(to_string(errc::mcp_version_unsupported) == "mcp_version_unsupported");
+    CHECK(to_string(static_cast<errc>(0)) == "unknown");
+    CHECK(to_string(condition::kernel_lost) == "kernel_lost");
+    CHECK(to_string(static_cast<condition>(0)) == "unknown");
 }
 
 TEST_CASE("error: says who rejected an action") {
     auto rejected = error(errc::approval_rejected, "not now");
     CHECK_FALSE(rejected.decided_by());
-    rejected.with_decided_by(decided_by::rule);
+    rejected.with_decided_by(error::decider::rule);
     auto const copy = rejected;
-    CHECK(copy.decided_by() == decided_by::rule);
-    CHECK(name_of(*copy.decided_by()) == "rule");
+    CHECK(copy.decided_by() == error::decider::rule);
+    CHECK(to_string(*copy.decided_by()) == "rule");
 }
 
 TEST_CASE("condition: which codes fall under it") {
@@ -123,15 +123,15 @@ TEST_CASE("error: a text, or the sentence of its code") {
 
 TEST_CASE("error: of an exception") {
     error const e(errc::python_error,
-                  python_exception{"ValueError", "no", {"Traceback:", "  line 1", "ValueError: no"}});
+                  error::python_exception{"ValueError", "no", {"Traceback:", "  line 1", "ValueError: no"}});
     CHECK(e.text() == "ValueError: no");
     CHECK(written(e) == "Traceback:\n  line 1\nValueError: no");
     REQUIRE(e.exception());
     CHECK(e.exception()->ename == "ValueError");
     CHECK(e.exception()->evalue == "no");
 
-    CHECK(error(errc::python_error, python_exception{"StopIteration", "", {}}).text() == "StopIteration");
-    CHECK(written(error(errc::python_error, python_exception{"KeyError", "'a'", {}})) == "KeyError: 'a'");
+    CHECK(error(errc::python_error, error::python_exception{"StopIteration", "", {}}).text() == "StopIteration");
+    CHECK(written(error(errc::python_error, error::python_exception{"KeyError", "'a'", {}})) == "KeyError: 'a'");
 }
 
 TEST_CASE("error: carries the status and the output, copies share them") {

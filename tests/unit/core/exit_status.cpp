@@ -4,9 +4,7 @@
 
 #include <csignal>
 
-using ipybox::exceeded_limit;
 using ipybox::exit_status;
-using ipybox::to_string;
 
 TEST_CASE("exit_status: in words") {
     CHECK(to_string(exit_status{0, {}}) == "exit code 0");
@@ -27,9 +25,9 @@ TEST_CASE("exit_status: a signal says more than a code") {
 }
 
 TEST_CASE("exit_status: the limit that a kernel exceeded") {
-    CHECK(to_string(exceeded_limit{exceeded_limit::kind::memory, 3u << 20, 2u << 20}) ==
+    CHECK(to_string(exit_status::exceeded_limit{exit_status::exceeded_limit::kind::memory, 3u << 20, 2u << 20}) ==
           "out of memory: it took 3 MiB with all that it had started, its limit is 2 MiB "
           "(sandbox_limits::kernel_memory)");
-    CHECK(to_string(exceeded_limit{exceeded_limit::kind::processes, 70, 60}) ==
+    CHECK(to_string(exit_status::exceeded_limit{exit_status::exceeded_limit::kind::processes, 70, 60}) ==
           "it had 70 processes and threads with all that it had started, its limit is 60 (sandbox_limits::processes)");
 }

@@ -35,16 +35,15 @@ namespace {
 using namespace std::chrono_literals;
 using asio::awaitable;
 using ipybox::any_approval;
-using ipybox::approval_gate;
-using ipybox::approval_kind;
 using ipybox::approval_request;
-using ipybox::approval_settings;
 using ipybox::approval_subject;
 using ipybox::audit_log;
-using ipybox::decided_by;
 using ipybox::decision;
+using ipybox::error;
 using ipybox::grant;
-using ipybox::verdict;
+using ipybox::detail::approval_gate;
+using ipybox::detail::approval_settings;
+using ipybox::detail::verdict;
 using ipybox::test::contains;
 using ipybox::test::json_lines;
 using ipybox::test::shell_subject;
@@ -124,7 +123,7 @@ TEST_CASE("gate: a policy decides, in each of its shapes") {
     CHECK(d.decide(some_call(), ipybox::auto_approval{}).accepted());
     auto const denied = d.decide(some_call("u"), ipybox::deny_approval{});
     CHECK_FALSE(denied.accepted());
-    CHECK(denied.by == decided_by::policy);
+    CHECK(denied.by == error::decider::policy);
     CHECK(denied.made.reason() == "this application approves nothing");
     CHECK(d.decide(some_call(), [](approval_request r) { r.accept(); }).accepted());
     auto const edited = d.decide(some_call(), [](approval_request const& r) -> awaitable<decision> {
@@ -184,7 +183,7 @@ TEST_CASE("approval gate: a request that is taken back does not wait for what ha
     d.gate->cancel_all();
     d.run();
     REQUIRE(said);
-    CHECK(said->by == decided_by::cancellation);
+    CHECK(said->by == error::decider::cancellation);
     CHECK_FALSE(asked);
 }
 
@@ -194,8 +193,8 @@ TEST_CASE("W20: without a policy, everything is rejected") {
     CHECK_FALSE(said.accepted());
     CHECK(said.made.reason() ==
           "this application has no approval policy: give its executor one, or answer the requests in stream()");
-    for (auto const kind :
-         {approval_kind::shell, approval_kind::shell_magic, approval_kind::package, approval_kind::server})
+    for (auto const kind : {approval_subject::action::shell, approval_subject::action::shell_magic,
+                            approval_subject::action::package, approval_subject::action::server})
         CHECK_FALSE(d.decide({.kind = kind}).accepted());
 }
 
@@ -208,7 +207,7 @@ TEST_CASE("W20: code that asks again and again is asked about once") {
     });
     for (int i = 0; i < 5; ++i) CHECK_FALSE(d.decide(some_call(), policy).accepted());
     CHECK(asked == 1);
-    CHECK(d.decide(some_call(), policy).by == decided_by::repetition);
+    CHECK(d.decide(some_call(), policy).by == error::decider::repetition);
     CHECK_FALSE(d.decide(some_call("t", {{"a", 2}}), policy).accepted());
     CHECK(asked == 2);
     CHECK_FALSE(d.decide(some_call("t", {{"a", 1}}, "c2"), policy).accepted());
@@ -249,7 +248,7 @@ TEST_CASE("W5: no decision is left open for somebody else, and a request knows o
     CHECK_FALSE(stream.kept[0].accept());
     d.gate->cancel_cell("c1");
     d.run();
-    CHECK(d.said[second]->by == decided_by::cancellation);
+    CHECK(d.said[second]->by == error::decider::cancellation);
     CHECK_FALSE(stream.kept[1].accept()); // nor can it be answered between cells
 }
 
@@ -266,7 +265,7 @@ TEST_CASE("Q16: the policy is shown all there is to know") {
     });
     REQUIRE(seen);
     CHECK(seen->id() != 0);
-    CHECK(seen->kind() == approval_kind::shell);
+    CHECK(seen->kind() == approval_subject::action::shell);
     CHECK(seen->argv() == subject.argv);
     CHECK(seen->cwd() == "/work");
     CHECK(seen->env() == subject.env);
@@ -288,7 +287,7 @@ TEST_CASE("gate: nobody decides in time") {
     keeper stream;
     auto const began = std::chrono::steady_clock::now();
     auto const said = d.decide(some_call(), stream.policy());
-    CHECK(said.by == decided_by::timeout);
+    CHECK(said.by == error::decider::timeout);
     CHECK(said.made.reason() == "no decision came within 0.02 s");
     CHECK(said.refusal() == ipybox::errc::approval_timed_out);
     CHECK(said.waited >= 20ms);
@@ -313,7 +312,7 @@ TEST_CASE("gate: times at their limits") {
     for (auto const none : {milliseconds::min(), -1ms, 0ms}) {
         desk d({.approval_timeout = none});
         keeper stream;
-        CHECK(d.decide(some_call(), stream.policy()).by == decided_by::timeout);
+        CHECK(d.decide(some_call(), stream.policy()).by == error::decider::timeout);
     }
 }
 
@@ -330,8 +329,8 @@ TEST_CASE("Q10: each request has its own clock") {
     CHECK(d.said[answered]); // a decision for one moves no deadline of another
     CHECK(*stream.kept[1].deadline() - *stream.kept[0].deadline() >= 199ms);
     d.run();
-    CHECK(d.said[first]->by == decided_by::timeout);
-    CHECK(d.said[second]->by == decided_by::timeout);
+    CHECK(d.said[first]->by == error::decider::timeout);
+    CHECK(d.said[second]->by == error::decider::timeout);
     CHECK(d.said[first]->waited >= 300ms);
     CHECK(d.said[second]->waited >= 300ms);
 }
@@ -349,7 +348,7 @@ TEST_CASE("gate: a policy that never comes back holds up nobody") {
         }
         co_return decision::accept();
     });
-    CHECK(polite.by == decided_by::timeout);
+    CHECK(polite.by == error::decider::timeout);
     CHECK(cancelled);
 
     // One that does not listen to cancellation, and accepts when it is too late.
@@ -362,7 +361,7 @@ TEST_CASE("gate: a policy that never comes back holds up nobody") {
         co_return decision::accept();
     });
     d.run();
-    CHECK(d.said[deaf]->by == decided_by::timeout);
+    CHECK(d.said[deaf]->by == error::decider::timeout);
     CHECK(d.said[deaf]->waited < 60ms);
     REQUIRE(first);
     CHECK_FALSE(*first);
@@ -436,7 +435,7 @@ TEST_CASE("gate: a policy that decides at once is bound by what binds the others
     };
     auto const ended = d.decide(some_call("d"), too_late);
     CHECK(ended.made.reason() == "the executor has ended");
-    CHECK(ended.by == decided_by::cancellation);
+    CHECK(ended.by == error::decider::cancellation);
 }
 
 TEST_CASE("gate: a call that was cancelled before is not put to a policy that decides at once") {
@@ -458,7 +457,7 @@ TEST_CASE("gate: a call that was cancelled before is not put to a policy that de
     asio::co_spawn(d.context, cancelled_call, asio::bind_cancellation_slot(stop.slot(), done));
     d.run();
     REQUIRE(said);
-    CHECK(said->by == decided_by::cancellation);
+    CHECK(said->by == error::decider::cancellation);
     CHECK_FALSE(asked);
 }
 
@@ -466,12 +465,12 @@ namespace {
 
 /// Counts how often it is asked.
 struct counting_annotations : ipybox::detail::annotation_source {
-    std::optional<ipybox::tool_annotations> annotations(std::string const& server,
-                                                        std::string const& tool) const override {
+    std::optional<ipybox::approval_subject::tool_annotations> annotations(std::string const& server,
+                                                                          std::string const& tool) const override {
         ++asked;
         CHECK(server == "s");
         if (tool == "new") return std::nullopt;
-        return ipybox::tool_annotations{.read_only = true};
+        return ipybox::approval_subject::tool_annotations{.read_only = true};
     }
     mutable int asked = 0;
 };
@@ -519,10 +518,10 @@ TEST_CASE("gate: the end of a cell rejects what it waits for, and what it asks f
     d.gate->cancel_cell("c1");
     d.settle();
     REQUIRE(d.said[mine]);
-    CHECK(d.said[mine]->by == decided_by::cancellation);
+    CHECK(d.said[mine]->by == error::decider::cancellation);
     CHECK_FALSE(d.said[other]);
     CHECK_FALSE(stream.kept[0].accept());
-    CHECK(d.decide(some_call("b"), ipybox::auto_approval{}).by == decided_by::cancellation);
+    CHECK(d.decide(some_call("b"), ipybox::auto_approval{}).by == error::decider::cancellation);
     stream.kept[1].accept();
     d.run();
     CHECK(d.said[other]->accepted());
@@ -536,7 +535,7 @@ TEST_CASE("gate: cancelling a decision that waits rejects it") {
     d.settle();
     signal.emit(asio::cancellation_type::terminal);
     d.run();
-    CHECK(d.said[waiting]->by == decided_by::cancellation);
+    CHECK(d.said[waiting]->by == error::decider::cancellation);
     CHECK_FALSE(stream.kept[0].accept());
     CHECK(d.counts.back() == 0);
 }
@@ -549,7 +548,7 @@ TEST_CASE("gate: may go while requests wait") {
     d.counts.clear();
     d.gate.reset();
     d.run();
-    CHECK(d.said[index]->by == decided_by::cancellation);
+    CHECK(d.said[index]->by == error::decider::cancellation);
     CHECK(d.counts.empty());
     CHECK_FALSE(stream.kept[0].accept());
 }
@@ -580,8 +579,8 @@ TEST_CASE("gate: arguments of 500 levels are asked about, and deeper ones are no
         subject.arguments = std::make_shared<nlohmann::ordered_json const>(std::move(nested));
         return d.decide(subject, ipybox::auto_approval{}).by;
     };
-    CHECK(decided(500) == decided_by::policy);
-    CHECK(decided(501) == decided_by::limit);
+    CHECK(decided(500) == error::decider::policy);
+    CHECK(decided(501) == error::decider::limit);
 }
 
 TEST_CASE("gate: arguments beyond reading are not asked, nor written down") {
@@ -591,7 +590,7 @@ TEST_CASE("gate: arguments beyond reading are not asked, nor written down") {
     auto abyss = nlohmann::ordered_json::parse(std::string(200'000, '[') + std::string(200'000, ']'));
     auto subject = some_call();
     subject.arguments = std::make_shared<nlohmann::ordered_json const>(std::move(abyss));
-    CHECK(d.decide(subject, ipybox::auto_approval{}).by == decided_by::limit);
+    CHECK(d.decide(subject, ipybox::auto_approval{}).by == error::decider::limit);
     auto const all = json_lines(file);
     REQUIRE(all.size() == 2);
     CHECK_FALSE(all[0].contains("arguments"));
@@ -639,7 +638,7 @@ TEST_CASE("gate: requests of sessions that share a log name their session") {
     (void)ada.decide(some_call());
     (void)bob.decide(some_call());
     (void)nameless.decide(some_call());
-    auto const settled = ada.gate->settle(some_call(), verdict{decision::accept(), decided_by::sandbox});
+    auto const settled = ada.gate->settle(some_call(), verdict{decision::accept(), error::decider::sandbox});
     CHECK(settled.accepted());
     std::vector<json> names;
     for (auto const& record : json_lines(file)) {
@@ -659,7 +658,7 @@ TEST_CASE("gate: what cannot be recorded is rejected, and grants nothing") {
         r.accept_and_grant(grant::tool("*"));
     });
     auto const said = d.decide(some_call(), policy);
-    CHECK(said.by == decided_by::audit);
+    CHECK(said.by == error::decider::audit);
     CHECK_FALSE(said.accepted());
     CHECK(contains(said.made.reason(), "No space left"));
     CHECK(asked == 0);
@@ -667,7 +666,7 @@ TEST_CASE("gate: what cannot be recorded is rejected, and grants nothing") {
 
     desk off({.approve_tool_calls = false, .audit = audit_log::open({.file = "/dev/full"}).value()});
     CHECK(off.decide(some_call()).by ==
-          decided_by::audit); // an action that nobody was asked about is no less an action
+          error::decider::audit); // an action that nobody was asked about is no less an action
 
     int told = 0;
     desk lenient(
@@ -737,6 +736,6 @@ TEST_CASE("gate: the clock and other threads answer at the same time, and agree"
         REQUIRE(d.said[index]);
         REQUIRE(first);
         CHECK(d.said[index]->accepted() == *first); // who is told that it was first was first
-        CHECK((d.said[index]->by == decided_by::policy) == *first);
+        CHECK((d.said[index]->by == error::decider::policy) == *first);
     }
 }

@@ -27,18 +27,16 @@
 namespace {
 
 using namespace std::chrono_literals;
-using ipybox::approval_kind;
 using ipybox::approval_subject;
 using ipybox::audit_log;
-using ipybox::audit_options;
-using ipybox::decided_by;
 using ipybox::decision;
 using ipybox::errc;
+using ipybox::error;
 using ipybox::test::contains;
 using ipybox::test::json_lines;
 using nlohmann::json;
 
-std::shared_ptr<audit_log> opened(audit_options options) {
+std::shared_ptr<audit_log> opened(audit_log::options options) {
     auto log = audit_log::open(std::move(options));
     if (!log) FAIL(log.error().text());
     return *log;
@@ -63,7 +61,7 @@ TEST_CASE("audit_log: request, decision and outcome of a tool call") {
 
     CHECK(log->request(search_call()));
     auto const edited = decision::accept(json{{"q", "y"}}).and_grant(ipybox::grant::tool("github.*").at_most(2));
-    CHECK(log->decision(7, {edited, decided_by::policy, "", 3, 1500us}));
+    CHECK(log->decision(7, {edited, error::decider::policy, "", 3, 1500us}));
     CHECK(log->outcome(7, {.duration = 20ms, .result_size = 42}));
 
     auto const all = json_lines(file);
@@ -96,9 +94,9 @@ TEST_CASE("audit_log: request, decision and outcome of a tool call") {
 
 TEST_CASE("audit_log: a record counts when it is on the disk, if that is wanted") {
     // A device that takes records, and cannot bring them to a disk.
-    approval_subject const call{.id = 1, .kind = approval_kind::tool, .server = "s", .tool = "t"};
+    approval_subject const call{.id = 1, .kind = approval_subject::action::tool, .server = "s", .tool = "t"};
     CHECK(opened({.file = "/dev/null"})->request(call));
-    auto const recorded = opened({.file = "/dev/null", .sync = ipybox::audit_sync::every})->request(call);
+    auto const recorded = opened({.file = "/dev/null", .sync = true})->request(call);
     REQUIRE_FALSE(recorded);
     CHECK(recorded.error() == errc::audit_failed);
     CHECK(contains(recorded.error().text(), "syncing the audit log /dev/null"));
@@ -107,15 +105,15 @@ TEST_CASE("audit_log: a record counts when it is on the disk, if that is wanted"
 TEST_CASE("audit_log: a command, rejected or run") {
     ipybox::test::scratch_dir const scratch;
     auto const file = scratch.path() / "audit.jsonl";
-    auto const log = opened({.file = file, .sync = ipybox::audit_sync::every});
+    auto const log = opened({.file = file, .sync = true});
     approval_subject const shell{.id = 8,
-                                 .kind = approval_kind::shell_magic,
+                                 .kind = approval_subject::action::shell_magic,
                                  .argv = {"bash", "-e", "\xff"},
                                  .cwd = "/work",
                                  .env = {{"A", "1"}, {"B", std::nullopt}},
                                  .input = "ls\n"};
     CHECK(log->request(shell));
-    CHECK(log->decision(8, {decision::reject("no\xfe"), decided_by::rule, "deny[2]"}));
+    CHECK(log->decision(8, {decision::reject("no\xfe"), error::decider::rule, "deny[2]"}));
     CHECK(log->outcome(8, {.failure = ipybox::make_error_code(errc::timed_out), .status = ipybox::exit_status{3, {}}}));
     CHECK(log->outcome(9, {.failure = ipybox::make_error_code(errc::approval_rejected), .why = "h leads to ::1"}));
     auto const all = json_lines(file);
@@ -185,7 +183,7 @@ TEST_CASE("audit_log: what is long is recorded as its length and digest") {
     subject.arguments = std::make_shared<nlohmann::ordered_json const>(nlohmann::ordered_json{{"text", "1234567890"}});
     subject.input = "abc" + std::string(30, 'd');
     CHECK(log->request(subject));
-    CHECK(log->decision(7, {decision::accept(*subject.arguments), decided_by::policy}));
+    CHECK(log->decision(7, {decision::accept(*subject.arguments), error::decider::policy}));
     auto const all = json_lines(file);
     REQUIRE(all.size() == 3);
     CHECK(all[0]["arguments"] == json{{"text", "12345678"}});
@@ -236,8 +234,8 @@ TEST_CASE("audit_log: a named pipe that is not read is an error, and not waited 
 
 TEST_CASE("audit_log: a full disk is an error, or somebody is told") {
     auto const log = opened({.file = "/dev/full"});
-    for (auto const& written : {log->request(search_call()), log->decision(7, {decision::accept(), decided_by::policy}),
-                                log->outcome(7, {})}) {
+    for (auto const& written : {log->request(search_call()),
+                                log->decision(7, {decision::accept(), error::decider::policy}), log->outcome(7, {})}) {
         REQUIRE_FALSE(written);
         CHECK(written.error() == errc::audit_failed);
         CHECK(contains(written.error().text(), "writing the audit log /dev/full: No space left on device"));
@@ -301,7 +299,7 @@ TEST_CASE("audit_log: several threads and logs share a file, line by line", "[ts
                 auto mine = subject;
                 mine.code = std::to_string(i);
                 (void)log->request(mine);
-                (void)log->decision(7, {decision::accept(), decided_by::policy});
+                (void)log->decision(7, {decision::accept(), error::decider::policy});
             }
         });
     }
@@ -319,7 +317,7 @@ TEST_CASE("audit_log: members of arguments have the order in which they are sent
         nlohmann::ordered_json::parse(R"({"sort": {"score": -1, "name": 1}, "find": {"b": 1, "a": 2}})");
     call.arguments = std::make_shared<nlohmann::ordered_json const>(sorting);
     CHECK(log->request(call));
-    CHECK(log->decision(7, {decision::accept(sorting), decided_by::policy}));
+    CHECK(log->decision(7, {decision::accept(sorting), error::decider::policy}));
 
     std::ifstream lines(file);
     for (std::string line; std::getline(lines, line);)

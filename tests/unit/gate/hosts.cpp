@@ -20,14 +20,14 @@ using namespace ipybox;
 approval_subject host_subject(std::string_view host, std::uint16_t port = 443) {
     approval_subject subject;
     subject.id = 7;
-    subject.kind = approval_kind::network;
+    subject.kind = approval_subject::action::network;
     subject.host = host;
     subject.port = port;
     subject.protocol = "connect";
     return subject;
 }
 
-rule_effect effect_on(std::string_view rules, approval_subject const& subject) {
+approval_rules::effect effect_on(std::string_view rules, approval_subject const& subject) {
     return approval_rules::parse(rules).value().judge(subject).effect;
 }
 
@@ -42,23 +42,23 @@ TEST_CASE("rules: hosts, what is below them, and their ports") {
     auto const* const rules = R"({"allow": [{"kind": "network", "host": "*.Example.org."},
                                             {"kind": "network", "host": "one.test", "port": 443}],
                                   "deny": [{"kind": "network", "host": "bad.example.org", "reason": "it is bad"}]})";
-    CHECK(effect_on(rules, host_subject("a.example.org")) == rule_effect::allow);
-    CHECK(effect_on(rules, host_subject("a.example.org", 22)) == rule_effect::allow);
-    CHECK(effect_on(rules, host_subject("example.org")) == rule_effect::ask);
-    CHECK(effect_on(rules, host_subject("notexample.org")) == rule_effect::ask);
-    CHECK(effect_on(rules, host_subject("bad.example.org")) == rule_effect::deny);
-    CHECK(effect_on(rules, host_subject("one.test")) == rule_effect::allow);
-    CHECK(effect_on(rules, host_subject("one.test", 80)) == rule_effect::ask);
-    CHECK(effect_on(R"({"deny": [{"kind": "network"}]})", host_subject("any.test")) == rule_effect::deny);
+    CHECK(effect_on(rules, host_subject("a.example.org")) == approval_rules::effect::allow);
+    CHECK(effect_on(rules, host_subject("a.example.org", 22)) == approval_rules::effect::allow);
+    CHECK(effect_on(rules, host_subject("example.org")) == approval_rules::effect::ask);
+    CHECK(effect_on(rules, host_subject("notexample.org")) == approval_rules::effect::ask);
+    CHECK(effect_on(rules, host_subject("bad.example.org")) == approval_rules::effect::deny);
+    CHECK(effect_on(rules, host_subject("one.test")) == approval_rules::effect::allow);
+    CHECK(effect_on(rules, host_subject("one.test", 80)) == approval_rules::effect::ask);
+    CHECK(effect_on(R"({"deny": [{"kind": "network"}]})", host_subject("any.test")) == approval_rules::effect::deny);
 }
 
 TEST_CASE("rules: a rule for another kind says nothing about hosts, and one for hosts nothing about others") {
     CHECK(effect_on(R"({"allow": [{"tool": "*.*"}, {"argv": ["ls", "**"]}]})", host_subject("a.test")) ==
-          rule_effect::ask);
+          approval_rules::effect::ask);
     approval_subject call;
     call.server = "s";
     call.tool = "t";
-    CHECK(effect_on(R"({"allow": [{"kind": "network"}]})", call) == rule_effect::ask);
+    CHECK(effect_on(R"({"allow": [{"kind": "network"}]})", call) == approval_rules::effect::ask);
     CHECK(rule_problem(R"({"allow": [{"kind": "network", "port": 70000}]})") ==
           "rules.json/allow/0/port: a number from 1 to 65535 is wanted");
     CHECK_FALSE(rule_problem(R"({"allow": [{"kind": "network", "argv": ["a"]}]})").empty());
@@ -85,10 +85,10 @@ TEST_CASE("a connection as JSON, and as people read it") {
     auto const value = detail::subject_to_json(subject);
     CHECK(value.dump() == R"({"kind":"network","host":"a.test","port":8443,"protocol":"connect"})");
     CHECK(ipybox::detail::same_action(detail::subject_from_json(value, "").value(), subject));
-    CHECK(to_safe_text(subject).text() == "network connection a.test port 8443 by connect");
-    CHECK(to_safe_title(subject) == "network connection a.test");
+    CHECK(safe_text::of(subject).text() == "network connection a.test port 8443 by connect");
+    CHECK(safe_text::title(subject) == "network connection a.test");
     // No such host reaches a question; if one did, it could not pretend to be another.
-    auto const hostile = to_safe_text(host_subject("good.test\n| [y]es \x1b[2J \xe2\x80\xae.moc")).text();
+    auto const hostile = safe_text::of(host_subject("good.test\n| [y]es \x1b[2J \xe2\x80\xae.moc")).text();
     CHECK(hostile.find('\n') == std::string::npos);
     CHECK(hostile.find('\x1b') == std::string::npos);
     CHECK(hostile.find("\\u202e") != std::string::npos);
@@ -97,16 +97,16 @@ TEST_CASE("a connection as JSON, and as people read it") {
 TEST_CASE("approval_gate: what the sandbox's configuration decides is recorded, and a rule may deny it") {
     test::scratch_dir const dir;
     auto const file = dir.path() / "audit.jsonl";
-    approval_settings settings;
+    detail::approval_settings settings;
     settings.rules = approval_rules::parse(R"({"deny": [{"kind": "network", "host": "bad.test"}]})").value();
     settings.audit = audit_log::open({.file = file}).value();
-    approval_gate gate(settings);
-    verdict const allowed{decision::accept(), decided_by::sandbox, "*.test"};
+    detail::approval_gate gate(settings);
+    detail::verdict const allowed{decision::accept(), error::decider::sandbox, "*.test"};
     CHECK(gate.settle(host_subject("a.test"), allowed).accepted());
     auto const denied = gate.settle(host_subject("bad.test"), allowed);
     CHECK_FALSE(denied.accepted());
-    CHECK(denied.by == decided_by::rule);
-    action_outcome how;
+    CHECK(denied.by == error::decider::rule);
+    detail::action_outcome how;
     how.sent = 12;
     how.received = 3456;
     REQUIRE(gate.finished(7, how));

@@ -13,16 +13,14 @@
 namespace {
 
 using namespace std::chrono_literals;
-using ipybox::approval_kind;
 using ipybox::approval_rules;
-using ipybox::approval_settings;
 using ipybox::approval_subject;
-using ipybox::decided_by;
 using ipybox::decision;
+using ipybox::error;
 using ipybox::grant;
-using ipybox::verdict;
-using ipybox::when_repeated;
 using ipybox::detail::approval_machine;
+using ipybox::detail::approval_settings;
+using ipybox::detail::verdict;
 using ipybox::test::tool_subject;
 using nlohmann::json;
 
@@ -32,14 +30,14 @@ approval_subject call_to(std::string tool, json arguments = json::object(), std:
     return tool_subject("s", std::move(tool), std::move(arguments), std::move(cell));
 }
 
-approval_subject of_kind(approval_kind kind) {
+approval_subject of_kind(approval_subject::action kind) {
     return {.kind = kind, .server = "s", .tool = "t", .argv = {"true"}, .cell_id = "c1"};
 }
 
 /// "accept switched_off", "reject rule", or "ask".
 std::string words_of(std::optional<verdict> const& said) {
     if (!said) return "ask";
-    return (said->accepted() ? "accept " : "reject ") + std::string(name_of(said->by));
+    return (said->accepted() ? "accept " : "reject ") + std::string(to_string(said->by));
 }
 
 std::string wanted(approval_machine& machine, approval_subject const& subject,
@@ -48,7 +46,7 @@ std::string wanted(approval_machine& machine, approval_subject const& subject,
 }
 
 verdict answered(approval_machine& machine, approval_subject const& subject, decision made,
-                 decided_by by = decided_by::policy) {
+                 error::decider by = error::decider::policy) {
     REQUIRE(wanted(machine, subject) == "ask");
     return machine.on_answer(subject, std::move(made), by, began);
 }
@@ -59,26 +57,27 @@ approval_rules parsed_rules(char const* text) { return approval_rules::parse(tex
 
 TEST_CASE("machine: without anything settled, everything is asked") {
     approval_machine machine({}, began);
-    for (auto const kind : {approval_kind::tool, approval_kind::shell, approval_kind::shell_magic,
-                            approval_kind::package, approval_kind::server})
+    for (auto const kind :
+         {approval_subject::action::tool, approval_subject::action::shell, approval_subject::action::shell_magic,
+          approval_subject::action::package, approval_subject::action::server})
         CHECK(wanted(machine, of_kind(kind)) == "ask");
 }
 
 TEST_CASE("W9: the switches are independent; packages are asked for while one of them is on, servers always") {
-    auto const with = [](bool tools, bool commands, approval_kind kind) {
+    auto const with = [](bool tools, bool commands, approval_subject::action kind) {
         approval_machine machine({.approve_tool_calls = tools, .approve_shell_cmds = commands}, began);
         return wanted(machine, of_kind(kind));
     };
-    CHECK(with(false, true, approval_kind::tool) == "accept switched_off");
-    CHECK(with(false, true, approval_kind::shell) == "ask");
-    CHECK(with(false, true, approval_kind::shell_magic) == "ask");
-    CHECK(with(true, false, approval_kind::tool) == "ask");
-    CHECK(with(true, false, approval_kind::shell) == "accept switched_off");
-    CHECK(with(true, false, approval_kind::shell_magic) == "accept switched_off");
-    CHECK(with(true, false, approval_kind::package) == "ask");
-    CHECK(with(false, true, approval_kind::package) == "ask");
-    CHECK(with(false, false, approval_kind::package) == "accept switched_off");
-    CHECK(with(false, false, approval_kind::server) == "ask");
+    CHECK(with(false, true, approval_subject::action::tool) == "accept switched_off");
+    CHECK(with(false, true, approval_subject::action::shell) == "ask");
+    CHECK(with(false, true, approval_subject::action::shell_magic) == "ask");
+    CHECK(with(true, false, approval_subject::action::tool) == "ask");
+    CHECK(with(true, false, approval_subject::action::shell) == "accept switched_off");
+    CHECK(with(true, false, approval_subject::action::shell_magic) == "accept switched_off");
+    CHECK(with(true, false, approval_subject::action::package) == "ask");
+    CHECK(with(false, true, approval_subject::action::package) == "ask");
+    CHECK(with(false, false, approval_subject::action::package) == "accept switched_off");
+    CHECK(with(false, false, approval_subject::action::server) == "ask");
 }
 
 TEST_CASE("W20: a rejection holds for the same action, in the same cell") {
@@ -100,7 +99,7 @@ TEST_CASE("machine: the order of members does not make another action, the direc
     approval_machine machine({}, began);
     (void)answered(machine, call_to("a", json::parse(R"({"x":1,"y":2})")), decision::reject());
     CHECK(wanted(machine, call_to("a", json::parse(R"({"y":2,"x":1})"))) == "reject repetition");
-    approval_subject shell{.kind = approval_kind::shell, .argv = {"rm", "x"}, .cwd = "/a", .cell_id = "c1"};
+    approval_subject shell{.kind = approval_subject::action::shell, .argv = {"rm", "x"}, .cwd = "/a", .cell_id = "c1"};
     (void)answered(machine, shell, decision::reject());
     CHECK(wanted(machine, shell) == "reject repetition");
     shell.cwd = "/b";
@@ -109,9 +108,9 @@ TEST_CASE("machine: the order of members does not make another action, the direc
 
 TEST_CASE("machine: nobody's decision holds as well, an acceptance does not") {
     approval_machine machine({}, began);
-    (void)answered(machine, call_to("late"), decision::reject("late"), decided_by::timeout);
+    (void)answered(machine, call_to("late"), decision::reject("late"), error::decider::timeout);
     CHECK(wanted(machine, call_to("late")) == "reject repetition");
-    (void)answered(machine, call_to("gone"), decision::reject("gone"), decided_by::cancellation);
+    (void)answered(machine, call_to("gone"), decision::reject("gone"), error::decider::cancellation);
     CHECK(wanted(machine, call_to("gone")) == "ask");
     CHECK(words_of(answered(machine, call_to("yes"), decision::accept())) == "accept policy");
     CHECK(wanted(machine, call_to("yes")) == "ask");
@@ -119,9 +118,9 @@ TEST_CASE("machine: nobody's decision holds as well, an acceptance does not") {
 
 TEST_CASE("machine: the policy may want to be asked again") {
     approval_machine machine({}, began);
-    (void)answered(machine, call_to("a"), decision::reject("not now", when_repeated::ask));
+    (void)answered(machine, call_to("a"), decision::reject("not now", decision::when_repeated::ask));
     CHECK(wanted(machine, call_to("a")) == "ask");
-    approval_machine asking({.repeated = when_repeated::ask}, began);
+    approval_machine asking({.repeated = decision::when_repeated::ask}, began);
     (void)answered(asking, call_to("a"), decision::reject("no"));
     CHECK(wanted(asking, call_to("a")) == "ask");
 }
@@ -129,9 +128,9 @@ TEST_CASE("machine: the policy may want to be asked again") {
 TEST_CASE("machine: a cell has its budget") {
     approval_machine machine({.approve_tool_calls = false, .calls_per_cell = 3}, began);
     for (int i = 0; i < 2; ++i) CHECK(wanted(machine, call_to("a")) == "accept switched_off");
-    CHECK(wanted(machine, of_kind(approval_kind::shell)) == "ask");
+    CHECK(wanted(machine, of_kind(approval_subject::action::shell)) == "ask");
     CHECK(wanted(machine, call_to("a")) == "reject budget");
-    CHECK(wanted(machine, of_kind(approval_kind::shell)) == "reject budget");
+    CHECK(wanted(machine, of_kind(approval_subject::action::shell)) == "reject budget");
     CHECK(wanted(machine, call_to("a", json::object(), "c2")) == "accept switched_off");
     CHECK(wanted(machine, call_to("a")) == "reject budget");
 }
@@ -141,7 +140,7 @@ TEST_CASE("machine: actions of the application have no budget, and are asked for
     auto own = call_to("a", json::object(), "");
     own.of_application = true;
     CHECK(wanted(machine, own) == "ask");
-    CHECK_FALSE(machine.on_answer(own, decision::reject("not now"), decided_by::policy, began).accepted());
+    CHECK_FALSE(machine.on_answer(own, decision::reject("not now"), error::decider::policy, began).accepted());
     CHECK(wanted(machine, own) == "ask");
     // Code that runs between two cells has no cell either, but a budget.
     auto between = own;
@@ -238,10 +237,10 @@ TEST_CASE("machine: 16 cells are remembered, and one more takes the place of the
 }
 
 TEST_CASE("verdict: is an error for who wanted the action") {
-    verdict const rejected{decision::reject("not today"), decided_by::policy};
+    verdict const rejected{decision::reject("not today"), error::decider::policy};
     CHECK(rejected.refusal() == ipybox::errc::approval_rejected);
     CHECK(rejected.refusal().text() == "not today");
-    verdict const late{decision::reject("nobody"), decided_by::timeout};
+    verdict const late{decision::reject("nobody"), error::decider::timeout};
     CHECK(late.refusal() == ipybox::errc::approval_timed_out);
     CHECK(late.refusal() == ipybox::condition::timeout);
 }

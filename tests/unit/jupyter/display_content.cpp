@@ -9,6 +9,7 @@
 
 using namespace ipybox;
 using namespace ipybox::jupyter;
+using ipybox::detail::mime_bundle;
 using channel = message::channel;
 using json = nlohmann::json;
 using encoding = mime_bundle::encoding;

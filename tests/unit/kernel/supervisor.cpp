@@ -168,7 +168,7 @@ TEST_CASE("supervisor: a sandbox whose command does not go on is named") {
     auto const text = not_ready(test::python(), {"/bin/sh", "-c", "exec sleep 60", "sh"}, 200ms).text();
     INFO(text);
     CHECK(text.find("did not answer within 200 ms; does its command, /bin/sh … ") != std::string::npos);
-    CHECK(text.find("raise kernel_init_timeout") != std::string::npos);
+    CHECK(text.find("raise kernel.init_timeout") != std::string::npos);
 }
 
 TEST_CASE("supervisor: a sandbox that closes the control descriptor hears of it") {

@@ -104,9 +104,9 @@ namespace {
 class mirror final : public tool_provider {
   public:
     [[nodiscard]] std::vector<tool> tools() const override { return {tool{.name = "t"}}; }
-    [[nodiscard]] std::optional<ipybox::tool_annotations> annotations(std::string const& name) const override {
+    [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& name) const override {
         if (name != "t") return std::nullopt;
-        return ipybox::tool_annotations{.read_only = true, .destructive = false};
+        return ipybox::detail::tool_annotations{.read_only = true, .destructive = false};
     }
     asio::awaitable<result<call_result>> call(std::string tool, raw_json arguments, call_options) override {
         call_result returned;

@@ -44,22 +44,22 @@ class scripted_gate final : public network_gate {
 
     explicit scripted_gate(asio::any_io_executor executor) : executor_(std::move(executor)) {}
 
-    asio::awaitable<verdict> approve_connection(approval_subject& subject) override {
+    asio::awaitable<detail::verdict> approve_connection(approval_subject& subject) override {
         note([&] { asked.push_back(subject.host + ":" + std::to_string(subject.port) + " " + subject.protocol); });
         if (says == answer::never) {
             asio::steady_timer never(executor_, asio::steady_timer::time_point::max());
             asio::error_code cancelled;
             co_await never.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
             note([&] { taken_back = true; });
-            co_return verdict{decision::reject("taken back"), decided_by::cancellation};
+            co_return detail::verdict{decision::reject("taken back"), error::decider::cancellation};
         }
-        co_return verdict{says == answer::accept ? decision::accept() : decision::reject("not this one")};
+        co_return detail::verdict{says == answer::accept ? decision::accept() : decision::reject("not this one")};
     }
-    verdict settle_connection(approval_subject& subject, verdict said) override {
+    detail::verdict settle_connection(approval_subject& subject, detail::verdict said) override {
         note([&] { settled.push_back(subject.host + (said.accepted() ? " accepted" : " rejected")); });
         return said;
     }
-    void connection_ended(approval_subject const& subject, action_outcome const& how) override {
+    void connection_ended(approval_subject const& subject, detail::action_outcome const& how) override {
         note([&] { ended.emplace_back(subject.host, how); });
     }
 
@@ -72,7 +72,7 @@ class scripted_gate final : public network_gate {
     std::atomic<answer> says = answer::reject;
     std::vector<std::string> asked;
     std::vector<std::string> settled;
-    std::vector<std::pair<std::string, action_outcome>> ended;
+    std::vector<std::pair<std::string, detail::action_outcome>> ended;
     bool taken_back = false;
 
   private:

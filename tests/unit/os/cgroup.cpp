@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using Catch::Matchers::Contains;
 using ipybox::errc;
-using ipybox::exceeded_limit;
+using ipybox::exit_status;
 using ipybox::test::scratch_dir;
 using ipybox::test::test_cgroup;
 namespace os = ipybox::os;
@@ -216,9 +216,11 @@ TEST_CASE("cgroup: memory beyond the limit is told from other ends") {
     CHECK_FALSE(os::exceeded_memory_of(dir.path()));
     dir.write("memory.events", "low 0\nhigh 0\nmax 12\noom 1\noom_kill 3\noom_group_kill 1\n");
     dir.write("memory.max", "104857600\n");
-    CHECK(os::exceeded_memory_of(dir.path()) == exceeded_limit{exceeded_limit::kind::memory, 104857600, 104857600});
+    CHECK(os::exceeded_memory_of(dir.path()) ==
+          exit_status::exceeded_limit{exit_status::exceeded_limit::kind::memory, 104857600, 104857600});
     dir.write("memory.peak", "104865792\n");
-    CHECK(os::exceeded_memory_of(dir.path()) == exceeded_limit{exceeded_limit::kind::memory, 104865792, 104857600});
+    CHECK(os::exceeded_memory_of(dir.path()) ==
+          exit_status::exceeded_limit{exit_status::exceeded_limit::kind::memory, 104865792, 104857600});
     SECTION("for the limit of a group above it") {
         dir.write("memory.events", "low 0\nhigh 0\nmax 0\noom 0\noom_kill 1\noom_group_kill 0\n");
         CHECK_FALSE(os::exceeded_memory_of(dir.path()));

@@ -1,5 +1,5 @@
 #include <ipybox/approval/approval_request.hpp>
-#include <ipybox/approval/decision_line.hpp>
+#include <ipybox/approval/decision.hpp>
 #include <ipybox/approval/decision_state.hpp>
 #include <ipybox/rules/grant.hpp>
 #include <ipybox/rules/grants.hpp>
@@ -19,10 +19,9 @@
 namespace {
 
 using namespace std::chrono_literals;
-using ipybox::approval_kind;
 using ipybox::approval_request;
-using ipybox::comparison;
-using ipybox::decision_from_json;
+using ipybox::approval_subject;
+using ipybox::decision;
 using ipybox::grant;
 using ipybox::detail::grants;
 using ipybox::detail::state_of;
@@ -43,7 +42,8 @@ TEST_CASE("grant: as an application writes them") {
     // this exact command, or this exact call, for this session
     request.accept_and_grant(ipybox::grant::exactly(*request.subject()));
     // `pay.*` where `amount <= 100`, at most twice
-    request.accept_and_grant(ipybox::grant::tool("pay.*").where("amount", ipybox::comparison::at_most, 100).at_most(2));
+    request.accept_and_grant(
+        ipybox::grant::tool("pay.*").where("amount", ipybox::grant::comparison::at_most, 100).at_most(2));
     //! [grants]
     REQUIRE(state_of(request)->decided());
     CHECK(state_of(request)->decided()->granted()->lifetime() == 10min); // the first answer counts
@@ -85,7 +85,7 @@ TEST_CASE("grant: this exact command for this session") {
     other.input = "x";
     CHECK_FALSE(given.use(other, start));
     other = shell_subject("ls -l");
-    other.kind = approval_kind::shell_magic;
+    other.kind = approval_subject::action::shell_magic;
     CHECK_FALSE(given.use(other, start));
     other = shell_subject("ls -l");
     other.cell_id = "another";
@@ -106,7 +106,7 @@ TEST_CASE("grant: an exact call has exactly these arguments") {
 
 TEST_CASE("grant: small payments, at most twice") {
     grants given;
-    given.add(grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2), start);
+    given.add(grant::tool("pay.*").where("amount", grant::comparison::at_most, 100).at_most(2), start);
     CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", 101}}), start));
     CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", "5"}}), start));
     CHECK_FALSE(given.use(tool_subject("pay", "send", {{"amount", true}}), start));
@@ -159,7 +159,11 @@ TEST_CASE("grant: to JSON and back") {
     odd.env = {{"A", "1"}, {"B", std::nullopt}, {"base64:C", "\xfe"}};
     odd.input = "in";
     for (auto const& given :
-         {grant::tool("pay.*").where("amount", comparison::at_most, 100).at_most(2).lasting(1500ms).in_this_cell(),
+         {grant::tool("pay.*")
+              .where("amount", grant::comparison::at_most, 100)
+              .at_most(2)
+              .lasting(1500ms)
+              .in_this_cell(),
           grant::this_tool(tool_subject("a.b", "c*d")), grant::exactly(tool_subject("pay", "send", {{"amount", 5}})),
           grant::exactly(shell_subject("ls")), grant::exactly(odd)}) {
         auto const text = given.to_json().dump();
@@ -173,7 +177,7 @@ TEST_CASE("grant: to JSON and back") {
             CHECK(back->covers(subject) == given.covers(subject));
         CHECK(back->uses() == given.uses());
         CHECK(back->lifetime() == given.lifetime());
-        CHECK(back->scope() == given.scope());
+        CHECK(back->for_one_cell() == given.for_one_cell());
     }
 }
 
@@ -184,9 +188,9 @@ TEST_CASE("grant: by what a tool says about its effects") {
     CHECK(given->to_json().dump() == text);
     auto subject = tool_subject("files", "read");
     CHECK_FALSE(given->covers(subject)); // its server has not listed it
-    subject.annotations = ipybox::tool_annotations{.read_only = true, .destructive = false};
+    subject.annotations = ipybox::approval_subject::tool_annotations{.read_only = true, .destructive = false};
     CHECK(given->covers(subject));
-    subject.annotations = ipybox::tool_annotations();
+    subject.annotations = ipybox::approval_subject::tool_annotations();
     CHECK_FALSE(given->covers(subject));
 }
 
@@ -220,21 +224,21 @@ TEST_CASE("grant: is read strictly") {
 }
 
 TEST_CASE("decision_from_json: accepts, rejects, edits, grants") {
-    auto const accepted = decision_from_json(R"({"id":7,"decision":"accept"})");
+    auto const accepted = decision::from_json(R"({"id":7,"decision":"accept"})");
     REQUIRE(accepted);
     CHECK(accepted->id == 7);
     CHECK(accepted->made.accepted());
 
-    auto const edited = decision_from_json(R"( {"decision":"accept","id":7,"arguments":{"q":"y"}} )");
+    auto const edited = decision::from_json(R"( {"decision":"accept","id":7,"arguments":{"q":"y"}} )");
     REQUIRE(edited);
     CHECK(*edited->made.edited_arguments() == nlohmann::ordered_json{{"q", "y"}});
 
-    auto const rejected = decision_from_json(R"({"id":7,"decision":"reject","reason":"too much"})");
+    auto const rejected = decision::from_json(R"({"id":7,"decision":"reject","reason":"too much"})");
     REQUIRE(rejected);
     CHECK_FALSE(rejected->made.accepted());
     CHECK(rejected->made.reason() == "too much");
 
-    auto const granted = decision_from_json(R"({"id":7,"decision":"accept","grant":{"tool":"pay.*","uses":2}})");
+    auto const granted = decision::from_json(R"({"id":7,"decision":"accept","grant":{"tool":"pay.*","uses":2}})");
     REQUIRE(granted);
     REQUIRE(granted->made.granted());
     CHECK(granted->made.granted()->uses() == 2u);
@@ -281,12 +285,12 @@ TEST_CASE("W7: nothing that merely looks like a yes approves") {
                                    "{\"id\":7,\"decision\":\"acc\xff"
                                    "ept\"}"}) {
         CAPTURE(text);
-        auto const read = decision_from_json(text);
+        auto const read = decision::from_json(text);
         REQUIRE_FALSE(read);
         CHECK(read.error() == ipybox::errc::invalid_argument);
         CHECK_FALSE(read.error().text().empty());
     }
-    CHECK_FALSE(decision_from_json(std::string(100'000, '[')));
+    CHECK_FALSE(decision::from_json(std::string(100'000, '[')));
 }
 
 TEST_CASE("grants: are listed while they hold, with what is left of them") {

@@ -15,7 +15,7 @@
 namespace {
 
 using ipybox::argument_constraint;
-using ipybox::comparison;
+using ipybox::grant;
 using ipybox::match;
 using ipybox::tool_pattern;
 using ipybox::wildcard;
@@ -31,7 +31,7 @@ bool matches_slowly(std::string const& pattern, std::string const& text, std::si
     return t < text.size() && text[t] == pattern[p] && matches_slowly(pattern, text, p + 1, t + 1);
 }
 
-match holds(char const* path, comparison op, json value, json const& arguments) {
+match holds(char const* path, grant::comparison op, json value, json const& arguments) {
     return argument_constraint{path, op, std::move(value)}.covers(arguments);
 }
 
@@ -75,29 +75,29 @@ TEST_CASE("wildcard: is what its definition says, for random patterns") {
 
 TEST_CASE("argument_constraint: compares by value") {
     json const arguments{{"amount", 100}, {"to", "bob"}, {"sure", true}, {"note", nullptr}, {"tags", {"a", "b"}}};
-    CHECK(holds("amount", comparison::at_most, 100, arguments) == match::yes);
-    CHECK(holds("amount", comparison::at_most, 99.5, arguments) == match::no);
-    CHECK(holds("amount", comparison::less, 100, arguments) == match::no);
-    CHECK(holds("amount", comparison::greater, 99, arguments) == match::yes);
-    CHECK(holds("amount", comparison::at_least, 100.0, arguments) == match::yes);
-    CHECK(holds("amount", comparison::equal, 100.0, arguments) == match::yes);
-    CHECK(holds("amount", comparison::not_equal, 5, arguments) == match::yes);
-    CHECK(holds("to", comparison::equal, "bob", arguments) == match::yes);
-    CHECK(holds("to", comparison::less, "carol", arguments) == match::yes);
-    CHECK(holds("to", comparison::one_of, {"alice", "bob"}, arguments) == match::yes);
-    CHECK(holds("to", comparison::one_of, {"alice", "carol"}, arguments) == match::no);
-    CHECK(holds("to", comparison::matches, "b*", arguments) == match::yes);
-    CHECK(holds("to", comparison::prefix, "bo", arguments) == match::yes);
-    CHECK(holds("to", comparison::prefix, "ob", arguments) == match::no);
-    CHECK(holds("sure", comparison::equal, true, arguments) == match::yes);
-    CHECK(holds("note", comparison::equal, nullptr, arguments) == match::yes);
-    CHECK(holds("tags", comparison::equal, {"a", "b"}, arguments) == match::yes);
+    CHECK(holds("amount", grant::comparison::at_most, 100, arguments) == match::yes);
+    CHECK(holds("amount", grant::comparison::at_most, 99.5, arguments) == match::no);
+    CHECK(holds("amount", grant::comparison::less, 100, arguments) == match::no);
+    CHECK(holds("amount", grant::comparison::greater, 99, arguments) == match::yes);
+    CHECK(holds("amount", grant::comparison::at_least, 100.0, arguments) == match::yes);
+    CHECK(holds("amount", grant::comparison::equal, 100.0, arguments) == match::yes);
+    CHECK(holds("amount", grant::comparison::not_equal, 5, arguments) == match::yes);
+    CHECK(holds("to", grant::comparison::equal, "bob", arguments) == match::yes);
+    CHECK(holds("to", grant::comparison::less, "carol", arguments) == match::yes);
+    CHECK(holds("to", grant::comparison::one_of, {"alice", "bob"}, arguments) == match::yes);
+    CHECK(holds("to", grant::comparison::one_of, {"alice", "carol"}, arguments) == match::no);
+    CHECK(holds("to", grant::comparison::matches, "b*", arguments) == match::yes);
+    CHECK(holds("to", grant::comparison::prefix, "bo", arguments) == match::yes);
+    CHECK(holds("to", grant::comparison::prefix, "ob", arguments) == match::no);
+    CHECK(holds("sure", grant::comparison::equal, true, arguments) == match::yes);
+    CHECK(holds("note", grant::comparison::equal, nullptr, arguments) == match::yes);
+    CHECK(holds("tags", grant::comparison::equal, {"a", "b"}, arguments) == match::yes);
 }
 
 TEST_CASE("argument_constraint: a missing or differently typed argument satisfies nothing") {
     json const arguments{{"amount", "100"}, {"sure", "true"}, {"nan", std::nan("")}, {"list", {1}}};
-    for (auto const op : {comparison::equal, comparison::not_equal, comparison::less, comparison::at_most,
-                          comparison::greater, comparison::at_least}) {
+    for (auto const op : {grant::comparison::equal, grant::comparison::not_equal, grant::comparison::less,
+                          grant::comparison::at_most, grant::comparison::greater, grant::comparison::at_least}) {
         CHECK(holds("amount", op, 100, arguments) == match::unsure);
         CHECK(holds("missing", op, 100, arguments) == match::unsure);
         CHECK(holds("nan", op, 100, arguments) == match::unsure);
@@ -105,18 +105,18 @@ TEST_CASE("argument_constraint: a missing or differently typed argument satisfie
         CHECK(holds("amount", op, 100, json()) == match::unsure);
         CHECK(holds("amount", op, 100, json::array({100})) == match::unsure);
     }
-    CHECK(holds("sure", comparison::equal, true, arguments) == match::unsure);
-    CHECK(holds("sure", comparison::not_equal, true, arguments) == match::unsure);
-    CHECK(holds("amount", comparison::one_of, {1, 2}, arguments) == match::unsure);
-    CHECK(holds("missing", comparison::one_of, {1, 2}, arguments) == match::unsure);
-    CHECK(holds("list", comparison::matches, "*", arguments) == match::unsure);
-    CHECK(holds("list", comparison::less, json::array({2}), arguments) == match::unsure);
+    CHECK(holds("sure", grant::comparison::equal, true, arguments) == match::unsure);
+    CHECK(holds("sure", grant::comparison::not_equal, true, arguments) == match::unsure);
+    CHECK(holds("amount", grant::comparison::one_of, {1, 2}, arguments) == match::unsure);
+    CHECK(holds("missing", grant::comparison::one_of, {1, 2}, arguments) == match::unsure);
+    CHECK(holds("list", grant::comparison::matches, "*", arguments) == match::unsure);
+    CHECK(holds("list", grant::comparison::less, json::array({2}), arguments) == match::unsure);
 }
 
 TEST_CASE("argument_constraint: paths are names or JSON pointers") {
     auto const arguments = json::parse(R"({"items":[{"price":5},{"price":7}],"a/b":1,"m~n":2,"":3,"0":4})");
     auto const equal = [&arguments](char const* path, json value) {
-        return holds(path, comparison::equal, std::move(value), arguments);
+        return holds(path, grant::comparison::equal, std::move(value), arguments);
     };
     CHECK(equal("/items/1/price", 7) == match::yes);
     CHECK(equal("/a~1b", 1) == match::yes);
@@ -163,13 +163,13 @@ TEST_CASE("tool_pattern: names server and tool") {
     CHECK(tool_pattern::named("a.b.c").covers(tool_subject("a", "b.c")) == match::yes);
     CHECK(tool_pattern::named("a.b.c").covers(tool_subject("a.b", "c")) == match::no);
     auto shell = tool_subject("pay", "send");
-    shell.kind = ipybox::approval_kind::shell;
+    shell.kind = ipybox::approval_subject::action::shell;
     CHECK(tool_pattern::named("*").covers(shell) == match::no);
 }
 
 TEST_CASE("tool_pattern: all conditions have to hold") {
     auto pattern = tool_pattern::named("pay.*");
-    pattern.where = {{"amount", comparison::at_most, 100}, {"to", comparison::equal, "bob"}};
+    pattern.where = {{"amount", grant::comparison::at_most, 100}, {"to", grant::comparison::equal, "bob"}};
     CHECK(pattern.covers(tool_subject("pay", "send", {{"amount", 5}, {"to", "bob"}})) == match::yes);
     CHECK(pattern.covers(tool_subject("pay", "send", {{"amount", 500}, {"to", "bob"}})) == match::no);
     CHECK(pattern.covers(tool_subject("pay", "send", {{"amount", 5}})) == match::unsure);

@@ -15,10 +15,8 @@
 
 namespace {
 
-using ipybox::approval_kind;
 using ipybox::approval_rules;
 using ipybox::approval_subject;
-using ipybox::rule_effect;
 using ipybox::test::contains;
 using ipybox::test::shell_subject;
 using ipybox::test::tool_subject;
@@ -32,9 +30,9 @@ approval_rules rules_of(std::string_view text) {
 
 std::string effect(approval_rules const& rules, approval_subject const& subject) {
     switch (rules.judge(subject).effect) {
-    case rule_effect::allow: return "allow";
-    case rule_effect::ask: return "ask";
-    case rule_effect::deny: return "deny";
+    case approval_rules::effect::allow: return "allow";
+    case approval_rules::effect::ask: return "ask";
+    case approval_rules::effect::deny: return "deny";
     }
     return "?";
 }
@@ -98,7 +96,7 @@ TEST_CASE("rules: tools have the names that the host knows; a name of Python's f
 }
 
 TEST_CASE("rules: what tools say about their effects") {
-    auto const saying = [](ipybox::tool_annotations said) {
+    auto const saying = [](ipybox::approval_subject::tool_annotations said) {
         auto subject = tool_subject("files", "some");
         subject.annotations = said;
         return subject;
@@ -136,13 +134,13 @@ TEST_CASE("rules: servers and packages have rules of their own") {
         "deny": [{"kind": "package", "argv": ["*", "install", "git+*"]}, {"kind": "server", "server": "evil*"}]
     })");
     auto const package = [](std::string name) {
-        return approval_subject{.kind = approval_kind::package, .argv = {"pip", "install", std::move(name)}};
+        return approval_subject{.kind = approval_subject::action::package, .argv = {"pip", "install", std::move(name)}};
     };
     CHECK(effect(rules, package("numpy")) == "allow");
     CHECK(effect(rules, package("git+https://x/y")) == "deny");
     CHECK(effect(rules, package("numpy; rm")) == "ask"); // one word, as no shell reads it
-    CHECK(effect(rules, {.kind = approval_kind::server, .server = "fetch"}) == "allow");
-    CHECK(effect(rules, {.kind = approval_kind::server, .server = "evil2"}) == "deny");
+    CHECK(effect(rules, {.kind = approval_subject::action::server, .server = "fetch"}) == "allow");
+    CHECK(effect(rules, {.kind = approval_subject::action::server, .server = "evil2"}) == "deny");
     CHECK(effect(rules, tool_subject("fetch", "fetch")) == "ask");
     CHECK(effect(rules_of(R"({"deny":[{"kind":"package"}]})"), package("numpy")) == "deny");
     CHECK(effect(rules_of(R"({"allow":[{"kind":"package","argv":["pip","**"]}]})"), package("numpy")) == "allow");
@@ -261,7 +259,8 @@ TEST_CASE("rules: a word that a shell computes may be what is denied") {
 TEST_CASE("rules: one word is one program, whatever is in it") {
     auto const rules = rules_of(R"({"allow":[{"argv":["ls","**"]},{"argv":["make","test"]},{"argv":["l*","**"]},
                                              {"argv":["/opt/my tools/x"]}]})");
-    auto const program = [&rules](std::vector<std::string> argv, approval_kind kind = approval_kind::shell) {
+    auto const program = [&rules](std::vector<std::string> argv,
+                                  approval_subject::action kind = approval_subject::action::shell) {
         return effect(rules, {.kind = kind, .argv = std::move(argv), .cwd = "/work"});
     };
     CHECK(program({"ls"}) == "allow");
@@ -272,7 +271,7 @@ TEST_CASE("rules: one word is one program, whatever is in it") {
           "l/../x", "l\\s", "l$x", "lé", "l//x", "l/./x", "l/..", "l/", ""}) {
         CAPTURE(word);
         CHECK(program({word}) == "ask");
-        CHECK(program({word}, approval_kind::shell_magic) == "ask");
+        CHECK(program({word}, approval_subject::action::shell_magic) == "ask");
         CHECK(program({word, "test"}) == "ask");
     }
     CHECK(effect(rules, "'ls /../evil'") == "ask");
@@ -398,7 +397,7 @@ TEST_CASE("rules: builtins that evaluate their words again need a rule with exac
 TEST_CASE("rules: %pip is pip of the kernel's own interpreter") {
     auto const rules = rules_of(R"({"allow":[{"kind":"package","argv":["pip","install","numpy"]}]})");
     auto const magic = [&rules](std::string line, std::string cwd = "/work") {
-        return effect(rules, {.kind = approval_kind::package,
+        return effect(rules, {.kind = approval_subject::action::package,
                               .argv = {"/bin/sh", "-c", std::move(line)},
                               .cwd = std::move(cwd),
                               .interpreter = "/home/me/.venv/bin/python"});
@@ -417,13 +416,15 @@ TEST_CASE("rules: %pip is pip of the kernel's own interpreter") {
     auto shell = shell_subject("pip install numpy");
     shell.interpreter = "/home/me/.venv/bin/python";
     CHECK(effect(rules, shell) == "ask"); // another kind
-    CHECK(effect(rules, {.kind = approval_kind::package, .argv = {"pip", "install", "numpy"}, .input = "x"}) == "ask");
+    CHECK(
+        effect(rules, {.kind = approval_subject::action::package, .argv = {"pip", "install", "numpy"}, .input = "x"}) ==
+        "ask");
 }
 
 TEST_CASE("rules: without a kind, those that deny or ask are about packages too") {
     auto const as_package = [](std::string line) {
         auto subject = shell_subject(std::move(line));
-        subject.kind = approval_kind::package;
+        subject.kind = approval_subject::action::package;
         return subject;
     };
     CHECK(effect(rules_of(R"({"deny":[{"argv":["rm","**"]}]})"), as_package("ls; rm x")) == "deny");
@@ -503,7 +504,7 @@ TEST_CASE("W10: what a magic runs is what is judged") {
         rules_of(R"({"allow":[{"argv":["echo","**"]},{"argv":["bash"]}],"deny":[{"argv":["rm","**"]}]})");
     auto const magic = [&rules](std::vector<std::string> argv, std::string body) {
         approval_subject const subject{
-            .kind = approval_kind::shell_magic, .argv = std::move(argv), .input = std::move(body)};
+            .kind = approval_subject::action::shell_magic, .argv = std::move(argv), .input = std::move(body)};
         return effect(rules, subject);
     };
     CHECK(magic({"bash"}, "echo harmless\n") == "allow");

@@ -20,10 +20,8 @@
 
 namespace {
 
-using ipybox::approval_kind;
 using ipybox::approval_rules;
 using ipybox::approval_subject;
-using ipybox::rule_effect;
 using nlohmann::json;
 
 /// A directory with harmless programs, and one, `z`, that leaves a trace and that no rule names.
@@ -105,7 +103,8 @@ class action_maker {
         return made;
     }
 
-    std::array<approval_kind, 3> kinds_{approval_kind::shell, approval_kind::shell_magic, approval_kind::package};
+    std::array<approval_subject::action, 3> kinds_{
+        approval_subject::action::shell, approval_subject::action::shell_magic, approval_subject::action::package};
     std::array<std::string_view, 4> shells_{"/bin/sh", "bash", "sh", "/bin/bash"};
     std::array<std::string_view, 26> words_{"a",      "a ",  "b x", " ",    "#",           "/../../z",    "/..",
                                             "/../..", "'a'", "Y-1", "Y-sh", "-c z",        "test -v",     "[ ",
@@ -227,7 +226,7 @@ TEST_CASE("rules: what they allow starts nothing that they do not name") {
     std::size_t with_canary = 0;
     for (int tries = 0; tries < 400'000 && with_canary < 250; ++tries) {
         auto subject = make();
-        if (rules.judge(subject).effect != rule_effect::allow) continue;
+        if (rules.judge(subject).effect != approval_rules::effect::allow) continue;
         auto const text = command_line(subject) + subject.input;
         bool const has_canary = text.find('z') != std::string::npos || text.find("t-sh") != std::string::npos;
         if (!has_canary && allowed.size() > 100 + with_canary) continue; // not worth a shell

@@ -12,16 +12,14 @@
 
 namespace {
 
-using ipybox::approval_kind;
 using ipybox::approval_rules;
 using ipybox::approval_subject;
-using ipybox::rule_effect;
 using ipybox::test::contains;
 using ipybox::test::server_subject;
 using nlohmann::ordered_json;
 
 /// What rules of the kind `server` say about a registration. \param rule members of the rule besides its kind
-rule_effect ruled(std::string const& list, std::string const& rule, approval_subject const& subject) {
+approval_rules::effect ruled(std::string const& list, std::string const& rule, approval_subject const& subject) {
     auto const read = approval_rules::parse("{\"" + list + "\": [{\"kind\": \"server\", " + rule + "}]}");
     if (!read) FAIL(read.error().text());
     return read->judge(subject).effect;
@@ -30,7 +28,7 @@ rule_effect ruled(std::string const& list, std::string const& rule, approval_sub
 approval_subject of(std::string_view parameters) { return server_subject("fs", ordered_json::parse(parameters)); }
 
 bool is_allowed(std::string const& rule, std::string_view parameters) {
-    return ruled("allow", rule, of(parameters)) == rule_effect::allow;
+    return ruled("allow", rule, of(parameters)) == approval_rules::effect::allow;
 }
 
 /// "deny", "ask" where it cannot be told, or "no".
@@ -38,7 +36,7 @@ std::string denied(std::string const& rule, std::string_view parameters) {
     auto const read = approval_rules::parse("{\"deny\": [{\"kind\": \"server\", " + rule + "}]}");
     if (!read) FAIL(read.error().text());
     auto const found = read->judge(of(parameters));
-    return found.effect == rule_effect::deny ? "deny" : found.rule.empty() ? "no" : "ask";
+    return found.effect == approval_rules::effect::deny ? "deny" : found.rule.empty() ? "no" : "ask";
 }
 
 constexpr auto filesystem = R"("server": "fs", "argv": ["npx", "-y", "@modelcontextprotocol/server-filesystem", "**"])";
@@ -55,7 +53,7 @@ TEST_CASE("server_pattern: a rule that allows a command is about the words that 
     CHECK_FALSE(is_allowed(filesystem, R"({"url": "https://example.org/mcp"})"));
     auto const named_otherwise = server_subject(
         "x", ordered_json::parse(R"({"command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem"]})"));
-    CHECK(ruled("allow", filesystem, named_otherwise) == rule_effect::ask);
+    CHECK(ruled("allow", filesystem, named_otherwise) == approval_rules::effect::ask);
 }
 
 TEST_CASE("server_pattern: nothing else may have a say in what is allowed") {
@@ -114,8 +112,10 @@ TEST_CASE("server_pattern: URLs") {
 TEST_CASE("server_pattern: a name alone is about whatever is registered under it") {
     CHECK(is_allowed(R"("server": "fs")", R"({"command": "anything", "envFile": "x"})"));
     CHECK(denied(R"("server": "fs")", R"({"url": "https://${X}"})") == "deny");
-    CHECK(ruled("allow", R"("server": "fs")", {.kind = approval_kind::server, .server = "fs"}) == rule_effect::allow);
-    CHECK(ruled("allow", filesystem, {.kind = approval_kind::server, .server = "fs"}) == rule_effect::ask);
+    CHECK(ruled("allow", R"("server": "fs")", {.kind = approval_subject::action::server, .server = "fs"}) ==
+          approval_rules::effect::allow);
+    CHECK(ruled("allow", filesystem, {.kind = approval_subject::action::server, .server = "fs"}) ==
+          approval_rules::effect::ask);
 }
 
 TEST_CASE("server_pattern: rules that mean nothing are errors") {

@@ -10,8 +10,8 @@
 
 namespace {
 
-using ipybox::shell_command;
-using ipybox::shell_line;
+using ipybox::detail::shell_command;
+using ipybox::detail::shell_line;
 using ipybox::detail::split_shell_line;
 
 /// `word word?` with a question mark behind a word that is not literal, `x=` for an assignment, `>` for a redirection.

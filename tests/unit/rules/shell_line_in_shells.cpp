@@ -21,8 +21,8 @@
 
 namespace {
 
-using ipybox::shell_command;
-using ipybox::shell_line;
+using ipybox::detail::shell_command;
+using ipybox::detail::shell_line;
 using words = std::vector<std::string>;
 
 struct tried_line {

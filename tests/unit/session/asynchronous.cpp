@@ -160,7 +160,7 @@ TEST_CASE_METHOD(scripted_box, "session: a cancellation slot ends its own call")
     auto other = begin("other");
     waiting.emit(asio::cancellation_type::total);
     CHECK(got(second.get_future()) == cancelled); // although another one runs
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     running.emit(asio::cancellation_type::terminal);
     running.emit(asio::cancellation_type::terminal);
     CHECK(got(first.get_future()) == cancelled);

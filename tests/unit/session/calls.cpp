@@ -33,10 +33,10 @@ TEST_CASE_METHOD(scripted_box, "session: an execution brings its output") {
     REQUIRE(r);
     CHECK(r->text == "one\nerr\n2");
     REQUIRE(r->displays.size() == 1);
-    CHECK(r->displays[0].kind == display_kind::execute_result);
+    CHECK(r->displays[0].kind == display::message_type::execute_result);
     CHECK(r->elapsed > 0ns);
     CHECK_FALSE(r->kernel_restarted);
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: a cell that prints blanks, or nothing at all") {
@@ -62,9 +62,9 @@ TEST_CASE_METHOD(scripted_box, "session: an exception carries the output before 
 }
 
 TEST_CASE_METHOD(scripted_box, "session: starts by itself, or before") {
-    CHECK((*this)->state() == kernel_state::stopped);
+    CHECK((*this)->state() == executor::kernel_state::stopped);
     CHECK((*this)->start());
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
     CHECK((*this)->start());
     script().expect("a").replies();
     CHECK(run("a").empty());
@@ -96,7 +96,7 @@ TEST_CASE_METHOD(scripted_box, "session: code that runs is interrupted when its 
 }
 
 TEST_CASE_METHOD(scripted_box, "session: code that catches the interrupt loses its kernel") {
-    adapt([](executor_options& o) { o.interrupt_grace = 300ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 300ms; });
     script()
         .expect("stubborn")
         .prints("partial")
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(scripted_box, "session: cancel ends the running call and those 
     script().expect("later").prints("fine").replies();
     auto running = begin("loop");
     auto waiting = begin("never executed");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     (*this)->cancel();
     auto later = begin("later");
     auto const r = got(std::move(running));
@@ -152,11 +152,11 @@ TEST_CASE_METHOD(scripted_box, "session: an interrupt is the code's affair") {
     script().expect("caught").waits_for_interrupt().prints("caught it").replies();
     script().expect("not").waits_for_interrupt().raises("KeyboardInterrupt", "");
     auto caught = begin("caught");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     CHECK(said(got(std::move(caught))) == "caught it");
     auto r = begin("not");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     auto const e = got(std::move(r));
     REQUIRE_FALSE(e);
@@ -212,14 +212,14 @@ TEST_CASE_METHOD(scripted_box, "session: input may be answered later, from anoth
 TEST_CASE_METHOD(scripted_box, "session: a question of code that was cancelled is answered to nobody") {
     script().expect("first").asks("? ").replies();
     script().expect("second").waits_for_interrupt().prints("fine").replies();
-    adapt([](executor_options& o) { o.interrupt_grace = 10ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 10ms; });
     std::promise<input_request> asked;
     auto call = begin("first", {.on_input = [&](input_request q) { asked.set_value(std::move(q)); }});
     auto const question = got(asked.get_future());
     (*this)->cancel();
     CHECK(said(got(std::move(call))) == cancelled);
     auto second = begin("second");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     question.reply("too late");
     REQUIRE((*this)->interrupt());
     CHECK(said(got(std::move(second))) == "fine");
@@ -237,7 +237,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies says how, and what c
     CHECK(r.error().status().signal == 11);
     REQUIRE(r.error().output());
     CHECK(r.error().output()->text == "last words");
-    CHECK((*this)->state() == kernel_state::dead);
+    CHECK((*this)->state() == executor::kernel_state::dead);
 
     auto const next = (*this)->execute("again");
     REQUIRE_FALSE(next);
@@ -249,7 +249,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies says how, and what c
 }
 
 TEST_CASE_METHOD(scripted_box, "session: a kernel that dies is replaced, where that is wanted") {
-    adapt([](executor_options& o) { o.restart_dead_kernel = true; });
+    adapt([](executor_options& o) { o.kernel.restart_dead = true; });
     script().expect("die").dies({0, {}});
     script().expect("again").prints("fine").replies();
     script().expect("once more").prints("fine").replies();
@@ -266,7 +266,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that dies is replaced, where t
 TEST_CASE_METHOD(scripted_box, "session: a kernel that dies between two executions") {
     script().expect("last").prints("said").replies().dies({3, {}});
     CHECK(run("last") == "said");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::dead; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::dead; }));
     auto const r = (*this)->execute("more");
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::kernel_died);
@@ -286,7 +286,7 @@ TEST_CASE_METHOD(scripted_box, "session: a kernel that says it ends, and does no
 }
 
 TEST_CASE_METHOD(scripted_box, "session: exit() that keeps the kernel keeps it") {
-    adapt([](executor_options& o) { o.end_grace = std::chrono::seconds(60); });
+    adapt([](executor_options& o) { o.kernel.end_grace = std::chrono::seconds(60); });
     jupyter::message staying(jupyter::message::channel::shell, "execute_reply",
                              {{"status", "ok"}, {"payload", {{{"source", "ask_exit"}, {"keepkernel", true}}}}});
     script().expect("exit(keep_kernel=True)").sends(staying);
@@ -301,7 +301,7 @@ TEST_CASE_METHOD(scripted_box, "session: times that no clock can count") {
     using limits = std::numeric_limits<std::chrono::milliseconds::rep>;
     std::chrono::milliseconds const longest(limits::max());
     std::chrono::milliseconds const shortest(limits::min());
-    adapt([&](executor_options& o) { o.kernel_init_timeout = o.interrupt_grace = longest; });
+    adapt([&](executor_options& o) { o.kernel.init_timeout = o.kernel.interrupt_grace = longest; });
     script().expect("long").prints("done").replies();
     script().expect("short").waits_for_interrupt().raises("KeyboardInterrupt", "");
     CHECK(run("long", {.timeout = longest}) == "done");
@@ -310,8 +310,8 @@ TEST_CASE_METHOD(scripted_box, "session: times that no clock can count") {
     script().forget();
     script().expect("none").waits_for_interrupt().waits_for_interrupt();
     adapt([&](executor_options& o) {
-        o.kernel_init_timeout = longest;
-        o.interrupt_grace = shortest;
+        o.kernel.init_timeout = longest;
+        o.kernel.interrupt_grace = shortest;
     });
     CHECK(run("none", {.timeout = 1ms}) == "<the time budget of the call ran out>");
 }
@@ -320,7 +320,7 @@ TEST_CASE_METHOD(scripted_box, "session: only a kernel that was replaced is call
     auto without_a_fresh_one = 0;
     for (std::size_t n = 0; n < 12; ++n) {
         renew();
-        adapt([](executor_options& o) { o.interrupt_grace = 5ms; });
+        adapt([](executor_options& o) { o.kernel.interrupt_grace = 5ms; });
         script().expect("loop").waits_for_interrupt().waits_for_interrupt().waits_for_interrupt();
         script().fail_at(n, error(errc::kernel_start_failed, "no kernel to be had"));
         auto const r = (*this)->execute("loop", {.timeout = 1ms});
@@ -363,7 +363,7 @@ TEST_CASE_METHOD(scripted_box, "session: reset ends what was submitted before, a
     script().expect("after").prints("fine").replies();
     auto running = begin("loop");
     auto waiting = begin("never executed");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     auto reset = (*this)->async_reset(asio::use_future);
     auto after = begin("after");
     CHECK(said(got(std::move(running))) == cancelled);
@@ -379,14 +379,14 @@ TEST_CASE_METHOD(scripted_box, "session: stop, until it is started again") {
     script().expect("after").prints("fine").replies();
     auto running = begin("loop");
     auto waiting = begin("never executed");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     CHECK((*this)->stop());
     auto const r = got(std::move(running));
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::not_running);
     CHECK(r.error().output()); // with what there was until then
     CHECK(said(got(std::move(waiting))) == not_running);
-    CHECK((*this)->state() == kernel_state::stopped);
+    CHECK((*this)->state() == executor::kernel_state::stopped);
 
     auto const refused = (*this)->execute("after");
     REQUIRE_FALSE(refused);
@@ -397,7 +397,7 @@ TEST_CASE_METHOD(scripted_box, "session: stop, until it is started again") {
     CHECK(run("after") == "fine");
     CHECK((*this)->stop());
     CHECK((*this)->reset()); // starts too
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: the destructor ends everything, also what is busy") {
@@ -405,7 +405,7 @@ TEST_CASE_METHOD(scripted_box, "session: the destructor ends everything, also wh
     auto running = begin("loop");
     auto waiting = begin("never executed");
     auto reset = std::future<result<void>>();
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     drop();
     CHECK(said(got(std::move(running))) == not_running);
     CHECK(said(got(std::move(waiting))) == not_running);
@@ -465,11 +465,11 @@ TEST_CASE_METHOD(scripted_box, "session: hostile messages are none of its busine
             cell.sends({ch::iopub, type, content});
     cell.sends({ch::shell, "execute_reply", {{"status", "ok"}, {"payload", 5}}});
     CHECK(run("cell").empty());
-    CHECK((*this)->state() == kernel_state::idle);
+    CHECK((*this)->state() == executor::kernel_state::idle);
 }
 
 TEST_CASE_METHOD(scripted_box, "session: an interpreter that does not exist") {
-    adapt([](executor_options& o) { o.python = "/no/such/python"; });
+    adapt([](executor_options& o) { o.kernel.python = "/no/such/python"; });
     this->script().with_supervisor();
     for (int i = 0; i < 2; ++i) {
         auto const r = (*this)->execute("a");

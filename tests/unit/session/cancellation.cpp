@@ -83,10 +83,10 @@ struct gated_box {
 
     static executor_options options_in(std::filesystem::path const& dir) {
         executor_options o;
-        o.images_dir = dir / "images";
-        o.spill_dir = dir / "spill";
-        o.python = "/bin/true";
-        o.restart_dead_kernel = true;
+        o.output.images_dir = dir / "images";
+        o.output.spill_dir = dir / "spill";
+        o.kernel.python = "/bin/true";
+        o.kernel.restart_dead = true;
         return o;
     }
 
@@ -123,7 +123,7 @@ TEST_CASE_METHOD(gated_box, "session: a start under way can be cancelled, and a 
     REQUIRE(starts(1));
     start.cancel();
     CHECK(start.outcome() == cancelled);
-    CHECK(box.state() == kernel_state::stopped);
+    CHECK(box.state() == executor::kernel_state::stopped);
     gate->open = true;
     CHECK(said(box.start()) == "ok");
     CHECK(run("a") == "fine");
@@ -158,7 +158,7 @@ TEST_CASE_METHOD(gated_box,
     REQUIRE(starts(2));
     reset.cancel();
     CHECK(reset.outcome() == cancelled);
-    CHECK(box.state() == kernel_state::stopped);
+    CHECK(box.state() == executor::kernel_state::stopped);
     gate->open = true;
     CHECK(run("b") == "fine");
     CHECK(gate->begun == 3);
@@ -200,7 +200,7 @@ TEST_CASE_METHOD(gated_box, "session: a dead kernel whose successor was cancelle
 TEST_CASE_METHOD(gated_box, "session: an interrupt that does not get through can be cancelled", "[tsan]") {
     script->expect("loop").prints("x").waits_for_interrupt().raises("KeyboardInterrupt", "");
     auto running = box.async_execute("loop", {}, asio::use_future);
-    REQUIRE(eventually([&] { return box.state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return box.state() == executor::kernel_state::busy; }));
     gate->interrupts_pass = false;
     cancellable interrupt;
     box.async_interrupt(interrupt.token());
@@ -222,7 +222,7 @@ TEST_CASE_METHOD(gated_box, "session: a signal that comes too late changes nothi
     box.async_stop(stop.token());
     stop.cancel(); // which it does not heed
     CHECK(stop.outcome() == "ok");
-    CHECK(box.state() == kernel_state::stopped);
+    CHECK(box.state() == executor::kernel_state::stopped);
 }
 
 TEST_CASE("session: the application's context goes on while the interpreter is looked for, which can be given up",
@@ -232,7 +232,7 @@ TEST_CASE("session: the application's context goes on while the interpreter is l
     std::ofstream(shim) << "#!/bin/sh\nexec /bin/sleep 60\n";
     std::filesystem::permissions(shim, std::filesystem::perms::owner_all);
     asio::io_context context;
-    box.adapt([&](executor_options& o) { o.python = shim; });
+    box.adapt([&](executor_options& o) { o.kernel.python = shim; });
     box.script().with_supervisor();
     box.on(context.get_executor());
     auto const before = std::chrono::steady_clock::now();
@@ -284,7 +284,7 @@ TEST_CASE("session: a kernel whose code was given up for a reset that is cancell
         });
     };
     auto loop = box.begin("loop");
-    REQUIRE(runs_until([&] { return box->state() == kernel_state::busy; }));
+    REQUIRE(runs_until([&] { return box->state() == executor::kernel_state::busy; }));
     cancellable reset;
     box->async_reset(reset.token());
     reset.cancel(); // both are on their way before the session does anything

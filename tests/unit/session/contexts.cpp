@@ -74,7 +74,7 @@ TEST_CASE_METHOD(scripted_box, "contexts: one that is destroyed at every step ta
             if (stopped.valid()) (void)got(std::move(stopped));
             CHECK_FALSE(read_all(stream).empty());
             if (executor_first) continue;
-            CHECK((*this)->state() == kernel_state::stopped);
+            CHECK((*this)->state() == executor::kernel_state::stopped);
             CHECK(said(got(begin("a"))) == not_running);
             CHECK(said((*this)->start()) == not_running);
             CHECK(said((*this)->interrupt()) == not_running);
@@ -94,8 +94,8 @@ TEST_CASE_METHOD(scripted_box,
     auto running = begin("loop");
     auto waiting = begin("waits");
     auto stream = (*this)->stream("waits too");
-    for (int i = 0; i < 1000 && (*this)->state() != kernel_state::busy; ++i) context.run_for(1ms);
-    REQUIRE((*this)->state() == kernel_state::busy);
+    for (int i = 0; i < 1000 && (*this)->state() != executor::kernel_state::busy; ++i) context.run_for(1ms);
+    REQUIRE((*this)->state() == executor::kernel_state::busy);
     drop();
     CHECK(said(got(std::move(running))) == not_running);
     CHECK(said(got(std::move(waiting))) == not_running);
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(scripted_box, "contexts: operations that begin when the executo
     CHECK(run("a") == "fine");
     auto moved = std::move(box);
     CHECK(said(box.execute("a")) == not_running); // NOLINT(bugprone-use-after-move)
-    CHECK(box.state() == kernel_state::stopped);
+    CHECK(box.state() == executor::kernel_state::stopped);
     box.cancel();
     CHECK(said(box.start()) == not_running);
 }
@@ -178,7 +178,7 @@ TEST_CASE_METHOD(scripted_box, "contexts: a pool that is destroyed under a busy 
         auto pool = std::make_unique<asio::thread_pool>(2);
         on(pool->get_executor());
         auto running = begin("loop");
-        if (round % 2 == 0) REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+        if (round % 2 == 0) REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
         pool->stop();
         pool->join();
         pool.reset();
@@ -215,7 +215,7 @@ TEST_CASE_METHOD(scripted_box, "contexts: two executors that are destroyed by ea
 }
 
 TEST_CASE_METHOD(scripted_box, "contexts: a transport that needs no supervisor needs no Python either") {
-    adapt([](executor_options& o) { o.python = "/does/not/exist"; });
+    adapt([](executor_options& o) { o.kernel.python = "/does/not/exist"; });
     script().expect("a").prints("fine").replies();
     CHECK(run("a") == "fine");
 }

@@ -26,7 +26,7 @@ struct read_queue {
         queue.on_reader([this] { told += "room "; }, [this] { told += "left "; });
     }
 
-    void print(std::string text, output_stream stream = output_stream::stdout_) {
+    void print(std::string text, output_chunk::stream_name stream = output_chunk::stream_name::stdout_) {
         queue.push(output_chunk{stream, std::move(text)});
     }
 
@@ -42,7 +42,7 @@ struct read_queue {
         if (!e) return "(none)";
         if (auto const* chunk = std::get_if<output_chunk>(&*e)) return chunk->text;
         if (auto const* shown = std::get_if<display>(&*e)) return "(display " + shown->id + ")";
-        if (std::holds_alternative<output_cleared>(*e)) return "(cleared)";
+        if (std::holds_alternative<execution_stream::output_cleared>(*e)) return "(cleared)";
         if (auto const* last = std::get_if<result<execution_result>>(&*e))
             return *last ? "(result " + (*last)->text + ")" : "(" + last->error().text() + ")";
         return "(request)";
@@ -71,7 +71,7 @@ TEST_CASE_METHOD(read_queue, "event_queue: in order, the result last, then none 
     CHECK(next() == "(waits)");
     print("a");
     queue.push(shown("d"));
-    queue.push(output_cleared());
+    queue.push(execution_stream::output_cleared());
     queue.finish(done("end"));
     print("never");
     queue.finish(done("never"));
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(read_queue, "event_queue: in order, the result last, then none 
 TEST_CASE_METHOD(read_queue, "event_queue: chunks of one stream are joined") {
     print("a");
     print("b");
-    print("err", output_stream::stderr_);
+    print("err", output_chunk::stream_name::stderr_);
     print("c");
     queue.push(shown("d"));
     print("e");
@@ -268,7 +268,8 @@ TEST_CASE("event_queue: one thread writes, another one reads", "[tsan]") {
     std::thread writer([queue] {
         for (int i = 0; i < 5000; ++i) {
             queue->push(
-                output_chunk{i % 2 == 0 ? output_stream::stdout_ : output_stream::stderr_, std::to_string(i) + ","});
+                output_chunk{i % 2 == 0 ? output_chunk::stream_name::stdout_ : output_chunk::stream_name::stderr_,
+                             std::to_string(i) + ","});
             (void)queue->full();
         }
         queue->finish(execution_result());
@@ -283,7 +284,7 @@ TEST_CASE("event_queue: one thread writes, another one reads", "[tsan]") {
         auto const e = event.get();
         REQUIRE(e);
         if (auto const* chunk = std::get_if<output_chunk>(&*e))
-            (chunk->stream == output_stream::stdout_ ? even : odd) += chunk->text;
+            (chunk->stream == output_chunk::stream_name::stdout_ ? even : odd) += chunk->text;
         else
             ended = true;
     }

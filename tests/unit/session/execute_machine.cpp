@@ -49,7 +49,7 @@ T get(execute_step s) {
     return std::get<T>(std::move(s));
 }
 
-python_exception exception_of(execute_step s) {
+error::python_exception exception_of(execute_step s) {
     auto end = get<execution_over>(std::move(s));
     REQUIRE(end.exception);
     return *end.exception;
@@ -104,16 +104,16 @@ TEST_CASE("execute_machine: output counts whoever its parent is") {
     for (auto const* parent : {"r", "earlier", ""}) {
         CHECK(get<output_chunk>(m.step(stream("x", parent))).text == "x");
         CHECK(get<display>(m.step(of(ch::iopub, "display_data", {{"data", {{"text/plain", "d"}}}}, parent))).kind ==
-              display_kind::display_data);
+              display::message_type::display_data);
         CHECK_FALSE(get<clear_wanted>(m.step(of(ch::iopub, "clear_output", json::object(), parent))).wait);
     }
 }
 
 TEST_CASE("execute_machine: streams") {
     auto m = ordered();
-    CHECK(get<output_chunk>(m.step(stream("a"))).stream == output_stream::stdout_);
-    CHECK(get<output_chunk>(m.step(stream("a", "r", "stderr"))).stream == output_stream::stderr_);
-    CHECK(get<output_chunk>(m.step(stream("a", "r", "else"))).stream == output_stream::stdout_);
+    CHECK(get<output_chunk>(m.step(stream("a"))).stream == output_chunk::stream_name::stdout_);
+    CHECK(get<output_chunk>(m.step(stream("a", "r", "stderr"))).stream == output_chunk::stream_name::stderr_);
+    CHECK(get<output_chunk>(m.step(stream("a", "r", "else"))).stream == output_chunk::stream_name::stdout_);
     CHECK(get<output_chunk>(m.step(of(ch::iopub, "stream", {{"name", 5}}))).text.empty());
     auto raw = stream("");
     raw.metadata = {{"raw", json::array({json::array({json::array({"text"}), 0U, "text"})})}};
@@ -127,14 +127,14 @@ TEST_CASE("execute_machine: displays") {
                                               {{"data", {{"text/plain", "p"}}},
                                                {"metadata", {{"image/png", {{"width", 5}}}}},
                                                {"transient", {{"display_id", "d1"}}}})));
-    CHECK(shown.kind == display_kind::display_data);
+    CHECK(shown.kind == display::message_type::display_data);
     CHECK(*shown.data.find("text/plain") == "p");
     CHECK(shown.metadata == R"({"image/png":{"width":5}})");
     CHECK(shown.id == "d1");
     CHECK(get<display>(m.step(of(ch::iopub, "execute_result", {{"data", json::object()}}))).kind ==
-          display_kind::execute_result);
+          display::message_type::execute_result);
     CHECK(get<display>(m.step(of(ch::iopub, "update_display_data", {{"data", json::object()}}))).kind ==
-          display_kind::update_display_data);
+          display::message_type::update_display_data);
 
     auto const bare = get<display>(m.step(of(ch::iopub, "display_data", {{"metadata", 5}, {"transient", "x"}})));
     CHECK(bare.data.empty());

@@ -41,7 +41,7 @@ struct ending_execution {
     }
 
     void raised(std::string ename) {
-        end.over.emplace().exception = ipybox::python_exception{std::move(ename), "", {}};
+        end.over.emplace().exception = ipybox::error::python_exception{std::move(ename), "", {}};
     }
 };
 
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(ending_execution, "execution_end: a value alone must be there")
     end.over->value->missing = "not JSON";
     CHECK(failed() == errc::invalid_argument);
     CHECK(failed().text() == "not JSON");
-    end.over->value->exception = ipybox::python_exception{"NameError", "", {}};
+    end.over->value->exception = ipybox::error::python_exception{"NameError", "", {}};
     CHECK(failed() == errc::python_error);
 }
 

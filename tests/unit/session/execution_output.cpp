@@ -43,7 +43,7 @@ struct written_output {
         life.execute();
     }
 
-    [[nodiscard]] execution_output make(chunk_events chunks = chunk_events::on) {
+    [[nodiscard]] execution_output make(bool chunks = true) {
         output_places::settings const where{dir.path() / "images", dir.path() / "spill", dir.path(),
                                             spilled_files::kept};
         output_recorder::bounds const most{8 * mebibyte, 1000, std::uint64_t(1) << 30};
@@ -66,7 +66,7 @@ struct written_output {
         while (auto event = events->try_next()) {
             if (auto const* chunk = std::get_if<output_chunk>(&**event)) all += std::to_string(chunk->text.size());
             if (std::holds_alternative<display>(**event)) all += "d";
-            if (std::holds_alternative<output_cleared>(**event)) all += "!";
+            if (std::holds_alternative<execution_stream::output_cleared>(**event)) all += "!";
             all += " ";
         }
         return all;
@@ -74,7 +74,7 @@ struct written_output {
 
     static display html(std::size_t size) {
         display d;
-        d.data.add({"text/html", mime_bundle::encoding::text, std::string(size, 'h')});
+        d.data.add({"text/html", display::mime_bundle::encoding::text, std::string(size, 'h')});
         return d;
     }
 };
@@ -83,32 +83,32 @@ struct written_output {
 
 TEST_CASE_METHOD(written_output, "execution_output: goes into the result and to the reader") {
     auto output = make();
-    output.write({output_stream::stdout_, "one\n"});
-    output.write({output_stream::stdout_, ""});
+    output.write({output_chunk::stream_name::stdout_, "one\n"});
+    output.write({output_chunk::stream_name::stdout_, ""});
     output.show(html(3));
     output.clear(true);
     CHECK(read() == "4 d ");
-    output.write({output_stream::stderr_, "three"});
+    output.write({output_chunk::stream_name::stderr_, "three"});
     output.clear(false);
-    output.write({output_stream::stdout_, "rest"});
+    output.write({output_chunk::stream_name::stdout_, "rest"});
     CHECK(read() == "! 5 ! 4 ");
     CHECK(output.recorder().finish().text == "rest");
     CHECK(full == 0);
 }
 
 TEST_CASE_METHOD(written_output, "execution_output: a reader who wants no chunks gets the rest") {
-    auto output = make(chunk_events::off);
-    output.write({output_stream::stdout_, "one"});
+    auto output = make(false);
+    output.write({output_chunk::stream_name::stdout_, "one"});
     output.show(html(3));
     CHECK(read() == "d ");
 }
 
 TEST_CASE_METHOD(written_output, "execution_output: the kernel waits for a reader who is behind") {
     auto output = make();
-    for (std::size_t i = 0; i < 5; ++i) output.write({output_stream::stdout_, std::string(mebibyte, 'x')});
+    for (std::size_t i = 0; i < 5; ++i) output.write({output_chunk::stream_name::stdout_, std::string(mebibyte, 'x')});
     CHECK(full == 1);
     CHECK_FALSE(read().empty());
-    output.write({output_stream::stdout_, "more"});
+    output.write({output_chunk::stream_name::stdout_, "more"});
     CHECK(full == 1);
     CHECK(read() == "4 ");
 }
@@ -116,12 +116,12 @@ TEST_CASE_METHOD(written_output, "execution_output: the kernel waits for a reade
 TEST_CASE_METHOD(written_output,
                  "execution_output: while code is ended it waits for no reader, and the result has it all") {
     auto output = make();
-    for (std::size_t i = 0; i < 5; ++i) output.write({output_stream::stdout_, std::string(mebibyte, 'x')});
+    for (std::size_t i = 0; i < 5; ++i) output.write({output_chunk::stream_name::stdout_, std::string(mebibyte, 'x')});
     life.interrupt();
-    output.write({output_stream::stdout_, "dropped"});
+    output.write({output_chunk::stream_name::stdout_, "dropped"});
     CHECK(full == 1);
     (void)read();
-    output.write({output_stream::stdout_, "kept"});
+    output.write({output_chunk::stream_name::stdout_, "kept"});
     CHECK(read() == "4 ");
     CHECK(output.recorder().finish().text.ends_with("droppedkept"));
 }
@@ -129,7 +129,7 @@ TEST_CASE_METHOD(written_output,
 TEST_CASE_METHOD(written_output, "large_output: a text is written in slices, and its message is seen at the end") {
     auto output = make();
     auto large = make_large(output);
-    large.begin(output_chunk{output_stream::stdout_, std::string(2 * mebibyte + 1, 'x')});
+    large.begin(output_chunk{output_chunk::stream_name::stdout_, std::string(2 * mebibyte + 1, 'x')});
     auto const in_hand = std::make_shared<int>(1);
     large.belongs_to(7, in_hand);
     for (int slices = 1; slices <= 3; ++slices) {
@@ -176,7 +176,7 @@ TEST_CASE_METHOD(written_output, "large_output: the rest is waited for") {
     run(large.finish());
     CHECK_FALSE(large.is_pending());
     CHECK(read() == "d ");
-    large.begin(output_chunk{output_stream::stdout_, std::string(3 * mebibyte, 'x')});
+    large.begin(output_chunk{output_chunk::stream_name::stdout_, std::string(3 * mebibyte, 'x')});
     large.belongs_to(8, nullptr);
     run(large.finish());
     CHECK_FALSE(large.is_pending());

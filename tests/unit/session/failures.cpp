@@ -103,9 +103,9 @@ using box_of = basic_executor<Transport, no_sandbox, deny_approval>;
 
 executor_options options_in(std::filesystem::path const& dir) {
     executor_options options;
-    options.images_dir = dir / "images";
-    options.spill_dir = dir / "spill";
-    options.python = "/bin/true";
+    options.output.images_dir = dir / "images";
+    options.output.spill_dir = dir / "spill";
+    options.kernel.python = "/bin/true";
     return options;
 }
 
@@ -135,7 +135,7 @@ struct dialogue {
 };
 
 void as_it_is(executor_options&) {}
-void short_grace(executor_options& o) { o.interrupt_grace = 5ms; }
+void short_grace(executor_options& o) { o.kernel.interrupt_grace = 5ms; }
 
 std::vector<dialogue> const dialogues = {
     {"two cells", as_it_is,
@@ -206,7 +206,7 @@ std::vector<dialogue> const dialogues = {
          all.add(std::move(again));
          all.add(std::move(cell));
      }},
-    {"a death", [](executor_options& o) { o.restart_dead_kernel = true; },
+    {"a death", [](executor_options& o) { o.kernel.restart_dead = true; },
      [](kernel_script& s) {
          s.expect("die").prints("x").dies({1, {}});
          s.expect("next").replies();
@@ -242,7 +242,7 @@ std::size_t play(dialogue const& d, std::optional<std::size_t> failing, outcomes
         after = said(got(box.begin("after")));
     }
     CHECK(after == "fine");
-    CHECK(box->state() == kernel_state::idle);
+    CHECK(box->state() == executor::kernel_state::idle);
     return count;
 }
 
@@ -259,7 +259,7 @@ TEST_CASE("session: the n-th operation fails, for every n of every dialogue") {
             outcomes all;
             (void)play(d, n, all);
             for (auto const& e : all.errors()) {
-                CHECK(e.code().category() == error_category());
+                CHECK(e.code().category() == detail::error_category());
                 CHECK_FALSE(e.text().empty());
             }
         }
@@ -288,7 +288,7 @@ TEST_CASE_METHOD(scripted_box, "session: a start that fails says why, and the ne
     REQUIRE_FALSE(r);
     CHECK(r.error() == errc::kernel_start_failed);
     CHECK(r.error().text() == "no kernel today");
-    CHECK((*this)->state() == kernel_state::stopped);
+    CHECK((*this)->state() == executor::kernel_state::stopped);
     CHECK(run("a") == "fine");
 }
 
@@ -297,7 +297,7 @@ TEST_CASE_METHOD(scripted_box, "session: the destructor does not wait for a scri
     auto const asked = dir() / "asked";
     std::ofstream(script) << "#!/bin/sh\ntouch " << asked.string() << "\nexec sleep 60\n";
     std::filesystem::permissions(script, std::filesystem::perms::owner_all);
-    adapt([&](executor_options& o) { o.python = script; });
+    adapt([&](executor_options& o) { o.kernel.python = script; });
     this->script().with_supervisor();
     auto waiting = begin("a");
     REQUIRE(eventually([&] { return std::filesystem::exists(asked); }));
@@ -325,7 +325,7 @@ TEST_CASE_METHOD(scripted_box, "session: a request that cannot be sent, and one 
     auto const wrong = (*this)->execute("not in the script");
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error() == errc::protocol_error);
-    CHECK((*this)->state() == kernel_state::dead);
+    CHECK((*this)->state() == executor::kernel_state::dead);
 }
 
 TEST_CASE("session: what a transport throws is an error, not success") {
@@ -335,7 +335,7 @@ TEST_CASE("session: what a transport throws is an error, not success") {
     box_of<throwing_transport> box(options_in(dir.path()), deny_approval(), no_sandbox(),
                                    throwing_transport(script, throwing_transport::operation::interrupt));
     auto running = box.async_execute("loop", {}, asio::use_future);
-    REQUIRE(eventually([&] { return box.state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return box.state() == executor::kernel_state::busy; }));
     auto const interrupted = box.interrupt();
     CHECK(box.interrupt());
     CHECK(got(std::move(running)));
@@ -376,7 +376,7 @@ TEST_CASE("session: the end of a former kernel that comes late is not the presen
     end->open = true;
     REQUIRE(eventually([&] { return end->passed == 1; }));
     CHECK(said(got(box.async_execute("a", {}, asio::use_future))) == "fine");
-    CHECK(box.state() == kernel_state::idle);
+    CHECK(box.state() == executor::kernel_state::idle);
     CHECK(script->starts() == 2);
 }
 
@@ -426,10 +426,10 @@ TEST_CASE_METHOD(scripted_box, "session: times at their limits overflow nothing,
         script().forget();
         script().expect("a").prints("fine").replies();
         adapt([limit](executor_options& o) {
-            o.kernel_init_timeout = limit;
-            o.interrupt_grace = limit;
-            o.end_grace = limit;
-            o.approval_timeout = limit;
+            o.kernel.init_timeout = limit;
+            o.kernel.interrupt_grace = limit;
+            o.kernel.end_grace = limit;
+            o.approval.timeout = limit;
         });
         auto const outcome = got(begin("a", {.timeout = limit}));
         CHECK((outcome || outcome.error() == condition::timeout));

@@ -37,7 +37,7 @@ constexpr auto long_enough = 30s;
 std::string ended(job const& j) { return j.wait(long_enough) ? said(j.result()) : "<it did not end>"; }
 
 bool runs(job const& j) {
-    return eventually([&] { return j.state() == job_state::running; });
+    return eventually([&] { return j.state() == job::stage::running; });
 }
 
 } // namespace
@@ -54,7 +54,7 @@ TEST_CASE_METHOD(scripted_box, "job: waits its turn, runs, and ends with its res
     CHECK(a == job(a));
     CHECK_FALSE(a == b);
     REQUIRE(runs(a));
-    CHECK(b.state() == job_state::waiting);
+    CHECK(b.state() == job::stage::waiting);
     CHECK(b.output().end == 0);
     CHECK_FALSE(a.wait(1ms));
     CHECK(a.result().error() == errc::still_running);
@@ -63,7 +63,7 @@ TEST_CASE_METHOD(scripted_box, "job: waits its turn, runs, and ends with its res
 
     a.interrupt();
     CHECK(ended(a) == "one two");
-    CHECK(a.state() == job_state::ended);
+    CHECK(a.state() == job::stage::ended);
     CHECK(a.output().text == "one two");
     CHECK(said(a.result()) == "one two"); // again
     REQUIRE(b.wait(long_enough));
@@ -106,7 +106,7 @@ TEST_CASE_METHOD(scripted_box, "job: one of several is cancelled") {
     b.cancel();
     CHECK(ended(b) == cancelled);
     CHECK_FALSE(b.result().error().output());
-    CHECK(a.state() == job_state::running);
+    CHECK(a.state() == job::stage::running);
     a.cancel();
     CHECK(ended(a) == cancelled);
     CHECK(a.result().error().output()->text == "a");
@@ -138,7 +138,7 @@ TEST_CASE_METHOD(scripted_box, "job: goes on without handles, and keeps nothing 
     script().expect("b").prints("b").replies();
     { auto const dropped = (*this)->submit("a"); }
     auto const b = (*this)->submit("b");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     CHECK(ended(b) == "b");
 }
@@ -179,7 +179,7 @@ TEST_CASE_METHOD(scripted_box, "job: outlives its executor", "[tsan]") {
 TEST_CASE_METHOD(scripted_box, "job: of an executor that is closed or was moved from has ended") {
     auto const moved = std::move(**this);
     auto const a = (*this)->submit("a"); // NOLINT(bugprone-use-after-move)
-    CHECK(a.state() == job_state::ended);
+    CHECK(a.state() == job::stage::ended);
     CHECK(ended(a) == not_running);
 }
 
@@ -234,7 +234,7 @@ TEST_CASE_METHOD(scripted_box, "job: output that is cleared leaves positions as 
 }
 
 TEST_CASE_METHOD(scripted_box, "job: output beyond the bound has head and tail, and says what is left out") {
-    adapt([](executor_options& o) { o.max_output = 100; });
+    adapt([](executor_options& o) { o.output.max_memory = 100; });
     std::string whole;
     auto& talks = script().expect("a");
     for (int i = 0; i < 1000; ++i) {
@@ -284,8 +284,8 @@ TEST_CASE_METHOD(scripted_box, "job: output beyond the bound has head and tail, 
 
 TEST_CASE_METHOD(scripted_box, "job: files that spilled go with the executor, not with the handle") {
     adapt([](executor_options& o) {
-        o.max_output = 10;
-        o.spill_dir.clear();
+        o.output.max_memory = 10;
+        o.output.spill_dir.clear();
     });
     script().expect("a").prints(std::string(1000, 'x')).waits_for_interrupt();
     auto const a = (*this)->submit("a");
@@ -335,7 +335,7 @@ TEST_CASE_METHOD(scripted_box, "job: a wait is cancelled by its signal") {
     int came = 0;
     a.async_wait(long_enough, asio::bind_cancellation_slot(signal.slot(), [&](bool has_ended) {
                      CHECK_FALSE(has_ended);
-                     CHECK(a.state() != job_state::ended);
+                     CHECK(a.state() != job::stage::ended);
                      ++came;
                      a.interrupt();
                  }));
@@ -434,7 +434,7 @@ TEST_CASE_METHOD(scripted_box, "job: handles in eight threads", "[tsan]") {
 }
 
 TEST_CASE_METHOD(scripted_box, "job: submitted, waited for and cancelled from everywhere at once", "[tsan]") {
-    adapt([](executor_options& o) { o.interrupt_grace = 20ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 20ms; });
     for (int i = 0; i < 400; ++i) script().expect("a").prints("x").replies();
     std::atomic<int> ended_jobs = 0;
     std::vector<std::thread> threads;

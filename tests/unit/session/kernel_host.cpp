@@ -54,8 +54,8 @@ class telling_script {
 
 executor_options options_within(scratch_dir const& dir) {
     executor_options options;
-    options.images_dir = dir.path() / "images";
-    options.spill_dir = dir.path() / "spill";
+    options.output.images_dir = dir.path() / "images";
+    options.output.spill_dir = dir.path() / "spill";
     return options;
 }
 
@@ -63,7 +63,7 @@ executor_options options_within(scratch_dir const& dir) {
 
 TEST_CASE_METHOD(scripted_box, "kernel host: a kernel without a process needs no interpreter and starts nothing") {
     empty_path const nothing;
-    adapt([](executor_options& o) { o.python = "/no/such/python"; });
+    adapt([](executor_options& o) { o.kernel.python = "/no/such/python"; });
     script().expect("a").prints("fine").replies();
     asio::io_context context;
     on(context.get_executor());
@@ -82,7 +82,7 @@ TEST_CASE_METHOD(scripted_box, "kernel host: a kernel without a process needs no
 TEST_CASE("kernel host: a runtime looks for its interpreter with the first start, not before") {
     scratch_dir const dir;
     telling_script const python;
-    runtime const shared({.working_dir = dir.path(), .python = python.path()}, no_sandbox{});
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python.path()}}, no_sandbox{});
     executor box(options_within(dir), {}, shared);
     CHECK_FALSE(python.was_run());
     auto const started = box.start();
@@ -94,7 +94,8 @@ TEST_CASE("kernel host: a runtime looks for its interpreter with the first start
 
 TEST_CASE("kernel host: each tenant is told that its runtime has no interpreter, each time") {
     scratch_dir const dir;
-    std::optional<runtime> shared(std::in_place, runtime_options{.python = "/no/such/python"}, no_sandbox{});
+    std::optional<runtime> shared(std::in_place, runtime::options{.kernel = {.python = "/no/such/python"}},
+                                  no_sandbox{});
     executor one(options_within(dir), {}, *shared);
     executor other(options_within(dir), {}, *shared);
     shared.reset(); // they have their shares

@@ -11,7 +11,7 @@ namespace {
 
 using ipybox::errc;
 using ipybox::error;
-using ipybox::kernel_state;
+using ipybox::detail::kernel_state;
 using life = ipybox::detail::kernel_lifecycle;
 namespace phase = ipybox::detail::kernel_phase;
 

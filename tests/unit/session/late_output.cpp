@@ -26,7 +26,7 @@ std::string taken(late_output& late) {
     std::string all;
     for (auto const& step : late.take()) {
         if (auto const* chunk = std::get_if<output_chunk>(&step))
-            all += (chunk->stream == output_stream::stderr_ ? "e:" : "o:") + chunk->text;
+            all += (chunk->stream == output_chunk::stream_name::stderr_ ? "e:" : "o:") + chunk->text;
         else if (auto const* d = std::get_if<display>(&step))
             all += "d:" + *d->data.find("text/html");
         else

@@ -23,7 +23,7 @@ namespace {
 
 using namespace ipybox;
 using detail::output_recorder;
-using encoding = mime_bundle::encoding;
+using encoding = display::mime_bundle::encoding;
 using test::contains;
 
 struct scratch_recorder {
@@ -52,7 +52,7 @@ display of(std::string type, std::string value, encoding kind = encoding::text, 
 std::string png(std::string const& body = "") { return "\x89PNG\r\n\x1a\n" + body; }
 
 display update(display d) {
-    d.kind = display_kind::update_display_data;
+    d.kind = display::message_type::update_display_data;
     return d;
 }
 
@@ -159,7 +159,7 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: an update replaces the cont
     auto a = of("text/plain", "a0", encoding::text, "a");
     auto b = of("text/plain", "b0", encoding::text, "b");
     auto a2 = of("text/plain", "a1", encoding::text, "a");
-    a2.kind = display_kind::execute_result;
+    a2.kind = display::message_type::execute_result;
     r.show(a);
     r.show(b);
     r.show(a2);
@@ -170,8 +170,8 @@ TEST_CASE_METHOD(scratch_recorder, "output_recorder: an update replaces the cont
     CHECK(*result.displays[0].data.find("text/plain") == "new");
     CHECK(*result.displays[1].data.find("text/plain") == "b0");
     CHECK(*result.displays[2].data.find("text/plain") == "new");
-    CHECK(result.displays[0].kind == display_kind::display_data);
-    CHECK(result.displays[2].kind == display_kind::execute_result);
+    CHECK(result.displays[0].kind == display::message_type::display_data);
+    CHECK(result.displays[2].kind == display::message_type::execute_result);
     CHECK(result.text == "a0\nb0\na1\nnew"); // what has been printed stays
 }
 

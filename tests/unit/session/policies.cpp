@@ -110,7 +110,7 @@ TEST_CASE("executor: its approval policy is the one that is asked") {
     asio::io_context context;
     basic_executor box(context.get_executor(), no_options, counting_approval(), no_sandbox(), no_kernel());
     approval_subject subject;
-    subject.kind = approval_kind::server;
+    subject.kind = approval_subject::action::server;
     std::optional<result<std::uint64_t>> said;
     box.async_approve(std::move(subject), [&said](result<std::uint64_t> r) { said = std::move(r); });
     context.run_for(std::chrono::seconds(10));
@@ -129,7 +129,7 @@ class deciding_box {
 
     result<std::uint64_t> ask(std::string server) {
         approval_subject subject;
-        subject.kind = approval_kind::server;
+        subject.kind = approval_subject::action::server;
         subject.server = std::move(server);
         std::optional<result<std::uint64_t>> said;
         box.async_approve(std::move(subject), [&said](result<std::uint64_t> r) { said = std::move(r); });
@@ -145,7 +145,7 @@ class deciding_box {
 
 grant for_server(std::string name) {
     approval_subject subject;
-    subject.kind = approval_kind::server;
+    subject.kind = approval_subject::action::server;
     subject.server = std::move(name);
     return grant::exactly(subject);
 }
@@ -157,20 +157,20 @@ TEST_CASE("executor: the error of a rejected action says who rejected it") {
     auto const rejected = by_policy.ask("a");
     REQUIRE_FALSE(rejected);
     CHECK(rejected.error() == errc::approval_rejected);
-    CHECK(rejected.error().decided_by() == decided_by::policy);
+    CHECK(rejected.error().decided_by() == error::decider::policy);
 
     deciding_box by_nobody(stream_reader_approval{});
-    CHECK(by_nobody.ask("a").error().decided_by() == decided_by::no_policy);
+    CHECK(by_nobody.ask("a").error().decided_by() == error::decider::no_policy);
 
     deciding_box in_vain(
         [](approval_request const& r) {
             static std::optional<approval_request> kept;
             kept = r;
         },
-        {.approval_timeout = std::chrono::milliseconds(20)});
+        {.approval = {.timeout = std::chrono::milliseconds(20)}});
     auto const late = in_vain.ask("a");
     CHECK(late.error() == errc::approval_timed_out);
-    CHECK(late.error().decided_by() == decided_by::timeout);
+    CHECK(late.error().decided_by() == error::decider::timeout);
 }
 
 TEST_CASE("executor: grants are added, listed, used and revoked") {

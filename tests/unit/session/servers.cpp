@@ -66,7 +66,7 @@ TEST_CASE("session: MCP servers are reached as the options say") {
     };
     test::scripted_box box;
     box.adapt([&](executor_options& options) {
-        options.servers = std::make_shared<mcp::registry_options const>(std::move(servers));
+        options.mcp.options = std::make_shared<mcp::registry_options const>(std::move(servers));
     });
     test::scratch_dir const dir;
     auto const registered =

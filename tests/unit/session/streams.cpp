@@ -22,7 +22,7 @@ std::string words(execution_stream::event const& e) {
     if (!e) return "none";
     if (auto const* chunk = std::get_if<output_chunk>(&*e)) return chunk->text;
     if (auto const* shown = std::get_if<display>(&*e)) return "display:" + std::string(to_string(shown->kind));
-    if (std::holds_alternative<output_cleared>(*e)) return "cleared";
+    if (std::holds_alternative<execution_stream::output_cleared>(*e)) return "cleared";
     return said(std::get<result<execution_result>>(*e));
 }
 
@@ -91,7 +91,7 @@ TEST_CASE_METHOD(scripted_box, "stream: a large display comes in its order, with
 
 TEST_CASE_METHOD(scripted_box, "stream: without chunks") {
     script().expect("a").prints("one").shows({{"text/plain", "d"}}).replies();
-    auto stream = (*this)->stream("a", {.chunks = chunk_events::off});
+    auto stream = (*this)->stream("a", {.chunks = false});
     CHECK(rest(stream) == "display:display_data|one\nd|");
 }
 
@@ -122,7 +122,7 @@ TEST_CASE_METHOD(scripted_box, "stream: one that is dropped ends its code, or ne
     {
         auto const loop = (*this)->stream("loop");
         auto const unread = (*this)->stream("never");
-        REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+        REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     }
     CHECK(run("next") == "fine");
     CHECK((*this)->stop());
@@ -133,7 +133,7 @@ TEST_CASE_METHOD(scripted_box, "stream: assigned over, the old one ends") {
     script().expect("loop").waits_for_interrupt().raises("KeyboardInterrupt", "");
     script().expect("b").prints("B").replies();
     auto stream = (*this)->stream("loop");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     stream = (*this)->stream("b");
     CHECK(rest(stream) == "B|B|");
 }
@@ -170,7 +170,7 @@ TEST_CASE_METHOD(scripted_box, "stream: a cancelled next loses no event") {
     std::promise<bool> none;
     stream.async_next(
         asio::bind_cancellation_slot(signal.slot(), [&](execution_stream::event const& e) { none.set_value(!e); }));
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     signal.emit(asio::cancellation_type::terminal);
     CHECK(got(none.get_future()));
     REQUIRE((*this)->interrupt());
@@ -195,7 +195,7 @@ TEST_CASE_METHOD(scripted_box, "stream: a loop that would have to serve itself e
     });
     CHECK(got(seen.get_future()) == "<a blocking call was made from the thread that would have to serve it; call the "
                                     "async_ operation, or block on another thread>|none|");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     CHECK(words(stream->next()) == "x"); // here it can wait
     CHECK(rest(*stream) == "x|");
@@ -227,7 +227,7 @@ TEST_CASE_METHOD(scripted_box, "stream: who does not read holds the kernel up, n
     for (int i = 0; i < 32; ++i) flood.prints(part).prints("-", "stderr");
     flood.replies();
     auto stream = (*this)->stream("flood");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     std::size_t bytes = 0;
     std::string last;
     while (auto const e = got(stream.async_next(asio::use_future))) {
@@ -266,11 +266,11 @@ TEST_CASE_METHOD(scripted_box, "stream: one that is full is cancelled and reset 
         script().expect(after).prints("fine").replies();
     }
     auto first = (*this)->stream("flood");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     (*this)->cancel();
     CHECK(run("between") == "fine");
     auto second = (*this)->stream("flood");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->reset());
     CHECK(run("next") == "fine");
 }

@@ -35,7 +35,7 @@ TEST_CASE_METHOD(scripted_box, "session: cancelled from another thread", "[tsan]
     for (int i = 0; i < 20; ++i) {
         std::string text;
         std::thread caller([&] { text = run("loop"); });
-        CHECK(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+        CHECK(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
         (*this)->cancel();
         caller.join();
         CHECK(text == cancelled);
@@ -46,7 +46,7 @@ TEST_CASE_METHOD(scripted_box, "session: interrupted from another thread", "[tsa
     script().expect("loop").waits_for_interrupt().prints("caught").replies();
     std::string text;
     std::thread caller([&] { text = run("loop"); });
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     REQUIRE((*this)->interrupt());
     caller.join();
     CHECK(text == "caught");
@@ -59,7 +59,7 @@ TEST_CASE_METHOD(scripted_box, "session: destroyed while somebody waits", "[tsan
         adapt([](executor_options&) {});
         std::string text;
         std::thread caller([&] { text = run("loop"); });
-        CHECK(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+        CHECK(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
         auto waiting = begin("waits");
         drop();
         caller.join();
@@ -70,7 +70,7 @@ TEST_CASE_METHOD(scripted_box, "session: destroyed while somebody waits", "[tsan
 
 TEST_CASE_METHOD(scripted_box, "session: everything from everywhere at once", "[tsan]") {
     // Only that every call comes back is certain.
-    adapt([](executor_options& o) { o.interrupt_grace = 20ms; });
+    adapt([](executor_options& o) { o.kernel.interrupt_grace = 20ms; });
     for (int i = 0; i < 400; ++i) script().expect("a").prints("x").replies();
     std::atomic<int> back = 0;
     std::vector<std::thread> threads;
@@ -128,7 +128,7 @@ TEST_CASE_METHOD(scripted_box, "stream: the executor goes while somebody reads",
                 text += said(*last);
         }
     });
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     drop();
     reader.join();
     CHECK((text == "x" + not_running || text == not_running));

@@ -217,7 +217,7 @@ TEST_CASE_METHOD(scripted_box, "value: waits its turn, is cancelled, and leaves 
     script().expect("").prints("of a thread").shows({{"text/plain", "plot"}}).sends(reply_of(answers("=1")));
     script().expect("b").prints("b").replies();
     auto a = begin("a");
-    REQUIRE(eventually([&] { return (*this)->state() == kernel_state::busy; }));
+    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     auto x = (*this)->async_get("x", asio::use_future);
     asio::cancellation_signal signal;
     std::promise<result<void>> outcome;
@@ -235,7 +235,7 @@ TEST_CASE_METHOD(scripted_box, "value: waits its turn, is cancelled, and leaves 
 }
 
 TEST_CASE_METHOD(scripted_box, "value: of a kernel that is fresh leaves saying so to the next result") {
-    adapt([](executor_options& o) { o.restart_dead_kernel = true; });
+    adapt([](executor_options& o) { o.kernel.restart_dead = true; });
     script().expect("a").dies({1, {}});
     script().expect("").sends(reply_of(answers("=null")));
     script().expect("b").replies();

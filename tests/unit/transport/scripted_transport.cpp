@@ -55,7 +55,7 @@ TEST_CASE("scripted_transport: the executor of its page") {
     auto script = std::make_shared<kernel_script>();
     script->expect("1+1").prints("thinking\n").shows({{"text/plain", "2"}}).replies();
     executor_options options;
-    options.python = "/bin/true"; // no kernel, so any program will do
+    options.kernel.python = "/bin/true"; // no kernel, so any program will do
     basic_executor box{options, deny_approval{}, no_sandbox{}, scripted_transport{script}};
     auto const r = box.execute("1+1");
     REQUIRE(r);

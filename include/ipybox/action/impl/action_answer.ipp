@@ -169,7 +169,7 @@ IPYBOX_DECL action_frame error_answer(action_id id, error const& why) {
 IPYBOX_DECL action_frame rejected_answer(action_id id, verdict const& said) {
     auto const why = said.refusal();
     auto head = error_head(id, kind_of(why), first_line(why.text()));
-    head["by"] = name_of(said.by);
+    head["by"] = to_string(said.by);
     return {json_text(head)};
 }
 

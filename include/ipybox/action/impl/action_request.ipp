@@ -57,9 +57,9 @@ class action_head {
         return words;
     }
 
-    [[nodiscard]] environment_difference env() {
+    [[nodiscard]] approval_subject::env_difference env() {
         static constexpr auto wanted = "an object of names and strings or nulls";
-        environment_difference difference;
+        approval_subject::env_difference difference;
         auto const found = head_.find("env");
         if (found == head_.end()) return difference;
         if (!found->is_object()) {
@@ -78,13 +78,14 @@ class action_head {
         return difference;
     }
 
-    [[nodiscard]] approval_kind kind() {
+    [[nodiscard]] approval_subject::action kind() {
         auto const name = text("kind");
-        for (auto const known : {approval_kind::shell, approval_kind::shell_magic, approval_kind::package}) {
-            if (name == name_of(known)) return known;
+        for (auto const known : {approval_subject::action::shell, approval_subject::action::shell_magic,
+                                 approval_subject::action::package}) {
+            if (name == to_string(known)) return known;
         }
         complain("kind", "shell, shell_magic or package");
-        return approval_kind::shell;
+        return approval_subject::action::shell;
     }
 
     [[nodiscard]] std::filesystem::path directory(char const* name) {

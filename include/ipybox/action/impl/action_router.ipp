@@ -74,7 +74,7 @@ inline result<program_pipes> make_pipes(program_run const& wanted) {
 /// The action that is asked about.
 inline approval_subject subject_of(tool_call const& wanted) {
     approval_subject subject;
-    subject.kind = approval_kind::tool;
+    subject.kind = approval_subject::action::tool;
     subject.server = wanted.server;
     subject.tool = wanted.tool;
     subject.arguments = wanted.arguments;

@@ -14,27 +14,29 @@ namespace ipybox {
 namespace detail {
 
 /// A sentence before the action: the effect of an agreement.
-inline std::string opening_of(approval_kind kind, std::string_view session) {
+inline std::string opening_of(approval_subject::action kind, std::string_view session) {
     auto const code = session.empty() ? std::string("The Python code")
                                       : "The Python code of the session \"" + std::string(session) + "\"";
     switch (kind) {
-    case approval_kind::tool: return code + " wants to call a tool:";
-    case approval_kind::shell:
-    case approval_kind::shell_magic: return code + " wants to run a command:";
-    case approval_kind::package: return "These packages are to be installed for the Python code:";
-    case approval_kind::server:
+    case approval_subject::action::tool: return code + " wants to call a tool:";
+    case approval_subject::action::shell:
+    case approval_subject::action::shell_magic: return code + " wants to run a command:";
+    case approval_subject::action::package: return "These packages are to be installed for the Python code:";
+    case approval_subject::action::server:
         return "This program is to be started, outside of the sandbox, as an MCP server for the Python code:";
-    case approval_kind::network: return code + " wants to connect to a host:";
+    case approval_subject::action::network: return code + " wants to connect to a host:";
     }
     return code + " wants to do this:";
 }
 
-inline std::string_view always_of(approval_kind kind) noexcept {
-    return kind == approval_kind::network ? "Accept, and this host always in this session"
-                                          : "Accept, and exactly the same always in this session";
+inline std::string_view always_of(approval_subject::action kind) noexcept {
+    return kind == approval_subject::action::network ? "Accept, and this host always in this session"
+                                                     : "Accept, and exactly the same always in this session";
 }
 
-inline decision turned_away(std::string reason) { return decision::reject(std::move(reason), when_repeated::ask); }
+inline decision turned_away(std::string reason) {
+    return decision::reject(std::move(reason), decision::when_repeated::ask);
+}
 
 /// A member of an object, or an empty text.
 inline std::string text_member(nlohmann::ordered_json const& object, char const* name) {
@@ -47,8 +49,8 @@ inline std::string text_member(nlohmann::ordered_json const& object, char const*
 
 IPYBOX_DECL std::string question_about(approval_subject const& subject, std::string_view session) {
     // Clients have dialogs of their own sizes: people do not read more rows than these there.
-    safe_text_options const shape{.columns = 100, .rows = 24};
-    return detail::opening_of(subject.kind, session) + "\n\n" + to_safe_text(subject, shape).text();
+    safe_text::options const shape{.columns = 100, .rows = 24};
+    return detail::opening_of(subject.kind, session) + "\n\n" + safe_text::of(subject, shape).text();
 }
 
 IPYBOX_DECL nlohmann::ordered_json form_about(approval_subject const& subject) {
@@ -68,7 +70,7 @@ IPYBOX_DECL nlohmann::ordered_json form_about(approval_subject const& subject) {
 }
 
 IPYBOX_DECL grant lasting_grant(approval_subject const& subject) {
-    return subject.kind == approval_kind::network ? grant::this_host(subject) : grant::exactly(subject);
+    return subject.kind == approval_subject::action::network ? grant::this_host(subject) : grant::exactly(subject);
 }
 
 IPYBOX_DECL decision decision_of(mcp::server::elicitation const& answer, approval_subject const& subject) {
@@ -83,7 +85,7 @@ IPYBOX_DECL decision decision_of(mcp::server::elicitation const& answer, approva
     if (made != "reject") return detail::turned_away("the answer of the client has no decision");
     auto const reason = detail::text_member(answer.content, "reason");
     // An action that belongs to no cell is the model's own call, each a new one.
-    auto const again = subject.cell_id.empty() ? when_repeated::ask : when_repeated::reject;
+    auto const again = subject.cell_id.empty() ? decision::when_repeated::ask : decision::when_repeated::reject;
     return decision::reject(reason.empty() ? "the user rejected it" : "the user rejected it: " + reason, again);
 }
 

@@ -62,7 +62,8 @@ IPYBOX_DECL asio::awaitable<void> call_questions::ask(std::shared_ptr<call_quest
     result<mcp::server::elicitation> answer = failure(errc::cancelled);
     try {
         auto message = question_about(subject, self->session_);
-        if (subject.kind == approval_kind::server && !self->warning_.empty()) message += "\n\n" + self->warning_;
+        if (subject.kind == approval_subject::action::server && !self->warning_.empty())
+            message += "\n\n" + self->warning_;
         auto form = form_about(subject);
         answer = co_await self->call_->elicit(std::move(message), std::move(form));
     } catch (std::exception const&) { // cancelled before it began, or no memory: rejected, or given back
@@ -71,7 +72,7 @@ IPYBOX_DECL asio::awaitable<void> call_questions::ask(std::shared_ptr<call_quest
     if (answer)
         asked->request.answer(decision_of(*answer, subject));
     else
-        asked->request.reject("the user could not be asked: " + answer.error().text(), when_repeated::ask);
+        asked->request.reject("the user could not be asked: " + answer.error().text(), decision::when_repeated::ask);
     self->asking_ = nullptr;
     self->ask_next();
 }

@@ -89,7 +89,7 @@ inline std::string shortened(std::string_view text, std::size_t most) {
 }
 
 /// The traceback, whose length is the code's: it is as long as the output may be, within bounds.
-inline std::string traceback_of(python_exception const& raised, answer_bounds const& bounds) {
+inline std::string traceback_of(error::python_exception const& raised, answer_bounds const& bounds) {
     std::string text;
     for (auto const& line : raised.traceback) text.append(text.empty() ? "" : "\n").append(line);
     if (text.empty()) text = raised.ename + ": " + raised.evalue;
@@ -162,8 +162,8 @@ inline std::string waiting_text(cell_view const& cell) {
 inline std::string running_text(cell_view const& cell) {
     auto const named = arguments_for(cell.id, cell.session);
     std::string text = "cell \"" + cell.id + "\"" +
-                       (cell.state == job_state::waiting ? " waits for its turn" : " is still running") + " after " +
-                       std::to_string(cell.age.count()) + " s";
+                       (cell.state == detail::job_state::waiting ? " waits for its turn" : " is still running") +
+                       " after " + std::to_string(cell.age.count()) + " s";
     if (!cell.waits_for.empty()) text += "; " + waiting_text(cell);
     return text + ". wait_for_cell(" + named + ") waits for its end, interrupt_cell(" + named + ") stops it";
 }
@@ -197,7 +197,7 @@ inline std::string text_about(cell_view const& cell, std::string text, cell_imag
 } // namespace detail
 
 IPYBOX_DECL std::string_view status_of(cell_view const& cell) noexcept {
-    if (!cell.outcome) return cell.state == job_state::waiting ? "waiting" : "running";
+    if (!cell.outcome) return cell.state == detail::job_state::waiting ? "waiting" : "running";
     if (*cell.outcome) return "ok";
     auto const& why = cell.outcome->error();
     if (why == condition::timeout) return "timed_out";

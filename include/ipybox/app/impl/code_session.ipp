@@ -112,9 +112,9 @@ IPYBOX_DECL void code_session::on_request(approval_request request) {
     auto const cell = is_of_cell ? cells_.running() : nullptr;
     if (cell && cell->can_be_asked()) return cell->ask(std::move(request));
     bool const is_of_thread = !is_of_cell && !turns_.is_taken();
-    auto const title = to_safe_title(*request.subject());
+    auto const title = safe_text::title(*request.subject());
     // The client may be another one the next time, or have learnt to ask.
-    request.reject(is_of_thread ? detail::without_cell : detail::cannot_be_asked, when_repeated::ask);
+    request.reject(is_of_thread ? detail::without_cell : detail::cannot_be_asked, decision::when_repeated::ask);
     log(log_level::warning,
         (is_of_thread ? "rejected, as no cell runs: " : "rejected, as the client's user cannot be asked: ") + title);
 }
@@ -218,7 +218,7 @@ IPYBOX_DECL code_session::answer code_session::wait_for_cell(std::shared_ptr<cod
 IPYBOX_DECL code_session::answer code_session::interrupt_cell(std::shared_ptr<code_session> self, call_ptr call) {
     auto const cell = self->cells_.find(detail::text_of(*call, "id"));
     if (!cell) co_return detail::failed_answer(cell.error().text());
-    if ((*cell)->handle().state() == job_state::waiting)
+    if ((*cell)->handle().state() == detail::job_state::waiting)
         (*cell)->handle().cancel();
     else
         (*cell)->handle().interrupt();
@@ -293,7 +293,7 @@ IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_p
     auto const& workspace = self->named_ ? self->named_->workspace : self->options_.executor.working_dir;
     if (params->working_dir.empty()) params->working_dir = workspace.string();
     approval_subject subject;
-    subject.kind = approval_kind::server;
+    subject.kind = approval_subject::action::server;
     subject.server = name;
     subject.arguments = std::make_shared<nlohmann::ordered_json const>(call->arguments().at("server_params"));
 
@@ -310,7 +310,7 @@ IPYBOX_DECL code_session::answer code_session::add_server(std::shared_ptr<code_s
     auto const approved = co_await self->box_.async_approve(std::move(subject));
     if (!approved) co_return detail::failed_answer(approved.error().text());
     auto const began = clock::now();
-    action_outcome how;
+    detail::action_outcome how;
     mcp::call_result answer;
     auto const root = self->options_.executor.working_dir / "mcptools";
     if (auto replaced = self->box_.replace_mcp_server(name, std::move(params)); !replaced) {

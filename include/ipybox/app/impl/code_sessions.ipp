@@ -49,10 +49,10 @@ struct code_sessions::open_session {
 
 IPYBOX_DECL code_sessions::code_sessions(asio::any_io_executor const& executor, code_session_options options)
     : executor_(executor), options_(std::move(options)), bounds_(options_.sessions.value_or(named_sessions())),
-      servers_(std::make_shared<mcp::server_registry>(executor, options_.executor.servers ? *options_.executor.servers
-                                                                                          : mcp::registry_options())),
+      servers_(std::make_shared<mcp::server_registry>(
+          executor, options_.executor.mcp.options ? *options_.executor.mcp.options : mcp::registry_options())),
       runtime_(make_runtime()) {
-    options_.executor.registry = servers_;
+    options_.executor.mcp.registry = servers_;
 }
 
 IPYBOX_DECL code_sessions::~code_sessions() = default;
@@ -71,16 +71,13 @@ IPYBOX_DECL result<std::shared_ptr<code_sessions>> code_sessions::make(asio::any
 
 IPYBOX_DECL runtime code_sessions::make_runtime() const {
     auto const& box = options_.executor;
-    runtime_options shared;
+    runtime::options shared;
     shared.working_dir = sessions_directory(box.working_dir);
-    shared.kernel_env = box.kernel_env;
-    shared.python = box.python;
-    shared.preload = box.preload;
-    shared.allow = box.allow;
-    shared.limits = box.limits;
-    shared.read_only = box.read_only;
-    shared.hidden = box.hidden;
-    shared.packages = box.packages;
+    shared.kernel.env = box.kernel.env;
+    shared.kernel.python = box.kernel.python;
+    shared.kernel.preload = box.kernel.preload;
+    shared.sandbox = box.sandbox;
+    shared.kernel.packages = box.kernel.packages;
     return runtime(std::move(shared), options_.sandbox);
 }
 
@@ -88,10 +85,10 @@ IPYBOX_DECL code_session_options code_sessions::options_in(std::filesystem::path
                                                            std::string_view name) const {
     auto own = options_;
     auto& box = own.executor;
-    box.images_dir = detail::of_session(box.images_dir, box.working_dir, directory, name);
-    box.spill_dir = detail::of_session(box.spill_dir, box.working_dir, directory, name);
+    box.output.images_dir = detail::of_session(box.output.images_dir, box.working_dir, directory, name);
+    box.output.spill_dir = detail::of_session(box.output.spill_dir, box.working_dir, directory, name);
     box.working_dir = directory;
-    box.audit_session = name;
+    box.approval.audit_session = name;
     return own;
 }
 

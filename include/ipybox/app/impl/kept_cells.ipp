@@ -26,10 +26,10 @@ IPYBOX_DECL cell_view kept_cell::view(std::uint64_t from) const {
     seen.id = id();
     seen.state = job_.state(); // before the output: what an ended cell has printed is complete
     seen.output = job_.output(from);
-    if (seen.state == job_state::ended) seen.outcome = job_.result();
+    if (seen.state == detail::job_state::ended) seen.outcome = job_.result();
     seen.age = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - began_);
     for (auto const& request : unasked_)
-        if (!request.decided()) seen.waits_for.push_back(to_safe_title(*request.subject()));
+        if (!request.decided()) seen.waits_for.push_back(safe_text::title(*request.subject()));
     return seen;
 }
 
@@ -75,7 +75,7 @@ IPYBOX_DECL result<std::shared_ptr<kept_cell>> kept_cells::find(std::string_view
 }
 
 IPYBOX_DECL std::shared_ptr<kept_cell> kept_cells::running() const {
-    for (auto const wanted : {job_state::running, job_state::waiting})
+    for (auto const wanted : {detail::job_state::running, detail::job_state::waiting})
         for (auto const& cell : cells_)
             if (cell->handle().state() == wanted) return cell;
     return nullptr;

@@ -103,8 +103,8 @@ class kernel_trials {
     void try_kernel(finding& found, std::filesystem::path const& python, tried_kernels& all) const {
         executor_options how;
         how.working_dir = working_dir_;
-        how.python = python;
-        how.kernel_init_timeout = options_.kernel_bound;
+        how.kernel.python = python;
+        how.kernel.init_timeout = options_.kernel_bound;
         auto const begin = std::chrono::steady_clock::now();
         executor box(std::move(how), any_approval{}, sandbox_of(found.name));
         std::stop_callback const ended(stop_, [&box] { box.cancel(); });

@@ -20,7 +20,7 @@ inline std::string server_warning(mcp::server_params const& server, std::filesys
     for (auto const& file : mcp::detail::files_of(server).read_only) {
         if (!os::lies_in(file, workspace)) continue;
         if (++count > most_shown) continue;
-        names.append(names.empty() ? "" : ", ").append(to_safe_word(file.string()));
+        names.append(names.empty() ? "" : ", ").append(safe_text::word(file.string()));
     }
     if (count == 0) return {};
     if (count > most_shown) names += " and " + std::to_string(count - most_shown) + " more";

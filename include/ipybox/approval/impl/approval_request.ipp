@@ -41,7 +41,7 @@ IPYBOX_DECL nlohmann::ordered_json const& approval_request::arguments() const {
     return subject_->arguments ? *subject_->arguments : none;
 }
 
-IPYBOX_DECL shell_line approval_request::commands() const { return detail::commands_of(*subject_); }
+IPYBOX_DECL detail::shell_line approval_request::commands() const { return detail::commands_of(*subject_); }
 
 IPYBOX_DECL bool approval_request::accept() const { return answer(decision::accept()); }
 
@@ -53,15 +53,15 @@ IPYBOX_DECL bool approval_request::accept_and_grant(grant const& given) const {
     return answer(decision::accept().and_grant(given));
 }
 
-IPYBOX_DECL bool approval_request::reject(std::string reason, when_repeated again) const {
+IPYBOX_DECL bool approval_request::reject(std::string reason, decision::when_repeated again) const {
     return answer(decision::reject(std::move(reason), again));
 }
 
 IPYBOX_DECL bool approval_request::answer(decision decision) const {
     if (!handle_) return false; // moved from
     if (decision.edited_arguments() && !subject_->arguments) {
-        decision =
-            decision::reject("accepted with edited arguments, but a " + std::string(to_string(kind())) + " has none");
+        decision = decision::reject("accepted with edited arguments, but a " + std::string(detail::words_of(kind())) +
+                                    " has none");
     }
     return handle_->state()->decide(std::move(decision));
 }
@@ -79,7 +79,7 @@ IPYBOX_DECL std::shared_ptr<detail::decision_state> detail::state_of(approval_re
 }
 
 IPYBOX_DECL std::ostream& operator<<(std::ostream& out, approval_request const& request) {
-    return out << to_safe_text(*request.subject_).text();
+    return out << safe_text::of(*request.subject_).text();
 }
 
 } // namespace ipybox

@@ -30,7 +30,7 @@ inline std::string grouped(std::size_t number) {
 /// Takes pieces that are not to be torn apart, makes rows of them, and keeps the first and the last.
 class safe_rows {
   public:
-    explicit safe_rows(safe_text_options const& options) : margin_(options.columns == 0 ? "" : options.margin) {
+    explicit safe_rows(safe_text::options const& options) : margin_(options.columns == 0 ? "" : options.margin) {
         if (options.columns == 0) return;
         auto const margin = columns_of(margin_);
         columns_ = std::max(options.columns, margin + 8) - 1; // some terminals do odd things behind the last column
@@ -231,9 +231,9 @@ IPYBOX_DECL std::string safe_text::text() const {
     return all;
 }
 
-IPYBOX_DECL safe_text to_safe_text(approval_subject const& subject, safe_text_options const& options) {
+IPYBOX_DECL safe_text safe_text::of(approval_subject const& subject, safe_text::options const& options) {
     detail::safe_rows out(options);
-    for (char const& letter : to_string(subject.kind)) out.put({&letter, 1});
+    for (char const& letter : detail::words_of(subject.kind)) out.put({&letter, 1});
     auto const* separator = " ";
     for (auto const* name : {&subject.server, &subject.tool}) {
         if (name->empty()) continue;
@@ -260,19 +260,19 @@ IPYBOX_DECL safe_text to_safe_text(approval_subject const& subject, safe_text_op
     return out.finish();
 }
 
-IPYBOX_DECL std::string to_safe_word(std::string_view text) {
+IPYBOX_DECL std::string safe_text::word(std::string_view text) {
     return detail::one_row([text](detail::safe_rows& out) { detail::put_word(out, text); });
 }
 
-IPYBOX_DECL std::string to_safe_title(approval_subject const& subject) {
+IPYBOX_DECL std::string safe_text::title(approval_subject const& subject) {
     constexpr std::size_t longest = 40;
-    std::string title(to_string(subject.kind));
+    std::string title(detail::words_of(subject.kind));
     auto separator = ' ';
     auto const add = [&](std::string_view name) {
         if (name.empty()) return;
         title += std::exchange(separator, '.');
         auto const kept = name.substr(0, whole_characters(name, longest));
-        title += to_safe_word(kept);
+        title += safe_text::word(kept);
         if (kept.size() < name.size()) title += "...";
     };
     add(subject.server);

@@ -2,11 +2,11 @@
 
 #include <ipybox/approval/verdict.hpp>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 IPYBOX_DECL error verdict::refusal() const {
-    auto const code = by == decided_by::timeout ? errc::approval_timed_out : errc::approval_rejected;
+    auto const code = by == error::decider::timeout ? errc::approval_timed_out : errc::approval_rejected;
     return error(code, made.reason()).with_decided_by(by);
 }
 
-} // namespace ipybox
+} // namespace ipybox::detail

@@ -100,7 +100,7 @@ class condition_category_type final : public std::error_category {
 
 } // namespace detail
 
-IPYBOX_DECL std::string_view name_of(errc code) noexcept {
+IPYBOX_DECL std::string_view to_string(errc code) noexcept {
     switch (code) {
     case errc::python_error: return "python_error";
     case errc::timed_out: return "timed_out";
@@ -144,7 +144,7 @@ IPYBOX_DECL std::string_view name_of(errc code) noexcept {
     return "unknown";
 }
 
-IPYBOX_DECL std::string_view name_of(condition group) noexcept {
+IPYBOX_DECL std::string_view to_string(condition group) noexcept {
     switch (group) {
     case condition::timeout: return "timeout";
     case condition::cancelled: return "cancelled";
@@ -154,12 +154,12 @@ IPYBOX_DECL std::string_view name_of(condition group) noexcept {
     return "unknown";
 }
 
-IPYBOX_DECL std::error_category const& error_category() noexcept {
+IPYBOX_DECL std::error_category const& detail::error_category() noexcept {
     static detail::error_category_type const category;
     return category;
 }
 
-IPYBOX_DECL std::error_category const& condition_category() noexcept {
+IPYBOX_DECL std::error_category const& detail::condition_category() noexcept {
     static detail::condition_category_type const category;
     return category;
 }
@@ -167,10 +167,10 @@ IPYBOX_DECL std::error_category const& condition_category() noexcept {
 IPYBOX_DECL error::error(errc code, std::string text)
     : code_(make_error_code(code)), text_(text.empty() ? code_.message() : std::move(text)) {}
 
-IPYBOX_DECL error::error(errc code, python_exception exception)
+IPYBOX_DECL error::error(errc code, error::python_exception exception)
     : code_(make_error_code(code)),
       text_(exception.evalue.empty() ? exception.ename : exception.ename + ": " + exception.evalue),
-      exception_(std::make_shared<python_exception const>(std::move(exception))) {}
+      exception_(std::make_shared<error::python_exception const>(std::move(exception))) {}
 
 IPYBOX_DECL error& error::with_status(exit_status status) {
     status_ = status;
@@ -182,8 +182,8 @@ IPYBOX_DECL error& error::with_cause(std::error_code cause) noexcept {
     return *this;
 }
 
-IPYBOX_DECL error& error::with_exception(python_exception exception) {
-    exception_ = std::make_shared<python_exception const>(std::move(exception));
+IPYBOX_DECL error& error::with_exception(error::python_exception exception) {
+    exception_ = std::make_shared<error::python_exception const>(std::move(exception));
     return *this;
 }
 
@@ -192,7 +192,7 @@ IPYBOX_DECL error& error::with_output(std::shared_ptr<execution_result const> ou
     return *this;
 }
 
-IPYBOX_DECL error& error::with_decided_by(ipybox::decided_by who) noexcept {
+IPYBOX_DECL error& error::with_decided_by(error::decider who) noexcept {
     decided_by_ = who;
     return *this;
 }

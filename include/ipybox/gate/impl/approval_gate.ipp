@@ -23,8 +23,7 @@
 #include <string>
 #include <utility>
 
-namespace ipybox {
-namespace detail {
+namespace ipybox::detail {
 
 /// "60 s", "0.25 s"
 inline std::string seconds_text(std::chrono::milliseconds time) {
@@ -38,14 +37,12 @@ inline std::optional<std::chrono::milliseconds> clamped_if(std::optional<std::ch
     return time ? std::optional(clamped(*time)) : std::nullopt;
 }
 
-} // namespace detail
-
 /// One request that waits for the policy.
 struct approval_gate::request {
     request(asio::any_io_executor const& executor, std::string cell) : timer(executor), cell_id(std::move(cell)) {}
 
     /// Decides in the policy's place. If the policy was faster, its decision is on the way already, and counts.
-    void end(decided_by who, std::string reason) {
+    void end(error::decider who, std::string reason) {
         if (!awaited->decide(decision::reject(std::move(reason)))) return;
         by = who;
         policy.emit(asio::cancellation_type::terminal);
@@ -53,14 +50,14 @@ struct approval_gate::request {
 
     asio::steady_timer timer;
     std::string cell_id;
-    std::shared_ptr<detail::decision_state> awaited;
+    std::shared_ptr<decision_state> awaited;
     asio::cancellation_signal policy; ///< ends its coroutine
-    decided_by by = decided_by::policy;
+    error::decider by = error::decider::policy;
 };
 
 /// The decisions that are waited for. From any thread.
 struct approval_gate::undecided {
-    using state_ptr = std::shared_ptr<detail::decision_state>;
+    using state_ptr = std::shared_ptr<decision_state>;
 
     void add(state_ptr const& each) {
         std::unique_lock lock(mutex);
@@ -88,7 +85,7 @@ struct approval_gate::undecided {
 };
 
 struct approval_gate::state {
-    detail::approval_machine machine;
+    approval_machine machine;
     std::shared_ptr<audit_log> audit;
     std::string session; ///< its name in the log
     std::optional<std::chrono::milliseconds> timeout;
@@ -97,7 +94,7 @@ struct approval_gate::state {
     std::shared_ptr<undecided> pending = std::make_shared<undecided>();
 
     static verdict cancelled() {
-        return verdict{decision::reject("the approval was cancelled"), decided_by::cancellation};
+        return verdict{decision::reject("the approval was cancelled"), error::decider::cancellation};
     }
 
     void changed() const {
@@ -108,7 +105,7 @@ struct approval_gate::state {
     template <class Predicate>
     void cancel(Predicate wanted) {
         for (auto const& each : std::list(waiting)) {
-            if (wanted(*each)) each->end(decided_by::cancellation, "the code that asked has ended");
+            if (wanted(*each)) each->end(error::decider::cancellation, "the code that asked has ended");
         }
     }
 };
@@ -140,9 +137,9 @@ IPYBOX_DECL std::uint64_t approval_gate::fresh_id() {
 }
 
 IPYBOX_DECL approval_gate::approval_gate(approval_settings settings, std::function<void(std::size_t)> waiting)
-    : state_(std::make_shared<state>(state{
-          detail::approval_machine(settings, std::chrono::steady_clock::now()), settings.audit, settings.audit_session,
-          detail::clamped_if(settings.approval_timeout), std::move(waiting), std::list<std::shared_ptr<request>>()})) {}
+    : state_(std::make_shared<state>(state{approval_machine(settings, std::chrono::steady_clock::now()), settings.audit,
+                                           settings.audit_session, clamped_if(settings.approval_timeout),
+                                           std::move(waiting), std::list<std::shared_ptr<request>>()})) {}
 
 IPYBOX_DECL approval_gate::~approval_gate() {
     state_->on_waiting = nullptr;
@@ -161,15 +158,17 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     if (subject.id == 0) subject.id = fresh_id();
     if (self->timeout && !subject.deadline) subject.deadline = began + *self->timeout;
     // Arguments that are not built yet came over the action channel, which lets none through that nest more deeply.
-    bool const readable = !subject.arguments || !subject.arguments.is_built() ||
-                          !nests_deeper_than(detail::deepest_json, *subject.arguments);
+    bool const readable =
+        !subject.arguments || !subject.arguments.is_built() || !nests_deeper_than(deepest_json, *subject.arguments);
     if (!readable) { // not even to be written down
         subject.arguments = nullptr;
         subject.exact_arguments.clear();
     }
     auto const shared = std::make_shared<approval_subject const>(std::move(subject));
 
-    auto const unrecorded = [](error const& why) { return verdict{decision::reject(why.text()), decided_by::audit}; };
+    auto const unrecorded = [](error const& why) {
+        return verdict{decision::reject(why.text()), error::decider::audit};
+    };
     if (self->audit) {
         if (auto written = self->audit->request(*shared, self->session); !written)
             co_return unrecorded(written.error());
@@ -179,7 +178,7 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     if (readable)
         said = self->machine.on_action(*shared, began);
     else
-        said = verdict{decision::reject("its arguments nest too deeply"), decided_by::limit};
+        said = verdict{decision::reject("its arguments nest too deeply"), error::decider::limit};
     if (!said && policy.decides_at_once() && !before_asking) {
         auto const cancellation = co_await asio::this_coro::cancellation_state;
         bool const cancelled = cancellation.cancelled() != asio::cancellation_type::none;
@@ -208,8 +207,9 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
 IPYBOX_DECL verdict approval_gate::ask_now(state& self, std::shared_ptr<approval_subject const> const& subject,
                                            any_approval const& policy) {
     auto made = policy.decide_now(approval_request(subject));
-    if (self.pending->abandoned) return verdict{decision::reject("the executor has ended"), decided_by::cancellation};
-    return self.machine.on_answer(*subject, std::move(made), decided_by::policy, std::chrono::steady_clock::now());
+    if (self.pending->abandoned)
+        return verdict{decision::reject("the executor has ended"), error::decider::cancellation};
+    return self.machine.on_answer(*subject, std::move(made), error::decider::policy, std::chrono::steady_clock::now());
 }
 
 IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> self,
@@ -218,16 +218,16 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> s
     auto const executor = co_await asio::this_coro::executor;
     auto const asked = std::make_shared<request>(executor, subject->cell_id);
     approval_request wanted(subject);
-    asked->awaited = detail::state_of(wanted);
-    if (!policy) asked->by = decided_by::no_policy;
+    asked->awaited = state_of(wanted);
+    if (!policy) asked->by = error::decider::no_policy;
     place const waits(self, asked);
 
     if (subject->deadline) {
         auto reason = std::string("no decision came in time");
-        if (self->timeout) reason = "no decision came within " + detail::seconds_text(*self->timeout);
+        if (self->timeout) reason = "no decision came within " + seconds_text(*self->timeout);
         asked->timer.expires_at(*subject->deadline);
         asked->timer.async_wait([asked, reason](asio::error_code cancelled) {
-            if (!cancelled) asked->end(decided_by::timeout, reason);
+            if (!cancelled) asked->end(error::decider::timeout, reason);
         });
     }
     auto later = before_asking ? put(std::move(policy), std::move(wanted), std::move(before_asking))
@@ -235,13 +235,13 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> s
     if (later) {
         // Beside this coroutine, so that a policy that never comes back holds up nothing.
         auto const keep = [asked](std::exception_ptr) {};
-        detail::spawn(executor, std::move(*later), keep, asked->policy.slot());
+        spawn(executor, std::move(*later), keep, asked->policy.slot());
     }
 
     if (!asked->awaited->decided()) { // most policies that are no person answer at once
-        auto const cancelled = [asked] { asked->end(decided_by::cancellation, "the approval was cancelled"); };
+        auto const cancelled = [asked] { asked->end(error::decider::cancellation, "the approval was cancelled"); };
         try {
-            auto pending = detail::await_decision(asked->awaited, cancelled);
+            auto pending = await_decision(asked->awaited, cancelled);
             (void)co_await std::move(pending);
         } catch (std::exception const&) { cancelled(); } // cancelled before it could wait
     }
@@ -263,7 +263,7 @@ IPYBOX_DECL verdict approval_gate::settle(approval_subject const& subject, verdi
     auto written = state_->audit->request(subject, state_->session);
     if (written) written = state_->audit->decision(subject.id, said);
     if (written) return said;
-    return verdict{decision::reject(written.error().text()), decided_by::audit};
+    return verdict{decision::reject(written.error().text()), error::decider::audit};
 }
 
 IPYBOX_DECL result<void> approval_gate::finished(std::uint64_t id, action_outcome const& ended) {
@@ -290,8 +290,8 @@ IPYBOX_DECL std::uint64_t approval_gate::add_grant(grant what, std::string_view 
 
 IPYBOX_DECL bool approval_gate::revoke_grant(std::uint64_t number) { return state_->machine.given().revoke(number); }
 
-IPYBOX_DECL std::vector<active_grant> approval_gate::active_grants() const {
+IPYBOX_DECL std::vector<grant::active> approval_gate::active_grants() const {
     return state_->machine.given().list(std::chrono::steady_clock::now());
 }
 
-} // namespace ipybox
+} // namespace ipybox::detail

@@ -31,22 +31,22 @@ IPYBOX_DECL approval_machine::cell& approval_machine::cell_of(std::string_view i
     return cells_.emplace_back(cell{std::string(id)});
 }
 
-IPYBOX_DECL bool approval_machine::is_switched_off(approval_kind kind) const noexcept {
+IPYBOX_DECL bool approval_machine::is_switched_off(approval_subject::action kind) const noexcept {
     switch (kind) {
-    case approval_kind::tool: return !approve_tool_calls_;
-    case approval_kind::shell:
-    case approval_kind::shell_magic: return !approve_shell_cmds_;
+    case approval_subject::action::tool: return !approve_tool_calls_;
+    case approval_subject::action::shell:
+    case approval_subject::action::shell_magic: return !approve_shell_cmds_;
     // `%pip` does what `!pip` does: one who wants to be asked about nothing is not asked about it either.
-    case approval_kind::package: return !approve_tool_calls_ && !approve_shell_cmds_;
-    case approval_kind::server:
-    case approval_kind::network: return false;
+    case approval_subject::action::package: return !approve_tool_calls_ && !approve_shell_cmds_;
+    case approval_subject::action::server:
+    case approval_subject::action::network: return false;
     }
     return false;
 }
 
 inline verdict denial(matched_rule denying) {
     auto reason = denying.reason.empty() ? "a rule denies it" : std::move(denying.reason);
-    return verdict{decision::reject(std::move(reason)), decided_by::rule, std::move(denying.rule)};
+    return verdict{decision::reject(std::move(reason)), error::decider::rule, std::move(denying.rule)};
 }
 
 IPYBOX_DECL std::optional<verdict> approval_machine::denied(approval_subject const& subject) const {
@@ -59,15 +59,15 @@ IPYBOX_DECL std::optional<verdict> approval_machine::denied(approval_subject con
 IPYBOX_DECL std::optional<verdict> approval_machine::refused_by_cell(approval_subject const& subject) {
     auto& here = cell_of(subject.cell_id);
     ++here.calls;
-    if (here.ended) return verdict{decision::reject("the code that asks has ended"), decided_by::cancellation};
+    if (here.ended) return verdict{decision::reject("the code that asks has ended"), error::decider::cancellation};
     if (!here.rejected.empty()) {
         auto const before = here.rejected.find(digest_of(subject));
         if (before != here.rejected.end())
-            return verdict{decision::reject("rejected before: " + before->second), decided_by::repetition};
+            return verdict{decision::reject("rejected before: " + before->second), error::decider::repetition};
     }
     if (calls_per_cell_ && here.calls > *calls_per_cell_) {
         auto reason = "this cell has asked for more than " + std::to_string(*calls_per_cell_) + " actions";
-        return verdict{decision::reject(std::move(reason)), decided_by::budget};
+        return verdict{decision::reject(std::move(reason)), error::decider::budget};
     }
     return std::nullopt;
 }
@@ -77,23 +77,24 @@ IPYBOX_DECL std::optional<verdict> approval_machine::on_action(approval_subject 
         if (auto refused = refused_by_cell(subject)) return refused;
     auto matched = rules_.judge(subject);
     if (matched.effect == rule_effect::deny) return denial(std::move(matched));
-    if (is_switched_off(subject.kind)) return verdict{decision::accept(), decided_by::switched_off};
+    if (is_switched_off(subject.kind)) return verdict{decision::accept(), error::decider::switched_off};
     if (auto const number = grants_.use(subject, now))
-        return verdict{decision::accept(), decided_by::grant, "grant " + std::to_string(*number)};
+        return verdict{decision::accept(), error::decider::grant, "grant " + std::to_string(*number)};
     if (matched.effect == rule_effect::allow)
-        return verdict{decision::accept(), decided_by::rule, std::move(matched.rule)};
+        return verdict{decision::accept(), error::decider::rule, std::move(matched.rule)};
     return std::nullopt;
 }
 
-IPYBOX_DECL verdict approval_machine::on_answer(approval_subject const& subject, decision made, decided_by by,
+IPYBOX_DECL verdict approval_machine::on_answer(approval_subject const& subject, decision made, error::decider by,
                                                 clock::time_point now) {
     verdict said{std::move(made), by};
     if (auto const* granted = said.made.granted()) {
         said.granted = grants_.add(*granted, now, subject.cell_id);
         grants_.use(*said.granted, subject, now);
     }
-    bool const lasts = (by == decided_by::policy || by == decided_by::no_policy || by == decided_by::timeout) &&
-                       repeated_ == when_repeated::reject && said.made.again() == when_repeated::reject;
+    bool const lasts =
+        (by == error::decider::policy || by == error::decider::no_policy || by == error::decider::timeout) &&
+        repeated_ == decision::when_repeated::reject && said.made.again() == decision::when_repeated::reject;
     if (said.accepted() || !lasts || subject.of_application) return said;
     auto& rejected = cell_of(subject.cell_id).rejected;
     if (rejected.size() == remembered_rejections) rejected.clear();

@@ -40,7 +40,7 @@ inline double milliseconds_of(std::chrono::steady_clock::duration time) {
 
 } // namespace detail
 
-IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_options options) {
+IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_log::options options) {
     // A named pipe without a reader is an error, and nothing to wait for.
     int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     os::unique_fd file(::open(options.file.c_str(), flags, 0600));
@@ -52,7 +52,7 @@ IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_options opt
     return std::shared_ptr<audit_log>(new audit_log(std::move(options), std::move(file)));
 }
 
-IPYBOX_DECL audit_log::audit_log(audit_options options, os::unique_fd file)
+IPYBOX_DECL audit_log::audit_log(audit_log::options options, os::unique_fd file)
     : options_(std::move(options)), run_(random_hex(8)), file_(std::move(file)) {}
 
 IPYBOX_DECL nlohmann::ordered_json audit_log::record(std::string_view what, std::uint64_t id) const {
@@ -106,10 +106,10 @@ IPYBOX_DECL void audit_log::learn_code(std::string const& digest) {
     known_code_.insert(digest);
 }
 
-IPYBOX_DECL result<void> audit_log::decision(std::uint64_t id, verdict const& said) {
+IPYBOX_DECL result<void> audit_log::decision(std::uint64_t id, detail::verdict const& said) {
     auto line = record("decision", id);
     line["decision"] = said.accepted() ? "accept" : "reject";
-    line["by"] = name_of(said.by);
+    line["by"] = to_string(said.by);
     line["waited_ms"] = detail::milliseconds_of(said.waited);
     if (!said.detail.empty()) line["detail"] = said.detail;
     if (!said.accepted()) line["reason"] = detail::text_to_json(said.made.reason());
@@ -122,7 +122,7 @@ IPYBOX_DECL result<void> audit_log::decision(std::uint64_t id, verdict const& sa
     return write(line);
 }
 
-IPYBOX_DECL result<void> audit_log::outcome(std::uint64_t id, action_outcome const& ended) {
+IPYBOX_DECL result<void> audit_log::outcome(std::uint64_t id, detail::action_outcome const& ended) {
     auto line = record("outcome", id);
     line["outcome"] = ended.failure ? "failed" : "done";
     if (ended.failure) line["failure"] = ended.why.empty() ? ended.failure.message() : ended.why;
@@ -156,7 +156,7 @@ IPYBOX_DECL std::optional<error> audit_log::append(std::string line) {
     int const broken = os::write_all(file_.get(), rest);
     if (rest.size() < line.size()) torn_ = !rest.empty();
     if (broken != 0) return failed("writing", broken);
-    if (options_.sync == audit_sync::every && ::fdatasync(file_.get()) != 0) return failed("syncing", errno);
+    if (options_.sync == true && ::fdatasync(file_.get()) != 0) return failed("syncing", errno);
     return std::nullopt;
 }
 

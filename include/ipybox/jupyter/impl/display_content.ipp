@@ -45,12 +45,13 @@ inline std::optional<std::string> take_text(nlohmann::json& value) {
     return text;
 }
 
-inline mime_bundle::entry to_entry(std::string const& type, nlohmann::json& value) {
+inline ipybox::detail::mime_bundle::entry to_entry(std::string const& type, nlohmann::json& value) {
     auto text = is_json(type) ? std::nullopt : take_text(value);
-    if (!text) return {type, mime_bundle::encoding::json, json_text(value)};
+    if (!text) return {type, ipybox::detail::mime_bundle::encoding::json, json_text(value)};
     if (is_binary(type))
-        if (auto decoded = base64_decode(*text)) return {type, mime_bundle::encoding::bytes, std::move(*decoded)};
-    return {type, mime_bundle::encoding::text, std::move(*text)};
+        if (auto decoded = base64_decode(*text))
+            return {type, ipybox::detail::mime_bundle::encoding::bytes, std::move(*decoded)};
+    return {type, ipybox::detail::mime_bundle::encoding::text, std::move(*text)};
 }
 
 /// Whether a text that travelled as a buffer stands for something else: base64 for bytes, a string for JSON, which has
@@ -61,21 +62,22 @@ inline bool is_converted(std::string_view type, std::string const& text) {
 
 } // namespace detail
 
-IPYBOX_DECL mime_bundle take_bundle(message& m) {
-    mime_bundle bundle;
+IPYBOX_DECL ipybox::detail::mime_bundle take_bundle(message& m) {
+    ipybox::detail::mime_bundle bundle;
     auto const data = m.content.find("data");
     if (data == m.content.end() || !data->is_object()) return bundle;
     auto const raw = detail::raw_values(m);
     for (auto& [type, value] : data->get_ref<nlohmann::json::object_t&>()) {
         auto const found = raw.find(type);
         if (auto const text = m.json_texts.find(type); text != m.json_texts.end()) {
-            bundle.add({type, mime_bundle::encoding::json, std::move(text->second)});
+            bundle.add({type, ipybox::detail::mime_bundle::encoding::json, std::move(text->second)});
         } else if (found == raw.end()) {
             bundle.add(detail::to_entry(type, value));
         } else {
-            auto const kind = found->second.bytes ? mime_bundle::encoding::bytes : mime_bundle::encoding::text;
+            auto const kind = found->second.bytes ? ipybox::detail::mime_bundle::encoding::bytes
+                                                  : ipybox::detail::mime_bundle::encoding::text;
             auto& buffer = m.buffers[found->second.index];
-            if (kind == mime_bundle::encoding::text && detail::is_converted(type, buffer)) {
+            if (kind == ipybox::detail::mime_bundle::encoding::text && detail::is_converted(type, buffer)) {
                 nlohmann::json sent(std::move(buffer));
                 bundle.add(detail::to_entry(type, sent));
             } else {

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <utility>
 
-namespace ipybox {
+namespace ipybox::detail {
 
 IPYBOX_DECL void mime_bundle::add(entry e) {
     if (!entries_) entries_ = std::make_shared<std::vector<entry>>();
@@ -50,4 +50,4 @@ IPYBOX_DECL nlohmann::json mime_bundle::to_json() const {
     return object;
 }
 
-} // namespace ipybox
+} // namespace ipybox::detail

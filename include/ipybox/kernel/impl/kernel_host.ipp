@@ -63,9 +63,10 @@ IPYBOX_DECL launch_spec kernel_host::confinement() {
 IPYBOX_DECL result<void> kernel_host::check_packages() const {
     auto const own = landlord_ && options_ ? options_().packages : nullptr;
     if (!own || own == landlord_->options_().packages) return {};
-    return failure(errc::invalid_argument,
-                   "executor_options::packages is not the layer of the executor's runtime: all kernels of a runtime "
-                   "import from runtime_options::packages; set it there, or give the executor a sandbox of its own");
+    return failure(
+        errc::invalid_argument,
+        "executor_options::kernel.packages is not the layer of the executor's runtime: all kernels of a runtime "
+        "import from runtime::options::kernel.packages; set it there, or give the executor a sandbox of its own");
 }
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<kernel_host::supervisor>>> kernel_host::obtain() {

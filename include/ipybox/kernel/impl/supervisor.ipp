@@ -160,10 +160,8 @@ IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chro
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_launch launch, os::unique_fd stream) {
     auto const core = core_;
-    json request = {{"op", "fork"},
-                    {"env", launch.env},
-                    {"cwd", launch.working_dir.string()},
-                    {"restore_cwd", launch.after_cell == cwd_policy::restore}};
+    detail::json request = {
+        {"op", "fork"}, {"env", launch.env}, {"cwd", launch.working_dir.string()}, {"restore_cwd", !launch.keep_cwd}};
     if (launch.guard == kernel_guard::no_exec) request["guard"] = "no_exec";
     for (auto const access : launch.allow) request["allow"].push_back(access.name());
     std::vector<os::unique_fd> descriptors;

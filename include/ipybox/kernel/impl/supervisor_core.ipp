@@ -189,7 +189,7 @@ std::shared_ptr<bounded_completion<T>> supervisor_core::bounded(std::chrono::mil
         auto const self = weak.lock();
         if (self && !self->info_)
             text += "; does its command, " + command_of(self->process_.program(), self->options_.python.string()) +
-                    ", start a Python interpreter? If it is slow, raise kernel_init_timeout";
+                    ", start a Python interpreter? If it is slow, raise kernel.init_timeout";
         if (auto const said = self ? self->diagnostics() : std::string(); !said.empty()) text += "; it said:\n" + said;
         // It would miss the next bound too. Tenants of a shared one may have better luck than this caller.
         if (self && !self->options_.has_tenants) self->process_.kill();

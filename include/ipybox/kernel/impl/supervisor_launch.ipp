@@ -103,7 +103,7 @@ inline launch_spec with_keeper(launch_spec spec) {
 inline error no_walls() {
     return error(errc::sandbox_unavailable,
                  "this sandbox does not keep the kernels of a runtime apart, bubblewrap_sandbox does; if they may see "
-                 "each other's files and processes, set runtime_options::walls to false");
+                 "each other's files and processes, set runtime::options::walls to false");
 }
 
 inline result<launched_supervisor> launch(supervisor_options const& options, std::filesystem::path const& private_dir) {

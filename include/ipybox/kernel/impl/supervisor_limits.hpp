@@ -41,16 +41,16 @@ inline json limits_in(sandbox_limits const& limits, launch_spec const& launch) {
 }
 
 /// The limit for which a kernel was ended, as the event of its end says; none where it ended otherwise.
-inline std::optional<exceeded_limit> exceeded_in(json const& event) {
+inline std::optional<exit_status::exceeded_limit> exceeded_in(json const& event) {
     auto const found = event.find("exceeded");
     if (found == event.end() || !found->is_object()) return std::nullopt;
     auto const amount = [&found](char const* name) {
         auto const value = found->find(name);
         return value != found->end() && value->is_number_unsigned() ? value->get<std::uint64_t>() : std::uint64_t{0};
     };
-    auto const which = jupyter::message::field(*found, "limit") == "processes" ? exceeded_limit::kind::processes
-                                                                               : exceeded_limit::kind::memory;
-    return exceeded_limit{which, amount("used"), amount("allowed")};
+    auto const which = jupyter::message::field(*found, "limit") == "processes" ? exit_status::exceeded_limit::kind::processes
+                                                                      : exit_status::exceeded_limit::kind::memory;
+    return exit_status::exceeded_limit{which, amount("used"), amount("allowed")};
 }
 
 } // namespace ipybox::detail

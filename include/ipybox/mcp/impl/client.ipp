@@ -82,7 +82,7 @@ IPYBOX_DECL client::~client() {
 IPYBOX_DECL std::string const& client::name() const noexcept { return core_->name(); }
 IPYBOX_DECL server_params const& client::params() const noexcept { return core_->params(); }
 
-IPYBOX_DECL std::optional<tool_annotations> client::annotations(std::string const& tool) const {
+IPYBOX_DECL std::optional<ipybox::detail::tool_annotations> client::annotations(std::string const& tool) const {
     return core_->listed()->annotations(tool);
 }
 

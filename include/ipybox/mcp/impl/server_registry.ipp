@@ -227,8 +227,8 @@ IPYBOX_DECL result<std::shared_ptr<detail::client>> server_registry::find(std::s
     return found->second;
 }
 
-IPYBOX_DECL std::optional<tool_annotations> server_registry::annotations(std::string const& server,
-                                                                         std::string const& tool) const {
+IPYBOX_DECL std::optional<ipybox::detail::tool_annotations>
+server_registry::annotations(std::string const& server, std::string const& tool) const {
     if (auto const own = provider(server)) return own->annotations(tool);
     auto const client = find(server);
     return client ? (*client)->annotations(tool) : std::nullopt;

@@ -4,8 +4,8 @@
 
 namespace ipybox::mcp {
 
-IPYBOX_DECL tool_annotations detail::annotations_of(tool const& listed) {
-    tool_annotations said;
+IPYBOX_DECL ipybox::detail::tool_annotations detail::annotations_of(tool const& listed) {
+    ipybox::detail::tool_annotations said;
     auto const read = [&listed](char const* name, bool& hint) {
         if (!listed.annotations || !listed.annotations->is_object()) return;
         auto const found = listed.annotations->find(name);

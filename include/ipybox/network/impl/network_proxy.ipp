@@ -40,7 +40,7 @@ inline std::string authority_of(proxy_request const& wanted) {
 
 inline approval_subject subject_of(proxy_request const& wanted) {
     approval_subject subject;
-    subject.kind = approval_kind::network;
+    subject.kind = approval_subject::action::network;
     subject.host = wanted.host;
     subject.port = wanted.port;
     subject.protocol = name_of(wanted.protocol);
@@ -133,7 +133,7 @@ IPYBOX_DECL asio::awaitable<verdict> network_proxy::decide(network_gate& gate, c
     auto said = decide_host(*config_, subject.host, subject.port);
     if (said.effect != rule_effect::ask) {
         auto made = said.effect == rule_effect::allow ? decision::accept() : decision::reject(std::move(said.reason));
-        verdict settled{std::move(made), decided_by::sandbox, std::move(said.rule)};
+        verdict settled{std::move(made), error::decider::sandbox, std::move(said.rule)};
         co_return gate.settle_connection(subject, std::move(settled));
     }
     connection->watch_client();

@@ -238,9 +238,11 @@ IPYBOX_DECL result<unique_fd> cgroup::entrance() const {
     return fd;
 }
 
-IPYBOX_DECL std::optional<exceeded_limit> cgroup::exceeded_memory() const { return exceeded_memory_of(directory_); }
+IPYBOX_DECL std::optional<exit_status::exceeded_limit> cgroup::exceeded_memory() const {
+    return exceeded_memory_of(directory_);
+}
 
-IPYBOX_DECL std::optional<exceeded_limit> exceeded_memory_of(std::filesystem::path const& directory) {
+IPYBOX_DECL std::optional<exit_status::exceeded_limit> exceeded_memory_of(std::filesystem::path const& directory) {
     auto const events = directory / "memory.events";
     // Processes may also have been ended for the limit of a group above, or because the machine has no more: then "oom"
     // is not counted here.
@@ -250,7 +252,8 @@ IPYBOX_DECL std::optional<exceeded_limit> exceeded_memory_of(std::filesystem::pa
     auto const limit = detail::cgroup_number(directory / "memory.max");
     if (!limit) return std::nullopt;
     auto const used = detail::cgroup_number(directory / "memory.peak"); // from Linux 5.19 on
-    return exceeded_limit{exceeded_limit::kind::memory, std::max(used.value_or(*limit), *limit), *limit};
+    return exit_status::exceeded_limit{exit_status::exceeded_limit::kind::memory,
+                                       std::max(used.value_or(*limit), *limit), *limit};
 }
 
 IPYBOX_DECL bool remove_cgroup(std::filesystem::path const& directory, std::chrono::milliseconds bound) noexcept {

@@ -276,7 +276,7 @@ IPYBOX_DECL void package_installation::kill() noexcept {
 
 /// The network of pip is what the application says of it.
 IPYBOX_DECL asio::awaitable<verdict> package_installation::approve_connection(approval_subject& subject) {
-    verdict refused{decision::reject("the host is not one of the index"), decided_by::sandbox};
+    verdict refused{decision::reject("the host is not one of the index"), error::decider::sandbox};
     co_return settle_connection(subject, std::move(refused));
 }
 

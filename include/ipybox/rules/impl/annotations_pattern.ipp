@@ -15,14 +15,14 @@ namespace detail {
 struct tool_hint {
     char const* name;
     std::optional<bool> annotations_pattern::* wanted;
-    bool tool_annotations::* said;
+    bool detail::tool_annotations::* said;
 };
 
 inline constexpr std::array tool_hints{
-    tool_hint{"readOnlyHint", &annotations_pattern::read_only, &tool_annotations::read_only},
-    tool_hint{"destructiveHint", &annotations_pattern::destructive, &tool_annotations::destructive},
-    tool_hint{"idempotentHint", &annotations_pattern::idempotent, &tool_annotations::idempotent},
-    tool_hint{"openWorldHint", &annotations_pattern::open_world, &tool_annotations::open_world},
+    tool_hint{"readOnlyHint", &annotations_pattern::read_only, &detail::tool_annotations::read_only},
+    tool_hint{"destructiveHint", &annotations_pattern::destructive, &detail::tool_annotations::destructive},
+    tool_hint{"idempotentHint", &annotations_pattern::idempotent, &detail::tool_annotations::idempotent},
+    tool_hint{"openWorldHint", &annotations_pattern::open_world, &detail::tool_annotations::open_world},
 };
 
 } // namespace detail
@@ -31,7 +31,7 @@ IPYBOX_DECL bool annotations_pattern::empty() const noexcept {
     return !read_only && !destructive && !idempotent && !open_world;
 }
 
-IPYBOX_DECL match annotations_pattern::covers(std::optional<tool_annotations> const& said) const noexcept {
+IPYBOX_DECL match annotations_pattern::covers(std::optional<detail::tool_annotations> const& said) const noexcept {
     if (empty()) return match::yes;
     if (!said) return match::unsure;
     for (auto const& hint : detail::tool_hints) {

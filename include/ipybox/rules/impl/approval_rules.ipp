@@ -22,51 +22,54 @@ namespace ipybox {
 namespace detail {
 
 struct approval_rule {
-    std::vector<approval_kind> kinds = {}; ///< what it is about
-    tool_pattern tool = {};                ///< for tools
-    server_pattern server = {};            ///< for registrations of servers
-    command_pattern command = {};          ///< for what is executed
-    host_pattern host = {};                ///< for connections
-    std::string name = {};                 ///< "deny[2]"
+    std::vector<approval_subject::action> kinds = {}; ///< what it is about
+    tool_pattern tool = {};                           ///< for tools
+    server_pattern server = {};                       ///< for registrations of servers
+    command_pattern command = {};                     ///< for what is executed
+    host_pattern host = {};                           ///< for connections
+    std::string name = {};                            ///< "deny[2]"
     std::string reason = {};
 
-    [[nodiscard]] bool is_about(approval_kind kind) const {
+    [[nodiscard]] bool is_about(approval_subject::action kind) const {
         return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     }
 };
 
-inline std::vector<approval_kind> kinds_from(nlohmann::json const& value, rule_effect effect, strict_object& object) {
+inline std::vector<approval_subject::action> kinds_from(nlohmann::json const& value, detail::rule_effect effect,
+                                                        strict_object& object) {
     if (auto const name = object.text("kind")) {
-        auto const kind = approval_kind_named(*name);
+        auto const kind = action_named(*name);
         if (!kind) object.fail("kind", "one of tool, shell, shell_magic, package, server, network is wanted");
-        return {kind.value_or(approval_kind::tool)};
+        return {kind.value_or(approval_subject::action::tool)};
     }
     bool const is_command = value.is_object() && (value.contains("argv") || value.contains("cwd"));
     // Which kind a command has is the kernel's word: what must not run must not run by another name either.
-    if (is_command && effect != rule_effect::allow)
-        return {approval_kind::shell, approval_kind::shell_magic, approval_kind::package};
-    if (is_command) return {approval_kind::shell, approval_kind::shell_magic};
-    return {approval_kind::tool};
+    if (is_command && effect != detail::rule_effect::allow)
+        return {approval_subject::action::shell, approval_subject::action::shell_magic,
+                approval_subject::action::package};
+    if (is_command) return {approval_subject::action::shell, approval_subject::action::shell_magic};
+    return {approval_subject::action::tool};
 }
 
-inline void check_command(command_pattern const& command, rule_effect effect, strict_object& object) {
+inline void check_command(command_pattern const& command, detail::rule_effect effect, strict_object& object) {
     // A rule that denies would not see a command that sets no variable.
-    if (effect != rule_effect::allow && !command.env.empty()) object.fail("env", "only a rule that allows has it");
-    if (effect == rule_effect::allow) require_named_program(command, object);
+    if (effect != detail::rule_effect::allow && !command.env.empty())
+        object.fail("env", "only a rule that allows has it");
+    if (effect == detail::rule_effect::allow) require_named_program(command, object);
 }
 
-inline result<approval_rule> rule_from(nlohmann::json const& value, std::string place, rule_effect effect) {
+inline result<approval_rule> rule_from(nlohmann::json const& value, std::string place, detail::rule_effect effect) {
     strict_object object(value, std::move(place));
     approval_rule read;
     read.kinds = kinds_from(value, effect, object);
-    if (read.is_about(approval_kind::tool)) {
+    if (read.is_about(approval_subject::action::tool)) {
         auto pattern = tool_pattern_from(object);
         if (!pattern) return failure(pattern);
         read.tool = std::move(*pattern);
-    } else if (read.is_about(approval_kind::server)) {
+    } else if (read.is_about(approval_subject::action::server)) {
         read.server = server_pattern_from(object);
         if (read.server.command) check_command(*read.server.command, effect, object);
-    } else if (read.is_about(approval_kind::network)) {
+    } else if (read.is_about(approval_subject::action::network)) {
         read.host = host_pattern_from(object);
     } else {
         read.command = command_pattern_from(object);
@@ -77,8 +80,10 @@ inline result<approval_rule> rule_from(nlohmann::json const& value, std::string 
     return read;
 }
 
-inline result<std::vector<approval_rule>> rules_from(strict_object& document, rule_effect effect) {
-    std::string_view const name = effect == rule_effect::allow ? "allow" : effect == rule_effect::ask ? "ask" : "deny";
+inline result<std::vector<approval_rule>> rules_from(strict_object& document, detail::rule_effect effect) {
+    std::string_view const name = effect == detail::rule_effect::allow ? "allow"
+                                  : effect == detail::rule_effect::ask ? "ask"
+                                                                       : "deny";
     std::vector<approval_rule> read;
     auto const* entries = document.array(name);
     for (std::size_t i = 0; entries && i < entries->size(); ++i) {
@@ -98,19 +103,19 @@ struct approval_rules::book {
     std::vector<detail::approval_rule> ask;
     std::vector<detail::approval_rule> deny;
 
-    [[nodiscard]] matched_rule judge_call(approval_subject const& subject) const;
-    [[nodiscard]] matched_rule judge_commands(approval_subject const& subject) const;
+    [[nodiscard]] detail::matched_rule judge_call(approval_subject const& subject) const;
+    [[nodiscard]] detail::matched_rule judge_commands(approval_subject const& subject) const;
 };
 
 IPYBOX_DECL result<approval_rules> approval_rules::parse(std::string_view text, std::string_view name) {
     auto const value = detail::parse_strictly(text, name);
     if (!value) return failure(value.error());
     detail::strict_object document(*value, std::string(name));
-    auto allow = detail::rules_from(document, rule_effect::allow);
+    auto allow = detail::rules_from(document, detail::rule_effect::allow);
     if (!allow) return failure(allow);
-    auto ask = detail::rules_from(document, rule_effect::ask);
+    auto ask = detail::rules_from(document, detail::rule_effect::ask);
     if (!ask) return failure(ask);
-    auto deny = detail::rules_from(document, rule_effect::deny);
+    auto deny = detail::rules_from(document, detail::rule_effect::deny);
     if (!deny) return failure(deny);
     if (auto finished = document.finish(); !finished) return failure(finished);
     book read{std::move(*allow), std::move(*ask), std::move(*deny)};
@@ -124,50 +129,50 @@ IPYBOX_DECL result<approval_rules> approval_rules::load(std::filesystem::path co
     return parse(*text, file.string());
 }
 
-IPYBOX_DECL matched_rule approval_rules::judge(approval_subject const& subject) const {
+IPYBOX_DECL detail::matched_rule approval_rules::judge(approval_subject const& subject) const {
     if (!book_) return {};
     switch (subject.kind) {
-    case approval_kind::tool:
-    case approval_kind::server:
-    case approval_kind::network: return book_->judge_call(subject);
-    case approval_kind::shell:
-    case approval_kind::shell_magic:
-    case approval_kind::package: return book_->judge_commands(subject);
+    case approval_subject::action::tool:
+    case approval_subject::action::server:
+    case approval_subject::action::network: return book_->judge_call(subject);
+    case approval_subject::action::shell:
+    case approval_subject::action::shell_magic:
+    case approval_subject::action::package: return book_->judge_commands(subject);
     }
     return {};
 }
 
-IPYBOX_DECL matched_rule approval_rules::book::judge_call(approval_subject const& subject) const {
+IPYBOX_DECL detail::matched_rule approval_rules::book::judge_call(approval_subject const& subject) const {
     auto const covers = [&subject](detail::approval_rule const& r) {
         if (!r.is_about(subject.kind)) return match::no;
-        if (subject.kind == approval_kind::network) return match_if(r.host.covers(subject));
-        return subject.kind == approval_kind::tool ? r.tool.covers(subject) : r.server.concerns(subject);
+        if (subject.kind == approval_subject::action::network) return match_if(r.host.covers(subject));
+        return subject.kind == approval_subject::action::tool ? r.tool.covers(subject) : r.server.concerns(subject);
     };
     auto const allows = [&](detail::approval_rule const& r) {
-        bool const is_server = subject.kind == approval_kind::server && r.is_about(subject.kind);
+        bool const is_server = subject.kind == approval_subject::action::server && r.is_about(subject.kind);
         return is_server ? r.server.allows(subject) : covers(r) == match::yes;
     };
-    matched_rule found;
+    detail::matched_rule found;
     for (auto const& r : deny) {
         auto const covered = covers(r);
-        if (covered == match::yes) return {rule_effect::deny, r.name, r.reason};
-        if (covered == match::unsure) found = {rule_effect::ask, r.name, "it may be denied"};
+        if (covered == match::yes) return {detail::rule_effect::deny, r.name, r.reason};
+        if (covered == match::unsure) found = {detail::rule_effect::ask, r.name, "it may be denied"};
     }
     for (auto const& r : ask) {
-        if (found.rule.empty() && covers(r) != match::no) found = {rule_effect::ask, r.name, r.reason};
+        if (found.rule.empty() && covers(r) != match::no) found = {detail::rule_effect::ask, r.name, r.reason};
     }
     for (auto const& r : allow) {
-        if (found.rule.empty() && allows(r)) found = {rule_effect::allow, r.name, ""};
+        if (found.rule.empty() && allows(r)) found = {detail::rule_effect::allow, r.name, ""};
     }
     return found;
 }
 
-IPYBOX_DECL matched_rule approval_rules::book::judge_commands(approval_subject const& subject) const {
+IPYBOX_DECL detail::matched_rule approval_rules::book::judge_commands(approval_subject const& subject) const {
     auto const line = detail::commands_of(subject);
     auto const& commands = line.commands;
     // If the shell changes the directory in between, it is unknown what a directory in a rule has to do with the other
     // commands.
-    bool const moves = std::any_of(commands.begin(), commands.end(), [](shell_command const& command) {
+    bool const moves = std::any_of(commands.begin(), commands.end(), [](detail::shell_command const& command) {
         static constexpr std::array<std::string_view, 3> movers{"cd", "pushd", "popd"};
         return !command.words.empty() && std::find(movers.begin(), movers.end(), command.words[0].text) != movers.end();
     });
@@ -178,27 +183,27 @@ IPYBOX_DECL matched_rule approval_rules::book::judge_commands(approval_subject c
         for (auto const& command : commands) found = std::max(found, r.command.concerns(command, subject, directory));
         return found;
     };
-    auto const allows = [&](detail::approval_rule const& r, shell_command const& command) {
+    auto const allows = [&](detail::approval_rule const& r, detail::shell_command const& command) {
         return r.is_about(subject.kind) &&
                r.command.allows(command, subject, r.command.covers_directory(subject, moves));
     };
 
-    matched_rule found;
+    detail::matched_rule found;
     for (auto const& r : deny) {
         auto const concerned = concerns(r);
-        if (concerned == match::yes) return {rule_effect::deny, r.name, r.reason};
-        if (concerned == match::unsure) found = {rule_effect::ask, r.name, "it may be denied"};
+        if (concerned == match::yes) return {detail::rule_effect::deny, r.name, r.reason};
+        if (concerned == match::unsure) found = {detail::rule_effect::ask, r.name, "it may be denied"};
     }
     if (!found.rule.empty()) return found;
-    if (!line.understood()) return {rule_effect::ask, "", "not understood: " + *line.not_clear};
+    if (!line.understood()) return {detail::rule_effect::ask, "", "not understood: " + *line.not_clear};
     for (auto const& r : ask) {
-        if (concerns(r) != match::no) return {rule_effect::ask, r.name, r.reason};
+        if (concerns(r) != match::no) return {detail::rule_effect::ask, r.name, r.reason};
     }
     for (auto const& command : commands) {
         auto const by = std::find_if(allow.begin(), allow.end(),
                                      [&](detail::approval_rule const& r) { return allows(r, command); });
         if (by == allow.end()) return {};
-        found.effect = rule_effect::allow;
+        found.effect = detail::rule_effect::allow;
         if (found.rule.find(by->name) == std::string::npos) found.rule += (found.rule.empty() ? "" : ", ") + by->name;
     }
     return found;

@@ -7,34 +7,35 @@
 
 namespace ipybox {
 
-IPYBOX_DECL std::string_view to_string(approval_kind kind) noexcept {
+IPYBOX_DECL std::string_view detail::words_of(approval_subject::action kind) noexcept {
     switch (kind) {
-    case approval_kind::tool: return "tool call";
-    case approval_kind::shell: return "shell command";
-    case approval_kind::shell_magic: return "shell magic";
-    case approval_kind::package: return "package installation";
-    case approval_kind::server: return "server registration";
-    case approval_kind::network: return "network connection";
+    case approval_subject::action::tool: return "tool call";
+    case approval_subject::action::shell: return "shell command";
+    case approval_subject::action::shell_magic: return "shell magic";
+    case approval_subject::action::package: return "package installation";
+    case approval_subject::action::server: return "server registration";
+    case approval_subject::action::network: return "network connection";
     }
     return "unknown action";
 }
 
-IPYBOX_DECL std::string_view name_of(approval_kind kind) noexcept {
+IPYBOX_DECL std::string_view to_string(approval_subject::action kind) noexcept {
     switch (kind) {
-    case approval_kind::tool: return "tool";
-    case approval_kind::shell: return "shell";
-    case approval_kind::shell_magic: return "shell_magic";
-    case approval_kind::package: return "package";
-    case approval_kind::server: return "server";
-    case approval_kind::network: return "network";
+    case approval_subject::action::tool: return "tool";
+    case approval_subject::action::shell: return "shell";
+    case approval_subject::action::shell_magic: return "shell_magic";
+    case approval_subject::action::package: return "package";
+    case approval_subject::action::server: return "server";
+    case approval_subject::action::network: return "network";
     }
     return "unknown";
 }
 
-IPYBOX_DECL std::optional<approval_kind> detail::approval_kind_named(std::string_view name) noexcept {
-    for (auto const kind : {approval_kind::tool, approval_kind::shell, approval_kind::shell_magic,
-                            approval_kind::package, approval_kind::server, approval_kind::network}) {
-        if (name_of(kind) == name) return kind;
+IPYBOX_DECL std::optional<approval_subject::action> detail::action_named(std::string_view name) noexcept {
+    for (auto const kind :
+         {approval_subject::action::tool, approval_subject::action::shell, approval_subject::action::shell_magic,
+          approval_subject::action::package, approval_subject::action::server, approval_subject::action::network}) {
+        if (to_string(kind) == name) return kind;
     }
     return std::nullopt;
 }

@@ -15,16 +15,16 @@
 namespace ipybox {
 namespace detail {
 
-inline constexpr std::array<std::pair<std::string_view, comparison>, 9> comparison_names{
-    {{"==", comparison::equal},
-     {"!=", comparison::not_equal},
-     {"<", comparison::less},
-     {"<=", comparison::at_most},
-     {">", comparison::greater},
-     {">=", comparison::at_least},
-     {"in", comparison::one_of},
-     {"matches", comparison::matches},
-     {"prefix", comparison::prefix}}};
+inline constexpr std::array<std::pair<std::string_view, detail::comparison>, 9> comparison_names{
+    {{"==", detail::comparison::equal},
+     {"!=", detail::comparison::not_equal},
+     {"<", detail::comparison::less},
+     {"<=", detail::comparison::at_most},
+     {">", detail::comparison::greater},
+     {">=", detail::comparison::at_least},
+     {"in", detail::comparison::one_of},
+     {"matches", detail::comparison::matches},
+     {"prefix", detail::comparison::prefix}}};
 
 /// The reference tokens of a path (RFC 6901 section 4); none where it is malformed.
 inline std::optional<std::vector<std::string>> steps_of(std::string_view path) {
@@ -67,38 +67,39 @@ IPYBOX_DECL std::optional<std::partial_ordering> order(nlohmann::json const& a, 
     return a.get_ref<std::string const&>() <=> b.get_ref<std::string const&>();
 }
 
-inline match compare_argument(nlohmann::json const& argument, comparison op, nlohmann::json const& value) {
+inline match compare_argument(nlohmann::json const& argument, detail::comparison op, nlohmann::json const& value) {
     bool const same_type = argument.type() == value.type() || (argument.is_number() && value.is_number());
     bool const is_nan = argument.is_number_float() && std::isnan(argument.get<double>());
     if (is_nan) return match::unsure;
     // Perhaps an integer that was rounded: equal then says nothing.
     bool const rounded = argument.is_number_float() && std::abs(argument.get<double>()) >= 0x1p63;
-    if (rounded && (op == comparison::equal || op == comparison::not_equal) && value.is_number()) return match::unsure;
+    if (rounded && (op == detail::comparison::equal || op == detail::comparison::not_equal) && value.is_number())
+        return match::unsure;
     switch (op) {
-    case comparison::equal: return same_type ? match_if(same_json(argument, value)) : match::unsure;
-    case comparison::not_equal: return same_type ? match_if(!same_json(argument, value)) : match::unsure;
-    case comparison::one_of: {
+    case detail::comparison::equal: return same_type ? match_if(same_json(argument, value)) : match::unsure;
+    case detail::comparison::not_equal: return same_type ? match_if(!same_json(argument, value)) : match::unsure;
+    case detail::comparison::one_of: {
         auto found = value.is_array() ? match::no : match::unsure;
         for (auto const& element : value)
-            found = std::max(found, compare_argument(argument, comparison::equal, element));
+            found = std::max(found, compare_argument(argument, detail::comparison::equal, element));
         return found;
     }
-    case comparison::matches:
-    case comparison::prefix: {
+    case detail::comparison::matches:
+    case detail::comparison::prefix: {
         if (!argument.is_string() || !value.is_string()) return match::unsure;
         auto const& text = argument.get_ref<std::string const&>();
         auto const& wanted = value.get_ref<std::string const&>();
-        return match_if(op == comparison::prefix ? text.starts_with(wanted) : wildcard(wanted).matches(text));
+        return match_if(op == detail::comparison::prefix ? text.starts_with(wanted) : wildcard(wanted).matches(text));
     }
     default: break;
     }
     auto const ordered = order(argument, value);
     if (!ordered) return match::unsure;
     switch (op) {
-    case comparison::less: return match_if(*ordered < 0);
-    case comparison::at_most: return match_if(*ordered <= 0);
-    case comparison::greater: return match_if(*ordered > 0);
-    case comparison::at_least: return match_if(*ordered >= 0);
+    case detail::comparison::less: return match_if(*ordered < 0);
+    case detail::comparison::at_most: return match_if(*ordered <= 0);
+    case detail::comparison::greater: return match_if(*ordered > 0);
+    case detail::comparison::at_least: return match_if(*ordered >= 0);
     default: return match::unsure;
     }
 }
@@ -135,11 +136,11 @@ IPYBOX_DECL result<argument_constraint> argument_constraint::from_json(nlohmann:
         reader.fail("op", "one of ==, !=, <, <=, >, >=, in, matches, prefix is wanted");
     } else if (!wanted) {
         reader.fail("value", "a value to compare with is wanted");
-    } else if (op->second == comparison::one_of) {
+    } else if (op->second == detail::comparison::one_of) {
         if (!wanted->is_array() || wanted->empty()) reader.fail("value", "an array of values is wanted");
-    } else if (op->second == comparison::matches || op->second == comparison::prefix) {
+    } else if (op->second == detail::comparison::matches || op->second == detail::comparison::prefix) {
         if (!wanted->is_string()) reader.fail("value", "text is wanted");
-    } else if (op->second != comparison::equal && op->second != comparison::not_equal) {
+    } else if (op->second != detail::comparison::equal && op->second != detail::comparison::not_equal) {
         if (!wanted->is_number() && !wanted->is_string()) reader.fail("value", "a number or text is wanted");
     }
     if (auto read = reader.finish(); !read) return failure(read);

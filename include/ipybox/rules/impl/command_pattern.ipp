@@ -53,7 +53,7 @@ inline match match_words(command_pattern const& pattern, word_span words, progra
     if (pattern.open || words.size() == pattern.argv.size()) return found;
     auto const further = words.subspan(pattern.argv.size());
     bool const may_vanish =
-        std::none_of(further.begin(), further.end(), [](shell_word const& word) { return word.literal; });
+        std::none_of(further.begin(), further.end(), [](detail::shell_word const& word) { return word.literal; });
     return may_vanish ? match::unsure : match::no;
 }
 
@@ -72,7 +72,7 @@ inline bool evaluates_words(word_span words) {
     if (!tests && program != "printf") return false;
     auto const arguments = words.subspan(1);
     if (!tests && !arguments.empty() && (!arguments[0].literal || arguments[0].text.starts_with("-v"))) return true;
-    return std::any_of(arguments.begin(), arguments.end(), [tests](shell_word const& word) {
+    return std::any_of(arguments.begin(), arguments.end(), [tests](detail::shell_word const& word) {
         if (!word.literal) return tests; // may become `-v` and its word
         auto const bracket = word.text.find('[');
         bool const computes =
@@ -95,9 +95,9 @@ inline bool suits_wildcard(std::string_view program) {
 /// "pip install x" of "PYTHON -m pip install x", as `%pip` runs it, where PYTHON is the kernel's own interpreter; else
 /// nothing.
 inline word_span as_module(word_span words, approval_subject const& subject) {
-    bool const is_module = subject.kind == approval_kind::package && words.size() > 2 && !subject.interpreter.empty() &&
-                           words[0].text == subject.interpreter.native() && words[1].literal && words[1].text == "-m" &&
-                           words[2].literal;
+    bool const is_module = subject.kind == approval_subject::action::package && words.size() > 2 &&
+                           !subject.interpreter.empty() && words[0].text == subject.interpreter.native() &&
+                           words[1].literal && words[1].text == "-m" && words[2].literal;
     return is_module ? words.subspan(2) : word_span();
 }
 
@@ -112,7 +112,7 @@ inline bool allows_words(command_pattern const& pattern, word_span words, approv
 
 } // namespace detail
 
-IPYBOX_DECL bool command_pattern::allows(shell_command const& command, approval_subject const& subject,
+IPYBOX_DECL bool command_pattern::allows(detail::shell_command const& command, approval_subject const& subject,
                                          match directory) const {
     if (command.words.empty() || command.redirected || directory != match::yes) return false;
     for (auto const& name : command.assigned) {
@@ -125,7 +125,7 @@ IPYBOX_DECL bool command_pattern::allows(shell_command const& command, approval_
            detail::allows_words(*this, detail::as_module(command.words, subject), subject);
 }
 
-IPYBOX_DECL match command_pattern::concerns(shell_command const& command, approval_subject const& subject,
+IPYBOX_DECL match command_pattern::concerns(detail::shell_command const& command, approval_subject const& subject,
                                             match directory) const {
     auto found = match::no;
     detail::visit_hidden_commands(command.words, [&](detail::word_span words) {

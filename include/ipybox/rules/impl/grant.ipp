@@ -50,7 +50,7 @@ IPYBOX_DECL grant grant::exactly(approval_subject const& subject) {
     return grant(pattern_or_action(std::move(what)));
 }
 
-IPYBOX_DECL grant grant::where(std::string path, comparison op, nlohmann::json value) && {
+IPYBOX_DECL grant grant::where(std::string path, detail::comparison op, nlohmann::json value) && {
     if (auto const* pattern = what_->pattern()) {
         auto narrower = *pattern;
         narrower.where.push_back({std::move(path), op, std::move(value)});
@@ -70,7 +70,7 @@ IPYBOX_DECL grant grant::lasting(std::chrono::milliseconds time) && {
 }
 
 IPYBOX_DECL grant grant::in_this_cell() && {
-    scope_ = grant_scope::cell;
+    for_one_cell_ = true;
     return std::move(*this);
 }
 
@@ -98,7 +98,7 @@ IPYBOX_DECL nlohmann::json grant::to_json() const {
     }
     if (uses_) value["uses"] = *uses_;
     if (lifetime_) value["seconds"] = static_cast<double>(lifetime_->count()) / 1000;
-    if (scope_ == grant_scope::cell) value["scope"] = "cell";
+    if (for_one_cell_) value["scope"] = "cell";
     return value;
 }
 
@@ -119,7 +119,7 @@ IPYBOX_DECL result<grant> grant::from_json(nlohmann::json const& value, std::str
     read->uses_ = reader.count("uses");
     read->lifetime_ = reader.seconds("seconds");
     if (auto const scope = reader.text("scope").value_or("session"); scope == "cell")
-        read->scope_ = grant_scope::cell;
+        read->for_one_cell_ = true;
     else if (scope != "session")
         reader.fail("scope", "session or cell is wanted");
     if (auto finished = reader.finish(); !finished) return failure(finished);

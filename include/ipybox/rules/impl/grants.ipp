@@ -8,7 +8,7 @@
 namespace ipybox::detail {
 
 IPYBOX_DECL bool grants::entry::covers(approval_subject const& subject) const {
-    if (what.scope() == grant_scope::cell && (cell_id.empty() || cell_id != subject.cell_id)) return false;
+    if (what.for_one_cell() && (cell_id.empty() || cell_id != subject.cell_id)) return false;
     return what.covers(subject);
 }
 
@@ -53,8 +53,7 @@ IPYBOX_DECL void grants::clear() {
 
 IPYBOX_DECL void grants::end_cell(std::string_view cell_id) {
     std::scoped_lock const lock(*mutex_);
-    std::erase_if(given_,
-                  [cell_id](entry const& e) { return e.what.scope() == grant_scope::cell && e.cell_id == cell_id; });
+    std::erase_if(given_, [cell_id](entry const& e) { return e.what.for_one_cell() && e.cell_id == cell_id; });
 }
 
 IPYBOX_DECL std::size_t grants::size(clock::time_point now) const {
@@ -63,9 +62,9 @@ IPYBOX_DECL std::size_t grants::size(clock::time_point now) const {
     return static_cast<std::size_t>(std::count_if(given_.begin(), given_.end(), alive));
 }
 
-IPYBOX_DECL std::vector<active_grant> grants::list(clock::time_point now) const {
+IPYBOX_DECL std::vector<grant::active> grants::list(clock::time_point now) const {
     std::scoped_lock const lock(*mutex_);
-    std::vector<active_grant> listed;
+    std::vector<grant::active> listed;
     for (auto const& e : given_) {
         if (!e.alive(now)) continue;
         auto const until = e.until == clock::time_point::max() ? std::nullopt : std::optional(e.until);

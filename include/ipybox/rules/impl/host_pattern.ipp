@@ -20,7 +20,8 @@ IPYBOX_DECL host_pattern host_pattern::named(std::string_view pattern, std::opti
 }
 
 IPYBOX_DECL bool host_pattern::covers(approval_subject const& subject) const {
-    return subject.kind == approval_kind::network && (!port || *port == subject.port) && host.matches(subject.host);
+    return subject.kind == approval_subject::action::network && (!port || *port == subject.port) &&
+           host.matches(subject.host);
 }
 
 namespace detail {

@@ -18,7 +18,7 @@ namespace detail {
 /// A server's parameters as a command: what they start, and whether anything else in them has a say in that.
 struct registered_program {
     approval_subject subject; ///< of the rule's kind, with directory and variables
-    shell_line line;
+    detail::shell_line line;
     bool is_plain = true; ///< the line, its directory and its variables are all that is started
 };
 
@@ -37,8 +37,9 @@ bool has_no_others(nlohmann::ordered_json const& parameters, std::array<std::str
 }
 
 /// The words of `command` and `args`. One that is not text counts as unknown.
-inline std::vector<shell_word> server_words(nlohmann::ordered_json const& parameters, std::string const& program) {
-    std::vector<shell_word> words{{program, !has_variable(program)}};
+inline std::vector<detail::shell_word> server_words(nlohmann::ordered_json const& parameters,
+                                                    std::string const& program) {
+    std::vector<detail::shell_word> words{{program, !has_variable(program)}};
     auto const args = parameters.find("args");
     if (args == parameters.end()) return words;
     for (auto const& word : *args) {
@@ -55,7 +56,7 @@ inline std::optional<registered_program> program_in(approval_subject const& subj
     registered_program found;
     found.subject.kind = subject.kind;
     auto words = server_words(parameters, *program);
-    bool const is_literal = std::ranges::all_of(words, &shell_word::literal);
+    bool const is_literal = std::ranges::all_of(words, &detail::shell_word::literal);
     for (auto const& word : words) found.subject.argv.push_back(word.text);
     // `sh -c LINE` is what its line is, unless a variable may make another one of it.
     if (is_literal)
@@ -91,7 +92,7 @@ inline bool allows_program(command_pattern const& pattern, registered_program co
     if (!program.is_plain || !program.line.understood() || names_directory == program.subject.cwd.empty()) return false;
     auto const directory = pattern.covers_directory(program.subject, false);
     auto const& commands = program.line.commands;
-    return !commands.empty() && std::ranges::all_of(commands, [&](shell_command const& command) {
+    return !commands.empty() && std::ranges::all_of(commands, [&](detail::shell_command const& command) {
         return pattern.allows(command, program.subject, directory);
     });
 }

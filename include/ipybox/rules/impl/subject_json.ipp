@@ -38,7 +38,7 @@ inline std::optional<std::string> name_of_key(std::string_view key) {
 }
 
 IPYBOX_DECL nlohmann::ordered_json subject_to_json(approval_subject const& subject) {
-    nlohmann::ordered_json value{{"kind", name_of(subject.kind)}};
+    nlohmann::ordered_json value{{"kind", to_string(subject.kind)}};
     auto const text = [&value](char const* name, std::string const& member) {
         if (!member.empty()) value[name] = text_to_json(member);
     };
@@ -66,9 +66,9 @@ IPYBOX_DECL result<approval_subject> subject_from_json(nlohmann::json const& val
         if (!taken) reader.fail(name, "text is wanted");
         return std::move(taken).value_or("");
     };
-    auto const kind = approval_kind_named(reader.text("kind").value_or(""));
+    auto const kind = action_named(reader.text("kind").value_or(""));
     if (!kind) reader.fail("kind", "one of tool, shell, shell_magic, package, server, network is wanted");
-    subject.kind = kind.value_or(approval_kind::tool);
+    subject.kind = kind.value_or(approval_subject::action::tool);
     subject.server = take_text("server");
     subject.tool = take_text("tool");
     subject.cwd = take_text("cwd");

@@ -35,7 +35,7 @@ IPYBOX_DECL tool_pattern tool_pattern::named(std::string_view pattern) {
 }
 
 IPYBOX_DECL match tool_pattern::covers(approval_subject const& subject) const {
-    if (subject.kind != approval_kind::tool) return match::no;
+    if (subject.kind != approval_subject::action::tool) return match::no;
     auto covered = both(detail::names(server, subject.server), detail::names(tool, subject.tool));
     static nlohmann::ordered_json const none;
     auto const& arguments = subject.arguments ? *subject.arguments : none;

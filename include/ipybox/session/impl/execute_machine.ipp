@@ -55,17 +55,17 @@ IPYBOX_DECL bool is_output(jupyter::message const& m) noexcept {
 
 IPYBOX_DECL execute_step output_in(jupyter::message& m) {
     if (m.type == "stream") {
-        auto const stream =
-            jupyter::message::field(m.content, "name") == "stderr" ? output_stream::stderr_ : output_stream::stdout_;
+        auto const stream = jupyter::message::field(m.content, "name") == "stderr" ? output_chunk::stream_name::stderr_
+                                                                          : output_chunk::stream_name::stdout_;
         return output_chunk{stream, m.take_text("text")};
     }
     if (m.type == "clear_output") return clear_wanted{flag(m.content, "wait")};
 
     display shown;
     if (m.type == "execute_result")
-        shown.kind = display_kind::execute_result;
+        shown.kind = display::message_type::execute_result;
     else if (m.type == "update_display_data")
-        shown.kind = display_kind::update_display_data;
+        shown.kind = display::message_type::update_display_data;
     else if (m.type != "display_data")
         return nothing_new();
     if (auto const meta = m.content.find("metadata"); meta != m.content.end() && meta->is_object())

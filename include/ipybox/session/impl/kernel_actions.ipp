@@ -85,7 +85,7 @@ inline error with_output(error const& why, std::string const& output) {
 
 /// Whether it is pip that the host runs, outside of the kernel's sandbox.
 inline bool is_installation(program_run const& wanted) {
-    return wanted.kind == approval_kind::package && wanted.argv.size() > 1 && wanted.argv[0] == "pip" &&
+    return wanted.kind == approval_subject::action::package && wanted.argv.size() > 1 && wanted.argv[0] == "pip" &&
            wanted.argv[1] == "install";
 }
 
@@ -190,7 +190,7 @@ IPYBOX_DECL asio::awaitable<verdict> kernel_actions::approve(approval_subject& s
 IPYBOX_DECL asio::awaitable<verdict> kernel_actions::decide(approval_subject& subject, any_approval policy,
                                                             std::uint64_t after) {
     if (!subject.argv.empty()) subject.interpreter = kernel_.interpreter();
-    if (subject.kind == approval_kind::tool) subject.annotations = annotations_;
+    if (subject.kind == approval_subject::action::tool) subject.annotations = annotations_;
     if (!policy && cell_.events) {
         auto const ask_reader = [events = cell_.events](approval_request request) { events->push(std::move(request)); };
         policy = any_approval(ask_reader);
@@ -233,8 +233,8 @@ kernel_actions::begin_installation(std::span<std::string const> words, program_s
     auto const layer = kernel_.packages();
     if (!layer)
         return failure(errc::invalid_argument,
-                       "the kernel has no layer of packages: set executor_options::packages, or "
-                       "runtime_options::packages where it is shared");
+                       "the kernel has no layer of packages: set executor_options::kernel.packages, or "
+                       "runtime::options::kernel.packages where it is shared");
     auto const order = read_package_order(words);
     if (!order) return failure(order.error());
     installation_streams theirs{std::move(streams.standard_output), std::move(streams.standard_error)};
@@ -296,7 +296,7 @@ IPYBOX_DECL asio::awaitable<result<package_layer::installation>>
 kernel_actions::install(std::shared_ptr<kernel_actions> self, std::vector<std::string> words) {
     if (auto const order = read_package_order(words); !order) co_return failure(order.error());
     approval_subject subject;
-    subject.kind = approval_kind::package;
+    subject.kind = approval_subject::action::package;
     subject.argv = {"pip", "install"};
     subject.argv.insert(subject.argv.end(), words.begin(), words.end());
     auto const approved = co_await approve_own(self, std::move(subject));

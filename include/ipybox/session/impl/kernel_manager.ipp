@@ -25,7 +25,7 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
     : executor_(std::move(executor)), settings_(std::move(settings)), link_(std::move(link)),
       seen_(std::make_shared<seen_messages>(executor_)),
       actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
-                                                settings_->options().registry, settings_->options().servers)) {
+                                                settings_->options().mcp.registry, settings_->options().mcp.options)) {
     auto const own = [settings = settings_, wrap = std::move(wrap), facts = link_->facts(),
                       weak = std::weak_ptr<kernel_actions>(actions_)] {
         auto const actions = weak.lock();
@@ -36,11 +36,12 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
 
 IPYBOX_DECL std::vector<unprotected_file> kernel_manager::unprotected_files() const {
     std::vector<protection_wish> wishes;
-    for (auto const& path : settings_->options().read_only) wishes.push_back({path});
+    for (auto const& path : settings_->options().sandbox.read_only) wishes.push_back({path});
     for (auto const& [server, files] : actions_->servers().files_by_server())
         for (auto const& path : files.read_only) wishes.push_back({path, server});
     return unfulfilled(wishes, host_->confinement(),
-                       host_->shares() ? protection::runtime_options : protection::next_kernel);
+                       host_->shares() ? unprotected_file::protection::runtime_options
+                                       : unprotected_file::protection::next_kernel);
 }
 
 // --- the start -----------------------------------------------------------------------------------------------------------
@@ -51,8 +52,8 @@ IPYBOX_DECL asio::awaitable<result<kernel_freshness>> kernel_manager::ensure() {
     if (life_.is_stopped_on_request())
         co_return failure(errc::not_running, "the executor was stopped; start() brings a fresh kernel");
     auto const* const death = life_.death();
-    if (death && !settings_->options().restart_dead_kernel) {
-        auto text = death->text() + "; reset() brings a fresh one, restart_dead_kernel does it by itself";
+    if (death && !settings_->options().kernel.restart_dead) {
+        auto text = death->text() + "; reset() brings a fresh one, kernel.restart_dead does it by itself";
         co_return failure(error(errc::kernel_died, std::move(text)).with_status(death->status()));
     }
     life_.start();

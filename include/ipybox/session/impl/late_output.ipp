@@ -29,7 +29,7 @@ IPYBOX_DECL void late_output::keep(jupyter::message m) {
         keep_step(std::move(step));
 }
 
-IPYBOX_DECL void late_output::keep_text(output_stream stream, std::string_view text) {
+IPYBOX_DECL void late_output::keep_text(output_chunk::stream_name stream, std::string_view text) {
     if (text.size() > bound)
         text.remove_prefix(whole_characters(text, text.size() - bound)); // the rest would be dropped
     while (!text.empty()) {

@@ -66,7 +66,7 @@ IPYBOX_DECL void output_recorder::show(display& d) {
     (void)clear_if_due();
     save_image(d);
     if (auto const* plain = d.data.find("text/plain")) write_lines(*plain);
-    if (d.kind == display_kind::update_display_data)
+    if (d.kind == display::message_type::update_display_data)
         update(d);
     else
         remember(d);
@@ -127,7 +127,7 @@ IPYBOX_DECL void output_recorder::apply_updates() {
 IPYBOX_DECL bool output_recorder::take_room(display const& d, std::size_t bytes) {
     if (budget_->take_file(bytes)) return true;
     auto const before = update_images_.find(d.id);
-    if (d.kind != display_kind::update_display_data || before == update_images_.end()) return false;
+    if (d.kind != display::message_type::update_display_data || before == update_images_.end()) return false;
     places_->remove_image(before->second.file);
     std::erase(result_.images, before->second.file);
     budget_->give_back_file(before->second.bytes);
@@ -150,7 +150,7 @@ IPYBOX_DECL void output_recorder::save_image(display& d) {
     if (file) {
         d.image = *file;
         result_.images.push_back(*file);
-        if (d.kind == display_kind::update_display_data) update_images_[d.id] = {*file, png->size()};
+        if (d.kind == display::message_type::update_display_data) update_images_[d.id] = {*file, png->size()};
         return;
     }
     budget_->give_back_file(png->size());

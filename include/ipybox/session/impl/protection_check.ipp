@@ -9,7 +9,8 @@
 namespace ipybox::detail {
 
 IPYBOX_DECL std::vector<unprotected_file> unfulfilled(std::vector<protection_wish> const& wishes,
-                                                      launch_spec const& confinement, protection cure) {
+                                                      launch_spec const& confinement,
+                                                      unprotected_file::protection cure) {
     std::vector<std::filesystem::path> wanted;
     wanted.reserve(wishes.size());
     for (auto const& wish : wishes) wanted.push_back(wish.path);
@@ -23,7 +24,7 @@ IPYBOX_DECL std::vector<unprotected_file> unfulfilled(std::vector<protection_wis
     std::vector<unprotected_file> found;
     for (auto const& wish : wishes) {
         if (!is_among(open, wish.path)) continue;
-        auto const how = is_among(always_open, wish.path) ? protection::other_directory : cure;
+        auto const how = is_among(always_open, wish.path) ? unprotected_file::protection::other_directory : cure;
         found.push_back({wish.path, wish.server, how});
     }
     return found;

@@ -23,14 +23,15 @@ inline completion_rule rule_of(kernel_link const& link) {
 }
 
 inline output_recorder::bounds bounds_of(executor_options const& options) {
-    return {options.max_output, options.max_files, options.max_spill};
+    return {options.output.max_memory, options.output.max_files, options.output.max_spill};
 }
 
 inline stop_ladder ladder_of(execute_options const& options, executor_options const& settings,
                              time_budget::clock::time_point started) {
     std::optional<time_budget::clock::duration> budget;
     if (options.timeout) budget = clamped(*options.timeout);
-    return {time_budget(budget, started, clamped(settings.longest_pause)), clamped(settings.interrupt_grace)};
+    return {time_budget(budget, started, clamped(settings.approval.longest_pause)),
+            clamped(settings.kernel.interrupt_grace)};
 }
 
 IPYBOX_DECL running_execution::running_execution(std::shared_ptr<run_context> context, execution& e,
@@ -280,7 +281,7 @@ IPYBOX_DECL void running_execution::follow(input_wanted wanted) {
 }
 
 IPYBOX_DECL void running_execution::follow(execution_over over) {
-    if (!over.pager_text.empty()) output_.write({output_stream::stdout_, over.pager_text});
+    if (!over.pager_text.empty()) output_.write({output_chunk::stream_name::stdout_, over.pager_text});
     end_.over = std::move(over);
     // The execution is over when the kernel is gone: what is asked of it afterwards finds a dead one, not a leaving
     // one.
@@ -294,7 +295,7 @@ IPYBOX_DECL void running_execution::follow(execution_over over) {
 IPYBOX_DECL result<execution_result> running_execution::outcome() {
     end_.stopped = ladder_.reason();
     end_.output_failure = output_.recorder().failure();
-    end_.end_grace = context_->settings->options().end_grace;
+    end_.end_grace = context_->settings->options().kernel.end_grace;
     if (auto const* const death = kernel_.life().death()) end_.not_replaced = death->text();
     auto output = output_.recorder().finish();
     output.elapsed = clock::now() - started_;

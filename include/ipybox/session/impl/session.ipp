@@ -38,7 +38,7 @@ IPYBOX_DECL session::session(asio::any_io_executor executor, std::weak_ptr<sessi
 // --- requests ----------------------------------------------------------------------------------------------------------
 
 IPYBOX_DECL void session::submit(std::shared_ptr<execution> e) {
-    if (e->of_value) e->options.timeout = settings_->options().value_timeout;
+    if (e->of_value) e->options.timeout = settings_->options().kernel.value_timeout;
     requests_.push(std::move(e));
     ensure_served();
 }

@@ -4,24 +4,21 @@
 
 #include <string_view>
 
-namespace ipybox {
-namespace detail {
+namespace ipybox::detail {
 
-inline std::string_view words_of(protection cure) {
+inline std::string_view words_of(unprotected_file::protection cure) {
     switch (cure) {
-    case protection::next_kernel: return "reset() protects it";
-    case protection::runtime_options: return "name it in runtime_options::read_only";
-    case protection::other_directory: break;
+    case unprotected_file::protection::next_kernel: return "reset() protects it";
+    case unprotected_file::protection::runtime_options: return "name it in runtime::options::sandbox.read_only";
+    case unprotected_file::protection::other_directory: break;
     }
     return "choose a working directory of its own for the code";
 }
 
-} // namespace detail
-
 IPYBOX_DECL std::string unprotected_file::text() const {
     auto sentence = "the code can change " + path.string();
     sentence += server.empty() ? ", which must be read-only" : ", which the MCP server " + server + " is started from";
-    return sentence.append("; ").append(detail::words_of(cure));
+    return sentence.append("; ").append(words_of(cure));
 }
 
-} // namespace ipybox
+} // namespace ipybox::detail

@@ -43,7 +43,7 @@ class zmq_kernel : public std::enable_shared_from_this<zmq_kernel> {
     asio::awaitable<result<kernel_info>> start_once(supervisor& host, kernel_launch const& launch,
                                                     clock::time_point deadline);
     asio::awaitable<result<kernel_info>> greet(clock::time_point deadline);
-    asio::awaitable<result<void>> set_up(cwd_policy after_cell, clock::time_point deadline);
+    asio::awaitable<result<void>> set_up(bool keep_cwd, clock::time_point deadline);
     asio::awaitable<result<void>> settle(clock::time_point deadline);
     asio::awaitable<result<void>> recover();
     asio::awaitable<void> end();

@@ -58,12 +58,11 @@ inline kernel_info info_of(jupyter::message const& reply) {
 }
 
 /// The code that makes a stock Python kernel behave as a forked one (python/ipybox_kernel/prelude.py).
-inline std::string prelude_code(cwd_policy after_cell) {
+inline std::string prelude_code(bool keep_cwd) {
     std::string code;
     for (auto const& module : runtime_modules)
         if (module.name == "prelude") code = module.text;
-    code += after_cell == cwd_policy::restore ? "\n_ipybox_prelude(restore_cwd=True)\n"
-                                              : "\n_ipybox_prelude(restore_cwd=False)\n";
+    code += keep_cwd ? "\n_ipybox_prelude(restore_cwd=False)\n" : "\n_ipybox_prelude(restore_cwd=True)\n";
     return code + "del _ipybox_prelude\n";
 }
 
@@ -118,7 +117,7 @@ IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
     return {};
 }
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_ptr<supervisor> host,
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::start(std::shared_ptr<supervisor> host,
                                                                    kernel_launch launch) {
     auto const self = shared_from_this();
     auto const deadline = clock::now() + clamped(launch.start_bound);
@@ -155,7 +154,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start(std::shared_p
     }
 }
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervisor& host, kernel_launch const& launch,
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::start_once(supervisor& host, kernel_launch const& launch,
                                                                         clock::time_point deadline) {
     if (auto prepared = prepare(host); !prepared) co_return failure(prepared);
     auto argv = jupyter::kernel_command(spec_, file_, host.options().python);
@@ -174,13 +173,13 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::start_once(supervis
     if (!info) co_return failure(explain(std::move(info).error(), host, launch));
     if (auto open = link_->open(); !open) co_return failure(open);
     auto connected = co_await link_->connected(deadline);
-    if (connected && python_) connected = co_await set_up(launch.after_cell, deadline);
+    if (connected && python_) connected = co_await set_up(launch.keep_cwd, deadline);
     if (connected) connected = co_await settle(deadline);
     if (!connected) co_return failure(explain(std::move(connected).error(), host, launch));
     co_return info;
 }
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::attach(std::chrono::milliseconds bound) {
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::attach(std::chrono::milliseconds bound) {
     auto const self = shared_from_this();
     auto const deadline = clock::now() + clamped(bound);
     auto info = jupyter::read_connection_file(options_.connection_file);
@@ -202,7 +201,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::attach(std::chrono:
     co_return known;
 }
 
-IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::greet(clock::time_point deadline) {
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::greet(clock::time_point deadline) {
     auto const reply = co_await link_->ask(kernel_info_request(), deadline);
     if (!reply) co_return failure(reply.error());
     auto const info = info_of(*reply);
@@ -210,13 +209,10 @@ IPYBOX_DECL asio::awaitable<result<kernel_info>> zmq_kernel::greet(clock::time_p
     co_return info;
 }
 
-IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::set_up(cwd_policy after_cell, clock::time_point deadline) {
-    nlohmann::json content = {{"code", prelude_code(after_cell)},
-                              {"silent", true},
-                              {"store_history", false},
-                              {"user_expressions", nlohmann::json::object()},
-                              {"allow_stdin", false},
-                              {"stop_on_error", false}};
+IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::set_up(bool keep_cwd, clock::time_point deadline) {
+    nlohmann::json content = {{"code", prelude_code(keep_cwd)}, {"silent", true},
+                             {"store_history", false},         {"user_expressions", nlohmann::json::object()},
+                             {"allow_stdin", false},           {"stop_on_error", false}};
     message request(channel::shell, "execute_request", std::move(content));
     auto const reply = co_await link_->ask(std::move(request), deadline);
     if (!reply) co_return failure(reply.error());
