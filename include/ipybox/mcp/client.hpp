@@ -31,7 +31,7 @@ class client_core;
 /// errc::invalid_argument.
 struct client_environment {
     channel::factory make_channel;          ///< none: child processes only
-    variable_lookup variables;      ///< none: the environment of this process
+    variable_lookup variables;              ///< none: the environment of this process
     std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools
                                             ///< changes; what it throws is dropped
 };

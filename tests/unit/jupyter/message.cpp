@@ -80,8 +80,8 @@ TEST_CASE("message: without a parent there is an empty one") {
 }
 
 TEST_CASE("message: the header of a question is kept for its answer") {
-    auto const m =
-        parse({R"({"msg_type":"input_request","msg_id":"7","session":"s"})", "{}", "{}", "{}"}, message::channel::stdin_);
+    auto const m = parse({R"({"msg_type":"input_request","msg_id":"7","session":"s"})", "{}", "{}", "{}"},
+                         message::channel::stdin_);
     REQUIRE(m);
     CHECK(field(m->parent_header, "msg_id") == "7");
     CHECK(field(m->parent_header, "session") == "s");

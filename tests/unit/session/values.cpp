@@ -44,7 +44,9 @@ detail::value_answer taken(json content) {
     return *answer;
 }
 
-jupyter::message reply_of(json content) { return {jupyter::message::channel::shell, "execute_reply", std::move(content)}; }
+jupyter::message reply_of(json content) {
+    return {jupyter::message::channel::shell, "execute_reply", std::move(content)};
+}
 
 std::string so_often(std::string const& part, std::size_t times) {
     std::string all;

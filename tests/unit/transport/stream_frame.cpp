@@ -48,7 +48,8 @@ error refused(std::string_view bytes) {
 } // namespace
 
 TEST_CASE("stream_frame: there and back") {
-    for (auto const on : {message::channel::shell, message::channel::iopub, message::channel::stdin_, message::channel::control}) {
+    for (auto const on :
+         {message::channel::shell, message::channel::iopub, message::channel::stdin_, message::channel::control}) {
         auto m = output("täxt\n", {std::string("\0\xff", 2), "", "third"});
         m.on = on;
         m.session = "s";

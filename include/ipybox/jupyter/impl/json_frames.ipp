@@ -166,7 +166,8 @@ IPYBOX_DECL result<message> from_frames(message::channel on, std::string_view he
     m.session = field(*head, "session");
     m.parent_id = field(*parent, "msg_id");
     // Only a request on the stdin channel is answered by us, and its answer names it as parent.
-    if (on == message::channel::stdin_) m.parent_header = {{"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}};
+    if (on == message::channel::stdin_)
+        m.parent_header = {{"msg_id", m.id}, {"msg_type", m.type}, {"session", m.session}};
     m.size = header.size() + parent_header.size() + metadata.size() + content.size();
     return m;
 }

@@ -63,7 +63,7 @@ IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, reg
 IPYBOX_DECL server_registry::~server_registry() = default;
 
 IPYBOX_DECL result<std::shared_ptr<detail::client>> server_registry::make_client(std::string const& name,
-                                                                         server_params params) const {
+                                                                                 server_params params) const {
     detail::client_environment surroundings{options_.make_channel, options_.variables, {}};
     if (options_.on_tools_changed)
         surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };

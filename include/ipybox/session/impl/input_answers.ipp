@@ -14,7 +14,8 @@ inline jupyter::message input_reply(occurrence::input_answered a) {
     // Jupyter has no way to refuse but the end-of-transmission character, which kernels take for the end of input.
     bool const refused = !a.line || a.line->size() > input_request::longest_line;
     auto line = refused ? std::string("\x04") : std::move(*a.line);
-    jupyter::message reply(jupyter::message::channel::stdin_, "input_reply", {{"status", "ok"}, {"value", std::move(line)}});
+    jupyter::message reply(jupyter::message::channel::stdin_, "input_reply",
+                           {{"status", "ok"}, {"value", std::move(line)}});
     reply.parent_header = std::move(a.request_header);
     return reply;
 }

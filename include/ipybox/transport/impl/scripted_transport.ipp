@@ -9,7 +9,8 @@
 namespace ipybox {
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::prints(std::string text, std::string stream) {
-    return sends({jupyter::message::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}});
+    return sends(
+        {jupyter::message::channel::iopub, "stream", {{"name", std::move(stream)}, {"text", std::move(text)}}});
 }
 
 IPYBOX_DECL kernel_script::exchange& kernel_script::exchange::shows(jupyter::json data, std::string type) {

@@ -47,7 +47,8 @@ inline result<jupyter::message> parse_stream_message(std::string_view body) {
         frames.push_back(rest.substr(0, size));
         rest.remove_prefix(size);
     }
-    auto m = jupyter::from_frames(static_cast<jupyter::message::channel>(body[0]), frames[0], frames[1], frames[2], frames[3]);
+    auto m = jupyter::from_frames(static_cast<jupyter::message::channel>(body[0]), frames[0], frames[1], frames[2],
+                                  frames[3]);
     if (!m) return m;
     for (auto const frame : std::span(frames).subspan(4)) m->buffers.emplace_back(frame);
     m->size = body.size();
