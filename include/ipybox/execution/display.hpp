@@ -18,8 +18,8 @@ struct display {
     };
 
     /// The message type: "display_data", …
-    [[nodiscard]] friend constexpr std::string_view to_string(message_type kind) noexcept {
-        switch (kind) {
+    [[nodiscard]] friend constexpr std::string_view to_string(message_type type) noexcept {
+        switch (type) {
         case message_type::execute_result: return "execute_result";
         case message_type::update_display_data: return "update_display_data";
         case message_type::display_data: break;
