@@ -299,7 +299,7 @@ def without_blanks(text: str) -> str:
 
 
 def spelled(command: str) -> str:
-    """What the library's `to_safe_word` says, written a second time."""
+    """What the library's `safe_text::word` says, written a second time."""
     plain = all(" " <= c <= "~" or c in "\u65e5\u672c" for c in command) and " " * 9 not in command
     if plain:
         simple = re.fullmatch(r"[\w@%+=:,./-]+", command, re.A)

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
-#include <ipybox/core/result.hpp>
 
 #include <nlohmann/json_fwd.hpp>
+#include <tl/expected.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -12,6 +12,7 @@
 
 namespace ipybox {
 
+class error;
 class grant;
 
 /**
@@ -35,8 +36,9 @@ class decision {
      * \details `arguments` (to use instead) and `grant` go with "accept", `reason` with "reject"; all three may be left
      * out. Nothing else is a decision: other members, a member that stands twice, `true`, "yes" or 1 in place of
      * "accept" are errc::invalid_argument.
+     * \return a `result<decision::line>`
      */
-    [[nodiscard]] static result<line> from_json(std::string_view text);
+    [[nodiscard]] static tl::expected<line, error> from_json(std::string_view text);
 
     /// The action is done as it was asked for.
     [[nodiscard]] static decision accept();

@@ -31,7 +31,7 @@ struct approval_subject {
     };
 
     /// The enumerator's own name, as in files and logs.
-    friend std::string_view to_string(action kind) noexcept;
+    friend std::string_view to_string(action what) noexcept;
 
     /// Variables that an action sets (a value) or removes (none), compared with the environment of the kernel.
     using env_difference = std::map<std::string, std::optional<std::string>>;

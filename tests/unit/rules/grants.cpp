@@ -223,7 +223,7 @@ TEST_CASE("grant: is read strictly") {
     }
 }
 
-TEST_CASE("decision_from_json: accepts, rejects, edits, grants") {
+TEST_CASE("decision::from_json: accepts, rejects, edits, grants") {
     auto const accepted = decision::from_json(R"({"id":7,"decision":"accept"})");
     REQUIRE(accepted);
     CHECK(accepted->id == 7);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/approval/decision.hpp>
+#include <ipybox/core/result.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/rules/grant.hpp>
 

@@ -231,8 +231,10 @@ IPYBOX_DECL std::string safe_text::text() const {
     return all;
 }
 
-IPYBOX_DECL safe_text safe_text::of(approval_subject const& subject, safe_text::options const& options) {
-    detail::safe_rows out(options);
+IPYBOX_DECL safe_text safe_text::of(approval_subject const& subject) { return of(subject, options()); }
+
+IPYBOX_DECL safe_text safe_text::of(approval_subject const& subject, options const& how) {
+    detail::safe_rows out(how);
     for (char const& letter : detail::words_of(subject.kind)) out.put({&letter, 1});
     auto const* separator = " ";
     for (auto const* name : {&subject.server, &subject.tool}) {

@@ -40,20 +40,20 @@ inline double milliseconds_of(std::chrono::steady_clock::duration time) {
 
 } // namespace detail
 
-IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(audit_log::options options) {
+IPYBOX_DECL result<std::shared_ptr<audit_log>> audit_log::open(options how) {
     // A named pipe without a reader is an error, and nothing to wait for.
     int const flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    os::unique_fd file(::open(options.file.c_str(), flags, 0600));
+    os::unique_fd file(::open(how.file.c_str(), flags, 0600));
     if (!file || ::fcntl(file.get(), F_SETFL, O_APPEND) != 0) {
         auto const number = errno;
-        auto const why = detail::system_failure("opening the audit log " + options.file.string(), number);
+        auto const why = detail::system_failure("opening the audit log " + how.file.string(), number);
         return failure(errc::audit_failed, why.text());
     }
-    return std::shared_ptr<audit_log>(new audit_log(std::move(options), std::move(file)));
+    return std::shared_ptr<audit_log>(new audit_log(std::move(how), std::move(file)));
 }
 
-IPYBOX_DECL audit_log::audit_log(audit_log::options options, os::unique_fd file)
-    : options_(std::move(options)), run_(random_hex(8)), file_(std::move(file)) {}
+IPYBOX_DECL audit_log::audit_log(options how, os::unique_fd file)
+    : options_(std::move(how)), run_(random_hex(8)), file_(std::move(file)) {}
 
 IPYBOX_DECL nlohmann::ordered_json audit_log::record(std::string_view what, std::uint64_t id) const {
     auto const now = options_.clock ? options_.clock() : std::chrono::system_clock::now();
@@ -156,7 +156,7 @@ IPYBOX_DECL std::optional<error> audit_log::append(std::string line) {
     int const broken = os::write_all(file_.get(), rest);
     if (rest.size() < line.size()) torn_ = !rest.empty();
     if (broken != 0) return failed("writing", broken);
-    if (options_.sync == true && ::fdatasync(file_.get()) != 0) return failed("syncing", errno);
+    if (options_.sync && ::fdatasync(file_.get()) != 0) return failed("syncing", errno);
     return std::nullopt;
 }
 
