@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # Configuring and building: presets of CMakePresets.json, into build/PRESET.
 
-# Compilers at a time: one a processor, where there are 2 GB of memory for each.
+# Compilers at a time: one a processor, where there are 2.7 GB of memory for each: so much takes half of the library.
 most_compilers() {
     local processors by_memory
     processors=$(nproc)
-    by_memory=$(($(awk '/^MemTotal/ {print $2}' /proc/meminfo) / 2000000))
+    by_memory=$(($(awk '/^MemTotal/ {print $2}' /proc/meminfo) / 2700000))
     echo $((by_memory < 1 ? 1 : by_memory < processors ? by_memory : processors))
 }
 
