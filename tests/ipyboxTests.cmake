@@ -27,6 +27,38 @@ function(ipybox_compile_quickly target)
     $<$<CONFIG:Release,RelWithDebInfo>:-O0> $<$<CXX_COMPILER_ID:GNU>:-ffold-simple-inlines>)
 endfunction()
 
+# Catch2, JSON and most of Asio, read once for all test programs: Clang needs a quarter less time for a small one, GCC gains
+# nothing. Where sources are compiled by themselves (CMAKE_UNITY_BUILD off) each has to include what it needs.
+function(ipybox_precompile_headers target)
+  if(NOT CMAKE_UNITY_BUILD OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    return()
+  endif()
+  if(NOT TARGET test_headers)
+    set(source ${CMAKE_CURRENT_BINARY_DIR}/test_headers.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "")
+    add_library(test_headers OBJECT EXCLUDE_FROM_ALL ${source})
+    ipybox_set_test_options(test_headers)
+    target_precompile_headers(test_headers PRIVATE
+      <support/catch.hpp> <nlohmann/json.hpp> <asio/bind_cancellation_slot.hpp> <asio/co_spawn.hpp> <asio/io_context.hpp>
+      <asio/steady_timer.hpp> <asio/use_awaitable.hpp> <asio/use_future.hpp>)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM test_headers)
+endfunction()
+
+# What all test programs are compiled with.
+function(ipybox_set_test_options target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE
+    IPYBOX_TEST_PYTHON="${IPYBOX_TEST_PYTHON}" IPYBOX_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} PRIVATE ipybox_local
+    $<IF:$<TARGET_EXISTS:Catch2::Catch2WithMain>,Catch2::Catch2WithMain,Catch2::Catch2>)
+  ipybox_compile_quickly(${target})
+  # In a unity build the sources are included, and GCC takes their frames of coroutines for those of a header.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  # ccache takes a precompiled header for the same one by what is in it.
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
+
 # One Catch2 program of all sources in FOLDER; its cases become ctest tests NAME: CASE with the label LABEL.
 function(ipybox_add_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;LABEL" "")
@@ -35,14 +67,8 @@ function(ipybox_add_test_program name)
     return()
   endif()
   add_executable(${name} ${sources})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${name} PRIVATE
-    IPYBOX_TEST_PYTHON="${IPYBOX_TEST_PYTHON}" IPYBOX_TEST_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  target_link_libraries(${name} PRIVATE ipybox_local
-    $<IF:$<TARGET_EXISTS:Catch2::Catch2WithMain>,Catch2::Catch2WithMain,Catch2::Catch2>)
-  ipybox_compile_quickly(${name})
-  # In a unity build the sources are included, and GCC takes their frames of coroutines for those of a header.
-  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  ipybox_set_test_options(${name})
+  ipybox_precompile_headers(${name})
   if(IPYBOX_SANITIZE STREQUAL "thread")
     set(spec TEST_SPEC "[tsan]")
   endif()

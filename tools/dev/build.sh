@@ -14,6 +14,8 @@ most_compilers() {
 
 # The directory of a build is not part of what is compiled: what one preset has compiled, another that compiles it alike has too.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD}
+# Of sources with a precompiled header too.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 
 # configure PRESET CMAKE-ARGUMENT…: only when never done, or when the arguments or the presets are not what they were
 configure() {
