@@ -153,22 +153,18 @@ function(ipybox_add_compile_failures folder)
   endforeach()
 endfunction()
 
-# Every header compiles alone, twice in a row. Without their bodies, or each would compile half the library again; bodies are the
-# unit tests' matter. The preset header-only builds the target before, then there is nothing left to do.
+# Every header compiles alone, twice in a row: without their bodies, or each would compile half the library again; bodies are the
+# unit tests' matter.
 function(ipybox_add_headers_alone)
-  set(sources)
-  foreach(header IN LISTS ipybox_headers)
-    cmake_path(RELATIVE_PATH header BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/include)
-    set(source ${CMAKE_CURRENT_BINARY_DIR}/headers_alone/${header}.cpp)
-    file(CONFIGURE OUTPUT ${source} CONTENT "#include <@header@>\n#include <@header@>\n" @ONLY)
-    list(APPEND sources ${source})
-  endforeach()
-  add_library(headers_alone OBJECT EXCLUDE_FROM_ALL ${sources})
-  target_link_libraries(headers_alone PRIVATE ipybox_zmq ipybox_options)
-  target_compile_definitions(headers_alone PRIVATE IPYBOX_SEPARATE_COMPILATION)
-  set_target_properties(headers_alone PROPERTIES UNITY_BUILD OFF)
-  add_dependencies(unit_tests headers_alone)
+  add_library(headers_alone INTERFACE)
+  target_link_libraries(headers_alone INTERFACE ipybox_zmq $<TARGET_NAME_IF_EXISTS:ipybox_options>)
+  target_compile_definitions(headers_alone INTERFACE IPYBOX_SEPARATE_COMPILATION)
   add_test(NAME headers_alone
-    COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG> --target headers_alone)
+    COMMAND ${IPYBOX_TEST_PYTHON} ${CMAKE_CURRENT_SOURCE_DIR}/headers_alone.py ${CMAKE_CURRENT_BINARY_DIR}/headers_alone
+      ${CMAKE_CXX_COMPILER} -std=c++20 $<$<BOOL:${CMAKE_COMPILE_WARNING_AS_ERROR}>:-Werror>
+      $<TARGET_PROPERTY:headers_alone,INTERFACE_COMPILE_OPTIONS>
+      "-D$<JOIN:$<TARGET_PROPERTY:headers_alone,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
+      "-I$<JOIN:$<TARGET_PROPERTY:headers_alone,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
+    COMMAND_EXPAND_LISTS)
   set_tests_properties(headers_alone PROPERTIES LABELS fast RUN_SERIAL TRUE TIMEOUT 900)
 endfunction()
