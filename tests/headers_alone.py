@@ -70,7 +70,7 @@ def weight(names: set[str]) -> int:
 
 
 def choose_bases(tree: dict[str, list[str]]) -> dict[str, str]:
-    """Header -> the one among all that it includes which is precompiled for it. Such a base takes twice its own time."""
+    """Header -> the base among all that it includes. A base takes twice its own time."""
     reach = {name: reached(name, tree, set()) for name in tree}
     weights = {name: weight(names) for name, names in reach.items()}
     base_of: dict[str, str] = {}

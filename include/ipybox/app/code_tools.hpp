@@ -16,7 +16,7 @@
 namespace ipybox {
 
 /// The names of the tools. The first four, with their parameters and defaults, are those of the Python package ipybox.
-namespace code_tool {
+namespace code_tool_name {
 inline constexpr std::string_view register_mcp_server = "register_mcp_server";
 inline constexpr std::string_view install_package = "install_package";
 inline constexpr std::string_view execute_ipython_cell = "execute_ipython_cell";
@@ -24,7 +24,7 @@ inline constexpr std::string_view reset = "reset";
 inline constexpr std::string_view cell_output = "cell_output";
 inline constexpr std::string_view wait_for_cell = "wait_for_cell";
 inline constexpr std::string_view interrupt_cell = "interrupt_cell";
-} // namespace code_tool
+} // namespace code_tool_name
 
 /// Whether a client has one kernel, or several that it names.
 enum class offered_sessions {

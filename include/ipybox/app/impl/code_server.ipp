@@ -37,7 +37,8 @@ IPYBOX_DECL result<code_server> code_server::make(asio::any_io_executor const& e
 IPYBOX_DECL result<code_server> code_server::make(mcp::server_options offered, handler const& serve, end_function end) {
     for (auto& tool : offered.tools) {
         auto const& name = tool.definition.name;
-        bool const may_take_long = name == code_tool::execute_ipython_cell || name == code_tool::wait_for_cell;
+        bool const may_take_long =
+            name == code_tool_name::execute_ipython_cell || name == code_tool_name::wait_for_cell;
         if (may_take_long) tool.tasks = mcp::task_support::optional;
         tool.handler = serve;
     }

@@ -130,13 +130,13 @@ IPYBOX_DECL code_session::answer code_session::serve_tool(std::shared_ptr<code_s
     co_await asio::this_coro::throw_if_cancelled(false);
     auto const& tool = call->tool();
     self->log(log_level::debug, tool);
-    if (tool == code_tool::execute_ipython_cell) co_return co_await execute(self, call);
-    if (tool == code_tool::wait_for_cell) co_return co_await wait_for_cell(self, call);
-    if (tool == code_tool::interrupt_cell) co_return co_await interrupt_cell(self, call);
-    if (tool == code_tool::cell_output) co_return self->cell_output(*call);
-    if (tool == code_tool::reset) co_return co_await reset(self, call);
-    if (tool == code_tool::install_package) co_return co_await install_package(self, call);
-    if (tool == code_tool::register_mcp_server) co_return co_await register_mcp_server(self, call);
+    if (tool == code_tool_name::execute_ipython_cell) co_return co_await execute(self, call);
+    if (tool == code_tool_name::wait_for_cell) co_return co_await wait_for_cell(self, call);
+    if (tool == code_tool_name::interrupt_cell) co_return co_await interrupt_cell(self, call);
+    if (tool == code_tool_name::cell_output) co_return self->cell_output(*call);
+    if (tool == code_tool_name::reset) co_return co_await reset(self, call);
+    if (tool == code_tool_name::install_package) co_return co_await install_package(self, call);
+    if (tool == code_tool_name::register_mcp_server) co_return co_await register_mcp_server(self, call);
     co_return detail::failed_answer("there is no such tool");
 }
 

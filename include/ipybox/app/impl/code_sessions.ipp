@@ -109,12 +109,12 @@ IPYBOX_DECL code_sessions::answer code_sessions::serve(std::shared_ptr<code_sess
     if (!is_named) name = default_session;
     if (auto fits = check_session_name(name); !fits) co_return detail::failed_answer(fits.error().text());
     co_await replace_lost_runtime(self);
-    bool const reads =
-        tool == code_tool::cell_output || tool == code_tool::wait_for_cell || tool == code_tool::interrupt_cell;
+    bool const reads = tool == code_tool_name::cell_output || tool == code_tool_name::wait_for_cell ||
+                       tool == code_tool_name::interrupt_cell;
     auto const session = co_await open(self, name, reads ? absent::is_refused : absent::is_begun);
     if (!session) co_return detail::failed_answer(session.error().text());
     auto answer = co_await code_session::serve(*session, call);
-    if (tool == code_tool::register_mcp_server && !answer.is_error)
+    if (tool == code_tool_name::register_mcp_server && !answer.is_error)
         co_await share_server(self, detail::text_of(*call, "server_name"));
     co_return answer;
 }

@@ -87,14 +87,14 @@ inline constexpr auto cell_schema_json =
 
 /// The parameter `session`, which one of the tools explains.
 inline nlohmann::ordered_json session_schema(std::string_view tool) {
-    if (tool != code_tool::execute_ipython_cell) return {{"type", "string"}};
+    if (tool != code_tool_name::execute_ipython_cell) return {{"type", "string"}};
     return {{"type", "string"}, {"description", "a kernel of its own by this name; default: \"default\""}};
 }
 
 } // namespace detail
 
 IPYBOX_DECL bool takes_session(std::string_view tool) noexcept {
-    return tool != code_tool::register_mcp_server && tool != code_tool::install_package;
+    return tool != code_tool_name::register_mcp_server && tool != code_tool_name::install_package;
 }
 
 IPYBOX_DECL std::vector<mcp::tool> code_tools(offered_sessions sessions) {
