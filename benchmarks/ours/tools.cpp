@@ -29,7 +29,7 @@ ipybox::executor echo_executor(context const& context, std::string const& server
 }
 
 /// Called on a thread of the session unless another executor is named.
-ipybox::host_tool echo_function(ipybox::tool_executor where = {}) {
+ipybox::host_tool echo_function(decltype(ipybox::host_tool::options::executor) where = {}) {
     return {
         "echo", "Returns the text", {"text"}, [](std::string text) { return text; }, {.executor = std::move(where)}};
 }
@@ -90,7 +90,7 @@ void host_calls(context& context) {
 /// A function that returns at once, on the executor's own strand.
 template <bool Asks>
 void short_host_calls(context& context) {
-    auto box = host_executor(context, Asks, accept, echo_function(ipybox::tool_executor::own_strand()));
+    auto box = host_executor(context, Asks, accept, echo_function(ipybox::host_tool::own_strand()));
     require(box.execute(context.cell("tool_calls.py")));
     context.record(Asks ? "host_tool_100b_approval" : "host_tool_100b", "ms",
                    samples_of(box, calls(100, 500 * context.repeat)),

@@ -1,6 +1,7 @@
 # Configures, builds and runs the consumer WAY in the directory WORK.
 #   find_package      ipybox is installed first, ipybox::compiled as a library; other flags than those that it was compiled with are refused.
-#                     LIBRARY_BUILD, LIBRARY_COMPILER, LIBRARY_TYPE, LIBRARY_WERROR: where and how the library is compiled
+#                     LIBRARY_BUILD, LIBRARY_COMPILER, LIBRARY_TYPE, LIBRARY_WERROR: where and how the library is compiled;
+#                     LIBRARY_RELEASE_FLAGS, LIBRARY_JOIN_ROOMS: further settings of its build
 #   fetch_content     out of an archive of the tree
 # FLAGS are further ones for the compiler. With ONLY that target is built and nothing is run. FETCH_DEPS: the dependencies come from source trees, whatever is installed.
 cmake_minimum_required(VERSION 3.25)
@@ -32,6 +33,8 @@ if(WAY STREQUAL "find_package")
     set(LIBRARY_COMPILER ${COMPILER})
     set(LIBRARY_TYPE Debug)
     set(LIBRARY_WERROR OFF)
+    set(LIBRARY_RELEASE_FLAGS "")
+    set(LIBRARY_JOIN_ROOMS ON)
   endif()
   file(REMOVE_RECURSE ${LIBRARY_BUILD})
   run(${CMAKE_COMMAND} -S ${IPYBOX_SOURCE} -B ${LIBRARY_BUILD} -G ${GENERATOR}
@@ -39,6 +42,7 @@ if(WAY STREQUAL "find_package")
     "-DCMAKE_PREFIX_PATH=${PREFIX_PATH}" -D CMAKE_TOOLCHAIN_FILE=${TOOLCHAIN} -D CMAKE_INSTALL_MESSAGE=NEVER
     -D CMAKE_BUILD_TYPE=${LIBRARY_TYPE} -D CMAKE_CXX_FLAGS_DEBUG=-O0 -D CMAKE_COMPILE_WARNING_AS_ERROR=${LIBRARY_WERROR}
     -D CMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER} -D IPYBOX_INSTALL_COMPILED=ON
+    "-DCMAKE_CXX_FLAGS_RELEASE=${LIBRARY_RELEASE_FLAGS}" -D IPYBOX_JOIN_ROOMS=${LIBRARY_JOIN_ROOMS}
     -D IPYBOX_BUILD_CLI=OFF -D IPYBOX_BUILD_TESTS=OFF -D IPYBOX_BUILD_EXAMPLES=OFF -D IPYBOX_BUILD_BENCHMARKS=OFF)
   run(${CMAKE_COMMAND} --build ${LIBRARY_BUILD} -j 2)
   run(${CMAKE_COMMAND} --install ${LIBRARY_BUILD})

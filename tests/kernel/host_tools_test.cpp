@@ -390,7 +390,7 @@ TEST_CASE("host tools: a short function on the executor's own strand", "[kernel]
                                        refused = !said && said.error().code() == errc::would_deadlock;
                                        return i;
                                    },
-                                   {.executor = tool_executor::own_strand()})));
+                                   {.executor = host_tool::own_strand()})));
     std::thread loop([&] {
         auto const work = asio::make_work_guard(context);
         context.run();

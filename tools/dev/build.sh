@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # Configuring and building: presets of CMakePresets.json, into build/PRESET.
 
-# Compilers at a time: one a processor, where there are 2 GB of memory for each.
+# Compilers at a time: one a processor, where there are 2.7 GB of memory for each: so much takes half of the library.
 most_compilers() {
     local processors by_memory
     processors=$(nproc)
-    by_memory=$(($(awk '/^MemTotal/ {print $2}' /proc/meminfo) / 2000000))
+    by_memory=$(($(awk '/^MemTotal/ {print $2}' /proc/meminfo) / 2700000))
     echo $((by_memory < 1 ? 1 : by_memory < processors ? by_memory : processors))
 }
 
@@ -14,6 +14,8 @@ most_compilers() {
 
 # The directory of a build is not part of what is compiled: what one preset has compiled, another that compiles it alike has too.
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD}
+# Of sources with a precompiled header too.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 
 # configure PRESET CMAKE-ARGUMENT…: only when never done, or when the arguments or the presets are not what they were
 configure() {

@@ -53,6 +53,7 @@ make_venv() {
         [[ "$(readlink -f "$dir/bin/python" 2>/dev/null)" == "$(readlink -f "$python")" ]] || rm -rf "$dir"
         "$python" -m venv "$dir"
         pip_install "$dir" "$@"
+        is_of_tools "$dir" || compile_modules "$dir"
         echo "$stamp" >"$dir/.stamp"
     ) 9>"$(lock_of "$dir")"
 }
@@ -68,6 +69,7 @@ add_to_venv() {
         flock 9
         is_stamped "$dir/.stamp-$name" "$stamp" && exit
         pip_install "$dir" "$@"
+        compile_modules "$dir"
         echo "$stamp" >"$dir/.stamp-$name"
     ) 9>"$(lock_of "$dir")"
 }
@@ -83,12 +85,20 @@ lock_of() { echo ".venvs/.lock-$(basename "$1")"; }
 
 is_stamped() { [[ -f $1 && $(<"$1") == "$2" ]]; }
 
+# Environments of tools: Python compiles a module when it is imported for the first time, and most never are.
+is_of_tools() { [[ $1 == .venvs/dev || $1 == .venvs/docs || $1 == .venvs/conan ]]; }
+
 pip_install() {
     local dir=$1 file arguments=()
     shift
     for file in "$@"; do arguments+=(-r "$file"); done
-    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-input "${arguments[@]}" ||
+    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-compile "${arguments[@]}" ||
         die "pip could not install $* into $dir"
+}
+
+# compile_modules DIR: all modules but the libraries' own tests, a third of them. A kernel in a sandbox cannot write what it compiles.
+compile_modules() {
+    (cd "$1" && bin/python -m compileall -q -x '/tests?/' lib) || true # libraries have files for other versions of Python too
 }
 
 # --- The environments of this project.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/error.hpp>
 #include <ipybox/execution/display.hpp>
 #include <ipybox/execution/output_chunk.hpp>
 #include <ipybox/jupyter/message.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/execution/execute_options.hpp>
 #include <ipybox/execution/execution_event.hpp>
 #include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/kernel_lifecycle.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/packages/package_layer.hpp>
+#include <ipybox/session/execution.hpp>
 #include <ipybox/session/job_core.hpp>
 #include <ipybox/session/kernel_manager.hpp>
 #include <ipybox/session/request_queue.hpp>
