@@ -15,7 +15,6 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <deque>
 #include <fstream>
 #include <future>
 #include <mutex>
@@ -65,46 +64,6 @@ host_tool add_tool() {
     return host_tool("add", "Adds two numbers. Nothing else.", {{"a", "the first"}, "b"},
                      [](double a, double b) { return a + b; });
 }
-
-/// A loop that owns the only thread of what is shown, as a GUI has it.
-class event_loop {
-  public:
-    void post(std::function<void()> work) {
-        std::scoped_lock const lock(mutex_);
-        queue_.push_back(std::move(work));
-        came_.notify_one();
-    }
-
-    /// Runs until `quit`.
-    void run() {
-        thread = std::this_thread::get_id();
-        for (;;) {
-            std::function<void()> work;
-            {
-                std::unique_lock lock(mutex_);
-                came_.wait(lock, [this] { return !queue_.empty() || quits_; });
-                if (queue_.empty()) return;
-                work = std::move(queue_.front());
-                queue_.pop_front();
-            }
-            work();
-        }
-    }
-
-    void quit() {
-        std::scoped_lock const lock(mutex_);
-        quits_ = true;
-        came_.notify_one();
-    }
-
-    std::thread::id thread;
-
-  private:
-    std::mutex mutex_;
-    std::condition_variable came_;
-    std::deque<std::function<void()>> queue_;
-    bool quits_ = false;
-};
 
 } // namespace
 
@@ -354,78 +313,7 @@ TEST_CASE("host tools: names", "[kernel]") {
     CHECK(box->tools() == std::vector<std::string>{"host.add", "robot.up", "robot.down"});
 }
 
-// --- where they run ------------------------------------------------------------------------------------------------------
-
-TEST_CASE("host tools: called on the executor that is named", "[kernel]") {
-    asio::thread_pool pool(1);
-    std::thread::id pool_thread;
-    asio::post(pool, [&] { pool_thread = std::this_thread::get_id(); });
-    event_loop loop;
-    std::thread gui([&] { loop.run(); });
-
-    host_box box(
-        {host_tool("on_pool", "", [&] { return std::this_thread::get_id() == pool_thread; },
-                   {.executor = pool.get_executor()}),
-         host_tool("on_loop", "", [&] { return std::this_thread::get_id() == loop.thread; },
-                   {.executor = [&loop](std::function<void()> work) { loop.post(std::move(work)); }}),
-         host_tool("on_own", "", [main = std::this_thread::get_id()] { return std::this_thread::get_id() != main; })});
-    CHECK(box.run("from mcptools import host\nhost.on_pool.run(), host.on_loop.run(), host.on_own.run()") ==
-          "(True, True, True)");
-    box.drop();
-    loop.quit();
-    gui.join();
-    pool.join();
-}
-
-TEST_CASE("host tools: a short function on the executor's own strand", "[kernel]") {
-    asio::io_context context;
-    scratch_dir dir;
-    executor box(context.get_executor(), options_in(dir.path()), auto_approval{}, unsandboxed);
-    std::thread::id caller;
-    bool refused = false;
-    REQUIRE(box.add_tool(host_tool("which", "", {"i"},
-                                   [&](int i) {
-                                       caller = std::this_thread::get_id();
-                                       auto const said = box.execute("1");
-                                       refused = !said && said.error().code() == errc::would_deadlock;
-                                       return i;
-                                   },
-                                   {.executor = host_tool::own_strand()})));
-    std::thread loop([&] {
-        auto const work = asio::make_work_guard(context);
-        context.run();
-    });
-    auto const loop_thread = loop.get_id();
-    REQUIRE(box.generate_mcp_sources("host", dir.path() / "work/mcptools"));
-    CHECK(text_of(box.execute("from mcptools.host import which\n[which.run(i=n) for n in range(3)]")) == "[0, 1, 2]");
-    CHECK(caller == loop_thread);
-    CHECK(refused);
-    CHECK(box.stop());
-    context.stop();
-    loop.join();
-}
-
-TEST_CASE("host tools: an application with one loop, which is the executor's too", "[kernel]") {
-    asio::io_context context;
-    scratch_dir dir;
-    executor box(context.get_executor(), options_in(dir.path()), auto_approval{}, unsandboxed);
-    int state = 0; // of the loop's only thread
-    REQUIRE(box.add_tool(
-        host_tool("bump", "", {"by"}, [&state](int by) { return state += by; }, {.executor = context.get_executor()})));
-    auto made = box.async_generate_mcp_sources("host", dir.path() / "work/mcptools", asio::use_future);
-    while (made.wait_for(0s) != std::future_status::ready) {
-        context.restart();
-        context.run_for(10ms);
-    }
-    REQUIRE(made.get());
-    std::string said;
-    box.async_execute("from mcptools.host import bump\n[bump.run(by=n) for n in range(4)]",
-                      [&](result<execution_result> r) { said = text_of(r); });
-    context.restart();
-    auto const deadline = std::chrono::steady_clock::now() + 30s;
-    while (said.empty() && std::chrono::steady_clock::now() < deadline) context.run_one_for(100ms);
-    CHECK(said == "[0, 1, 3, 6]");
-}
+// --- how they answer ------------------------------------------------------------------------------------------------
 
 TEST_CASE("host tools: answers by callback and by coroutine", "[kernel]") {
     asio::thread_pool pool(2);

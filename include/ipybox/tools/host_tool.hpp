@@ -83,8 +83,8 @@ class host_tool {
         /// The Asio executor on which it is called, or a function that has work done elsewhere:
         /// `[window](auto work) { QMetaObject::invokeMethod(window, work); }`, which may be called from any thread.
         /// Work that such a function drops fails its call. None: functions that block are called on threads of the
-        /// session, at most 64 of them at once, and those that answer later on the executor's own strand, which they must
-        /// not hold up. `own_strand()`: there too, for a function that returns at once.
+        /// session, at most 64 of them at once, and those that answer later on the executor's own strand, which they
+        /// must not hold up. `own_strand()`: there too, for a function that returns at once.
         detail::tool_executor executor = {};
         /// Its name for people.
         std::string title = {};
@@ -98,9 +98,9 @@ class host_tool {
         std::optional<bool> open_world = {};
     };
 
-    /// The strand of the executor whose code calls, as `options::executor`: it spares a function that returns at once the
-    /// change to a thread and back. All else that this executor does waits for the function, and a blocking operation of
-    /// the executor fails in it, with errc::would_deadlock.
+    /// The strand of the executor whose code calls, as `options::executor`: it spares a function that returns at once
+    /// the change to a thread and back. All else that this executor does waits for the function, and a blocking
+    /// operation of the executor fails in it, with errc::would_deadlock.
     [[nodiscard]] static detail::tool_executor own_strand() { return detail::tool_executor::own_strand(); }
 
     /**
