@@ -2747,7 +2747,7 @@ class Walled:
 
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
-)py", 7601}},
+)py", 7602}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
