@@ -1,9 +1,11 @@
 #pragma once
 
-#include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/core/result.hpp>
 #include <ipybox/os/launch_spec.hpp>
 
 namespace ipybox::detail {
+
+struct supervisor_options;
 
 /// The paths and openings of the sandbox around a supervisor, without a program.
 [[nodiscard]] launch_spec confinement_of(supervisor_options const& options);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/kernel/confinement.hpp>
+#include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/os/lies_in.hpp>
 
 #include <algorithm>

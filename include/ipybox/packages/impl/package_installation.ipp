@@ -6,6 +6,7 @@
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/confinement.hpp>
+#include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
 #include <ipybox/network/network_proxy.hpp>
