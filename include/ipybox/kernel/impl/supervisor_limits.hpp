@@ -48,8 +48,9 @@ inline std::optional<exit_status::exceeded_limit> exceeded_in(json const& event)
         auto const value = found->find(name);
         return value != found->end() && value->is_number_unsigned() ? value->get<std::uint64_t>() : std::uint64_t{0};
     };
-    auto const which = jupyter::message::field(*found, "limit") == "processes" ? exit_status::exceeded_limit::kind::processes
-                                                                      : exit_status::exceeded_limit::kind::memory;
+    auto const which = jupyter::message::field(*found, "limit") == "processes"
+                           ? exit_status::exceeded_limit::kind::processes
+                           : exit_status::exceeded_limit::kind::memory;
     return exit_status::exceeded_limit{which, amount("used"), amount("allowed")};
 }
 

@@ -6,9 +6,9 @@
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/jupyter/message.hpp>
 #include <ipybox/kernel/confinement.hpp>
-#include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
+#include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/network/network_proxy.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/usable_memory.hpp>

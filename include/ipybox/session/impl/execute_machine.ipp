@@ -56,7 +56,7 @@ IPYBOX_DECL bool is_output(jupyter::message const& m) noexcept {
 IPYBOX_DECL execute_step output_in(jupyter::message& m) {
     if (m.type == "stream") {
         auto const stream = jupyter::message::field(m.content, "name") == "stderr" ? output_chunk::stream_name::stderr_
-                                                                          : output_chunk::stream_name::stdout_;
+                                                                                   : output_chunk::stream_name::stdout_;
         return output_chunk{stream, m.take_text("text")};
     }
     if (m.type == "clear_output") return clear_wanted{flag(m.content, "wait")};

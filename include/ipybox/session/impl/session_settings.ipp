@@ -46,9 +46,7 @@ inline void append(std::vector<std::filesystem::path>& to, std::vector<std::file
 IPYBOX_DECL session_settings::session_settings(executor_options options)
     : places_(places_of(options)), options_(with_absolute_paths(std::move(options))) {}
 
-IPYBOX_DECL std::chrono::milliseconds session_settings::end_grace() const {
-    return clamped(options_.kernel.end_grace);
-}
+IPYBOX_DECL std::chrono::milliseconds session_settings::end_grace() const { return clamped(options_.kernel.end_grace); }
 
 IPYBOX_DECL approval_settings session_settings::approval() const {
     approval_settings settings;

@@ -118,7 +118,7 @@ IPYBOX_DECL result<void> zmq_kernel::prepare(supervisor& host) {
 }
 
 IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::start(std::shared_ptr<supervisor> host,
-                                                                   kernel_launch launch) {
+                                                                         kernel_launch launch) {
     auto const self = shared_from_this();
     auto const deadline = clock::now() + clamped(launch.start_bound);
     environment env;
@@ -154,8 +154,8 @@ IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::start(std::sh
     }
 }
 
-IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::start_once(supervisor& host, kernel_launch const& launch,
-                                                                        clock::time_point deadline) {
+IPYBOX_DECL asio::awaitable<result<kernel_host::info>>
+zmq_kernel::start_once(supervisor& host, kernel_launch const& launch, clock::time_point deadline) {
     if (auto prepared = prepare(host); !prepared) co_return failure(prepared);
     auto argv = jupyter::kernel_command(spec_, file_, host.options().python);
     auto process = co_await host.spawn(std::move(argv), launch);
@@ -211,8 +211,8 @@ IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::greet(clock::
 
 IPYBOX_DECL asio::awaitable<result<void>> zmq_kernel::set_up(bool keep_cwd, clock::time_point deadline) {
     nlohmann::json content = {{"code", prelude_code(keep_cwd)}, {"silent", true},
-                             {"store_history", false},         {"user_expressions", nlohmann::json::object()},
-                             {"allow_stdin", false},           {"stop_on_error", false}};
+                              {"store_history", false},         {"user_expressions", nlohmann::json::object()},
+                              {"allow_stdin", false},           {"stop_on_error", false}};
     message request(channel::shell, "execute_request", std::move(content));
     auto const reply = co_await link_->ask(std::move(request), deadline);
     if (!reply) co_return failure(reply.error());
