@@ -51,7 +51,7 @@ class server {
     [[nodiscard]] static result<server> make(options given);
 
     /// The options that it was made with.
-    [[nodiscard]] options const& settings() const noexcept { return *options_; }
+    [[nodiscard]] options const& get_options() const noexcept { return *options_; }
 
     /**
      * \brief Serves one client until it ends its output, and is then done with it: its calls have been cancelled, and
