@@ -320,6 +320,8 @@ TEST_CASE("Q10: each request has its own clock") {
     desk d({.approval_timeout = 300ms});
     keeper stream;
     auto const first = d.begin(some_call("first"), stream.policy());
+    d.settle();
+    REQUIRE(stream.kept.size() == 1); // whose clock runs
     d.run(200ms);
     auto const second = d.begin(some_call("second"), stream.policy());
     d.settle();
