@@ -119,7 +119,7 @@ TEST_CASE("network: curl, requests, pip and SOCKS5 in commands and kernel", "[ke
     CHECK(in_shell("", "allowed.test") == "200");
     CHECK(in_shell("", "other.test") == "403");
     CHECK(in_shell("--proxytunnel", "allowed.test") == "200");
-    CHECK(contains(in_shell("--proxytunnel", "other.test"), "CONNECT tunnel failed, response 403"));
+    CHECK(contains(in_shell("--proxytunnel 2>&1", "other.test"), "CONNECT tunnel failed, response 403"));
     auto const socks = "--socks5-hostname ${HTTP_PROXY#http://}";
     CHECK(in_shell(socks, "allowed.test") == "200");
     CHECK(contains(in_shell(socks, "other.test"), "000"));

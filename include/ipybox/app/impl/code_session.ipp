@@ -41,7 +41,7 @@ inline constexpr auto denies_all =
     "`ipybox mcp` was started with --approve deny; its user can choose another --approve";
 
 inline void structure(mcp::call_result& answer, nlohmann::ordered_json const& value) {
-    if (auto json = mcp::raw_json::of(value)) answer.structured_content = *std::move(json);
+    if (auto text = mcp::raw_json::of(value)) answer.structured_content = *std::move(text);
 }
 
 } // namespace detail
@@ -237,9 +237,9 @@ IPYBOX_DECL mcp::call_result code_session::cell_output(mcp::server::call const& 
     bounds.kept = answer_bounds::part::beginning;
     auto seen = (*cell)->view(detail::count_of(call, "from", 0));
     seen.session = name();
-    auto answer = answer_about(seen, bounds);
-    answer.is_error = false; // the cell failed, and reading it did not
-    return answer;
+    auto told = answer_about(seen, bounds);
+    told.is_error = false; // the cell failed, and reading it did not
+    return told;
 }
 
 IPYBOX_DECL code_session::answer code_session::reset(std::shared_ptr<code_session> self, call_ptr) {

@@ -77,10 +77,10 @@ inline std::optional<std::pair<dev_t, ino_t>> identity_of(std::filesystem::path 
 
 } // namespace detail
 
-IPYBOX_DECL package_layer::package_layer(package_layer::options options,
-                                         std::shared_ptr<os::claimed_directory const> own, std::filesystem::path path)
-    : options_(std::move(options)), own_(std::move(own)), path_(std::move(path)),
-      identity_(detail::identity_of(path_)) {}
+IPYBOX_DECL package_layer::package_layer(options chosen, std::shared_ptr<os::claimed_directory const> own,
+                                         std::filesystem::path path)
+    : options_(std::move(chosen)), own_(std::move(own)), path_(std::move(path)), identity_(detail::identity_of(path_)) {
+}
 
 IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make() { return make(options()); }
 

@@ -180,9 +180,8 @@ IPYBOX_DECL std::string sandbox_report::text() const {
     line({"  cgroup v2   ", detail::cgroup_in_words(machine)});
     for (auto const& report : policies) {
         line({report.policy, report.gap.empty() ? ":" : ": does not work here: ", report.gap});
-        for (auto const& protection : report.protections)
-            line({protection.enforced() ? "  yes  " : "  no   ", protection.what,
-                  protection.enforced() ? "" : "; " + protection.gap});
+        for (auto const& each : report.protections)
+            line({each.enforced() ? "  yes  " : "  no   ", each.what, each.enforced() ? "" : "; " + each.gap});
     }
     return text;
 }
