@@ -35,8 +35,8 @@ struct kernel_launch {
     /// it.
     std::shared_ptr<os::unique_fd const> action_socket = nullptr;
 
-    kernel_guard guard = kernel_guard::none;
-    std::vector<system_access> allow = {}; ///< what the guard leaves open
+    kernel_guard guard = kernel_guard::none; ///< whether its code may start programs itself
+    std::vector<system_access> allow = {};   ///< what the guard leaves open
 
     /// A stop request, from any thread, ends the start with errc::not_running.
     std::stop_token stop = {};

@@ -75,8 +75,10 @@ struct supervisor_info {
 class supervised_process {
   public:
     supervised_process() = default;
+    /// Made by the supervisor.
     explicit supervised_process(std::shared_ptr<supervised_state> state) : state_(std::move(state)) {}
 
+    /// Whether it is a handle of a process.
     [[nodiscard]] explicit operator bool() const noexcept { return state_ != nullptr; }
 
     /// The socket on which it asks for hosts by name: a listening socket in its sandbox. Empty where nothing is to be
@@ -136,6 +138,7 @@ class supervised_process {
  */
 class supervisor {
   public:
+    /// One that works on an executor. Nothing is started yet.
     supervisor(asio::any_io_executor executor, supervisor_options options);
 
     /// One that works on a thread of its own, which ends with it.
@@ -165,6 +168,7 @@ class supervisor {
     /// A directory of mode 0700 that the host and the sandbox share, for Unix sockets. Only with role::spawns_only.
     [[nodiscard]] std::filesystem::path const& private_dir() const noexcept;
 
+    /// The options that it was made with.
     [[nodiscard]] supervisor_options const& options() const noexcept;
 
     /// Ends the supervisor and everything below it, within a bound of two seconds. From any thread; afterwards every

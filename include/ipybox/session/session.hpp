@@ -19,8 +19,6 @@
 
 namespace ipybox {
 
-class approval_gate;
-struct action_outcome;
 struct approval_subject;
 
 } // namespace ipybox
@@ -33,6 +31,9 @@ struct tool;
 } // namespace ipybox::mcp
 
 namespace ipybox::detail {
+
+class approval_gate;
+struct action_outcome;
 
 struct run_context;
 class session_handle;

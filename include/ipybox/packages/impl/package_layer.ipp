@@ -88,24 +88,24 @@ IPYBOX_DECL bool package_layer::is_in_place() const noexcept {
     return identity_ && detail::identity_of(path_) == identity_;
 }
 
-IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(package_layer::options options) {
-    if (auto opened = detail::open_index(options); !opened) return failure(opened);
+IPYBOX_DECL result<std::shared_ptr<package_layer const>> package_layer::make(options chosen) {
+    if (auto opened = detail::open_index(chosen); !opened) return failure(opened);
     std::shared_ptr<os::claimed_directory const> own;
-    if (options.directory.empty()) {
+    if (chosen.directory.empty()) {
         auto made = os::claimed_directory::make("ipybox-packages");
         if (!made) return failure(made);
-        options.directory = made->path();
+        chosen.directory = made->path();
         own = std::make_shared<os::claimed_directory>(std::move(*made));
     }
-    if (auto direct = detail::refuse_links(options.directory); !direct) return failure(direct);
+    if (auto direct = detail::refuse_links(chosen.directory); !direct) return failure(direct);
     std::error_code failed;
-    std::filesystem::create_directories(options.directory, failed);
-    auto path = failed ? std::filesystem::path() : std::filesystem::canonical(options.directory, failed);
+    std::filesystem::create_directories(chosen.directory, failed);
+    auto path = failed ? std::filesystem::path() : std::filesystem::canonical(chosen.directory, failed);
     if (failed)
-        return failure(detail::system_failure("the package layer " + options.directory.string(), failed.value()));
-    for (auto& wheels : options.wheels) wheels = std::filesystem::absolute(wheels, failed).lexically_normal();
+        return failure(detail::system_failure("the package layer " + chosen.directory.string(), failed.value()));
+    for (auto& wheels : chosen.wheels) wheels = std::filesystem::absolute(wheels, failed).lexically_normal();
     return std::shared_ptr<package_layer const>(
-        new package_layer(std::move(options), std::move(own), std::move(path))); // its constructor is private
+        new package_layer(std::move(chosen), std::move(own), std::move(path))); // its constructor is private
 }
 
 } // namespace ipybox

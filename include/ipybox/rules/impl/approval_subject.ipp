@@ -19,8 +19,8 @@ IPYBOX_DECL std::string_view detail::words_of(approval_subject::action kind) noe
     return "unknown action";
 }
 
-IPYBOX_DECL std::string_view to_string(approval_subject::action kind) noexcept {
-    switch (kind) {
+IPYBOX_DECL std::string_view to_string(approval_subject::action what) noexcept {
+    switch (what) {
     case approval_subject::action::tool: return "tool";
     case approval_subject::action::shell: return "shell";
     case approval_subject::action::shell_magic: return "shell_magic";

@@ -10,7 +10,7 @@ IPYBOX_DECL void execution_output::write(output_chunk chunk) {
     if (chunk.text.empty()) return;
     clear_if_due();
     recorder_.write(chunk.text);
-    if (chunks_ == true) emit(std::move(chunk));
+    if (chunks_) emit(std::move(chunk));
 }
 
 IPYBOX_DECL void execution_output::show(display shown) {
