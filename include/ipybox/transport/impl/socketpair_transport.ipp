@@ -76,9 +76,10 @@ struct socketpair_transport::connection {
         co_return result<void>();
     }
 
-    /// How the kernel ended. It has: the supervisor reaps it within milliseconds.
+    /// How the kernel ended. It has: the supervisor reaps it within milliseconds, but after all that it left behind,
+    /// which takes seconds where hundreds of processes end on a busy machine.
     static asio::awaitable<error> death(kernel_host::process kernel) {
-        auto const status = co_await kernel.exited(std::chrono::seconds(2));
+        auto const status = co_await kernel.exited(std::chrono::seconds(5));
         auto const known = status.value_or(exit_status());
         bool const with_supervisor = status && known == exit_status(); // which alone knows how a kernel ended
         auto how = with_supervisor ? " with its supervisor, which has ended" : ": " + to_string(known);
