@@ -99,21 +99,15 @@ inline finding_group interpreter_findings(result<std::filesystem::path> const& p
         ipykernel.version = kernels.versions->ipykernel;
         ipykernel.note = "with IPython " + kernels.versions->ipython;
     } else {
-        if (source.named) {
-            interpreter.version = version_on_host(*python, options.program_bound);
-            if (interpreter.version.empty()) {
-                interpreter.state = finding_state::fails;
-                interpreter.gap = "it does not answer --version as Python does";
-                interpreter.remedy = "name another: --python PATH, or the variable IPYBOX_PYTHON";
-            }
-        }
-        if (kernels.fault && *kernels.fault == errc::python_not_found) {
+        if (source.named) interpreter.version = version_on_host(*python, options.program_bound);
+        bool const is_missing = kernels.fault && *kernels.fault == errc::python_not_found;
+        if (is_missing || (source.named && interpreter.version.empty())) {
             interpreter.state = finding_state::fails;
-            interpreter.gap = kernels.fault->text();
+            interpreter.gap = is_missing ? kernels.fault->text() : "it does not answer --version as Python does";
             interpreter.remedy = "name another: --python PATH, or the variable IPYBOX_PYTHON";
         }
         ipykernel.gap = "not asked: no kernel has started";
-        if (kernels.fault && *kernels.fault != errc::python_not_found) {
+        if (kernels.fault && !is_missing) {
             ipykernel.state = finding_state::fails;
             ipykernel.gap = kernels.fault->text();
             split_remedy(ipykernel);
