@@ -38,7 +38,7 @@ detail::supervisor_options supervised_in(std::filesystem::path const& dir) {
     options.env = kernel_env(dir);
     options.working_dir = dir;
     options.wrap = [](launch_spec spec) { return result<launch_spec>(std::move(spec)); };
-    options.duty = detail::supervisor_options::role::spawns_only;
+    options.forks_kernels = false;
     return options;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <ipybox/approval/decision_state.hpp>
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/completion.hpp>
-#include <ipybox/async/suspend.hpp>
 
 #include <asio/awaitable.hpp>
 #include <asio/this_coro.hpp>
@@ -28,7 +28,7 @@ namespace ipybox::detail {
         auto const resume = std::make_shared<completion<decision>>(std::move(done));
         state->on_decided([resume](decision const& made) { (*resume)(made); });
     };
-    auto made = co_await suspend<decision>(wait);
+    auto made = co_await await_completion<decision>(wait);
     if (auto slot = cancellation.slot(); slot.is_connected()) slot.clear();
     co_return made;
 }

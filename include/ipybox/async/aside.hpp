@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/side_threads.hpp>
-#include <ipybox/async/suspend.hpp>
 
 #include <asio/awaitable.hpp>
 
@@ -55,7 +55,7 @@ asio::awaitable<std::invoke_result_t<Work&>> aside(side_threads& threads, Work w
     auto const begin = [&threads, &work](completion<outcome> done) {
         begin_aside(threads, std::move(work), std::move(done));
     };
-    auto came = co_await suspend<outcome>(begin);
+    auto came = co_await await_completion<outcome>(begin);
     if (auto const* const thrown = std::get_if<1>(&came)) std::rethrow_exception(*thrown);
     co_return std::move(std::get<0>(came));
 }

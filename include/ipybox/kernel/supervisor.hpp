@@ -31,17 +31,12 @@ using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;
 
 /// How a supervisor is started.
 struct supervisor_options {
-    /// The tasks that the supervisor is ready for.
-    enum class role {
-        forks_kernels, ///< preloads IPython and forks kernels; can spawn too
-        spawns_only    ///< starts foreign kernels from their own argv; needs no ipykernel
-    };
-
     std::filesystem::path python;      ///< the interpreter, absolute
     environment env;                   ///< of the supervisor itself
     std::filesystem::path working_dir; ///< absolute; the sandbox makes it writable
     launch_wrapper wrap;               ///< the sandbox
-    role duty = role::forks_kernels;
+    /// Imports IPython and forks kernels. False: starts foreign kernels from their own argv, and needs no ipykernel.
+    bool forks_kernels = true;
     std::vector<std::string> preload = {}; ///< modules that all kernels share, imported before the first fork
     std::string level = "auto";            ///< docs/kernel-protocol.md section 4
     bool has_tenants = false;              ///< others use it too: one that missed a bound is not killed for that

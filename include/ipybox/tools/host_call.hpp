@@ -20,7 +20,7 @@
 namespace ipybox::detail {
 
 /// The executor on which calls of one session are asked for and completed. It may go before what a call runs on.
-using home_executor = std::shared_ptr<context_bound_executor const>;
+using session_executor = std::shared_ptr<context_bound_executor const>;
 
 /**
  * \brief One call of a host tool: its first outcome counts.
@@ -32,9 +32,9 @@ class host_call : public std::enable_shared_from_this<host_call> {
   public:
     using outcome = result<mcp::call_result>;
 
-    host_call(home_executor home, std::function<void(mcp::call_options::progress const&)> on_progress,
+    host_call(session_executor session, std::function<void(mcp::call_options::progress const&)> on_progress,
               completion<outcome> done)
-        : home_(std::move(home)), on_progress_(std::move(on_progress)), done_(std::move(done)) {}
+        : session_executor_(std::move(session)), on_progress_(std::move(on_progress)), done_(std::move(done)) {}
     host_call(host_call const&) = delete;
     host_call& operator=(host_call const&) = delete;
 
@@ -65,7 +65,7 @@ class host_call : public std::enable_shared_from_this<host_call> {
   private:
     void tell_progress();
 
-    home_executor const home_;
+    session_executor const session_executor_;
     std::function<void(mcp::call_options::progress const&)> const on_progress_;
     std::stop_source stop_;
     mutable std::mutex mutex_;

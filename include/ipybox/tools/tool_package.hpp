@@ -30,8 +30,9 @@ class tool_threads;
  */
 class tool_package final : public mcp::tool_provider, public std::enable_shared_from_this<tool_package> {
   public:
-    /// Calls are asked for and completed on `home`. Functions that block run on `threads` unless they name an executor.
-    tool_package(std::string name, std::shared_ptr<context_bound_executor const> home,
+    /// Calls are asked for and completed on `session`. Functions that block run on `threads` unless they name an
+    /// executor.
+    tool_package(std::string name, std::shared_ptr<context_bound_executor const> session,
                  std::shared_ptr<tool_threads> threads);
 
     /// \par Errors errc::invalid_argument — there is a tool of that name; `host_tool::check`
@@ -61,7 +62,7 @@ class tool_package final : public mcp::tool_provider, public std::enable_shared_
     void end_calls(std::vector<under_way> calls, std::string const& why);
 
     std::string const name_;
-    std::shared_ptr<context_bound_executor const> const home_;
+    std::shared_ptr<context_bound_executor const> const session_executor_;
     std::shared_ptr<tool_threads> const threads_;
     mutable std::mutex mutex_;
     std::vector<tool_ptr> tools_; ///< in the order in which they were added

@@ -65,7 +65,7 @@ class tool_packages {
   private:
     [[nodiscard]] std::shared_ptr<tool_package> find(std::string const& package) const;
 
-    std::shared_ptr<context_bound_executor const> const home_;
+    std::shared_ptr<context_bound_executor const> const session_executor_;
     std::shared_ptr<mcp::server_registry> const registry_;
     std::shared_ptr<tool_threads> const threads_;
     mutable std::mutex mutex_;

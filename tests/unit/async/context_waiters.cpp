@@ -1,5 +1,5 @@
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/completion.hpp>
-#include <ipybox/async/suspend.hpp>
 
 #include <support/catch.hpp>
 #include <support/coroutines.hpp>
@@ -68,7 +68,7 @@ asio::awaitable<void> wait_elsewhere(std::shared_ptr<elsewhere> place, std::atom
     auto const executor = co_await asio::this_coro::executor;
     asio::steady_timer const timer(executor);
     auto const begin = [place](completion<int> done) { place->add(std::move(done)); };
-    (void)co_await suspend<int>(begin);
+    (void)co_await await_completion<int>(begin);
     ++resumed;
 }
 

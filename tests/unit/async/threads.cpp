@@ -1,7 +1,7 @@
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/io_thread.hpp>
 #include <ipybox/async/serial_context.hpp>
 #include <ipybox/async/stack_promise.hpp>
-#include <ipybox/async/suspend.hpp>
 
 #include <support/catch.hpp>
 #include <support/child.hpp>
@@ -285,12 +285,12 @@ TEST_CASE("serial_context: one strand, one handler at a time", "[tsan]") {
     CHECK(count == 1000);
 }
 
-TEST_CASE("suspend: until somebody completes, from whatever thread", "[tsan]") {
+TEST_CASE("await_completion: until somebody completes, from whatever thread", "[tsan]") {
     asio::io_context context;
     std::thread other;
     auto const whole = [&]() -> asio::awaitable<std::string> {
         auto const here = std::this_thread::get_id();
-        auto pending = suspend<std::string>([&](completion<std::string> done) {
+        auto pending = await_completion<std::string>([&](completion<std::string> done) {
             other = std::thread([done = std::move(done)]() mutable { done("from there"); });
         });
         auto text = co_await std::move(pending);
@@ -301,11 +301,11 @@ TEST_CASE("suspend: until somebody completes, from whatever thread", "[tsan]") {
     other.join();
 }
 
-TEST_CASE("suspend: completed before it suspends, it goes on all the same") {
+TEST_CASE("await_completion: completed before it suspends, it goes on all the same") {
     asio::io_context context;
     std::string order;
     auto const whole = [&]() -> asio::awaitable<bool> {
-        auto pending = suspend<std::unique_ptr<int>>([&](completion<std::unique_ptr<int>> done) {
+        auto pending = await_completion<std::unique_ptr<int>>([&](completion<std::unique_ptr<int>> done) {
             done(std::make_unique<int>(7));
             asio::post(context, [&] { order += "behind "; });
         });

@@ -94,7 +94,7 @@ inline approval_subject subject_of(program_run const& wanted) {
 
 IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
                                          std::weak_ptr<action_host> host)
-    : executor_(executor), home_(std::make_shared<context_bound_executor const>(executor)),
+    : executor_(executor), session_executor_(std::make_shared<context_bound_executor const>(executor)),
       channel_(executor, std::move(socket)), host_(std::move(host)),
       start_ended_(executor, asio::steady_timer::time_point::max()) {}
 
@@ -240,13 +240,13 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
 IPYBOX_DECL mcp::call_options action_router::options_of(tool_call const& wanted) {
     mcp::call_options options;
     if (wanted.wants_progress)
-        options.on_progress = [weak = weak_from_this(), home = home_,
+        options.on_progress = [weak = weak_from_this(), session = session_executor_,
                                id = wanted.id](mcp::call_options::progress const& reached) {
             auto const report = [weak, id, reached] {
                 if (auto const self = weak.lock()) self->report(id, reached);
             };
             // At once where it is called on the same executor: the answer must not be faster.
-            home->with([&](asio::any_io_executor const& executor) { asio::dispatch(executor, report); });
+            session->with([&](asio::any_io_executor const& executor) { asio::dispatch(executor, report); });
         };
     return options;
 }

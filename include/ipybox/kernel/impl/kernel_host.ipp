@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/blocked_signals.hpp>
-#include <ipybox/async/suspend.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/core/forked_away.hpp>
 #include <ipybox/kernel/confinement.hpp>
@@ -129,7 +129,7 @@ IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> kernel_host::look_for
             search_ = detail::process_ptr<std::jthread>(new std::jthread(std::move(search)));
         } catch (...) { (*answer)(failure(detail::no_search(std::current_exception()))); }
     };
-    co_return co_await detail::suspend<found>(look);
+    co_return co_await detail::await_completion<found>(look);
 }
 
 IPYBOX_DECL void kernel_host::abandon_search() {

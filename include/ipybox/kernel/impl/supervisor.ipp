@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/completion.hpp>
-#include <ipybox/async/suspend.hpp>
 #include <ipybox/kernel/impl/supervisor_core.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
@@ -41,7 +41,7 @@ IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {
     auto const wait = [core = state_->core, ending = state_->ending](completion<exit_status> done) {
         core->wait_for(ending, std::move(done));
     };
-    return suspend<exit_status>(wait);
+    return await_completion<exit_status>(wait);
 }
 
 IPYBOX_DECL void supervised_process::on_exit(asio::any_io_executor const& executor,
@@ -78,7 +78,7 @@ IPYBOX_DECL asio::awaitable<result<void>> supervised_process::signal(int number)
     auto const send = [state, number](completion<result<void>> done) {
         state->core->signal(state->pid, number, std::move(done));
     };
-    co_return co_await suspend<result<void>>(send);
+    co_return co_await await_completion<result<void>>(send);
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(program_launch program,
@@ -101,7 +101,7 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervised_process::run(
         state->core->start_process(std::move(request), std::move(descriptors), std::chrono::seconds(10), {},
                                    std::move(done));
     };
-    auto started = co_await suspend<result<supervised_process>>(start);
+    auto started = co_await await_completion<result<supervised_process>>(start);
     if (started || started.error() == errc::supervisor_died || started.error() == errc::not_running) co_return started;
     co_return failure(error(errc::program_not_started, started.error().text()).with_cause(started.error().cause()));
 }
@@ -155,7 +155,7 @@ IPYBOX_DECL asio::awaitable<result<supervisor_info>> supervisor::ready(std::chro
     auto const wait = [&](completion<result<supervisor_info>> done) {
         core->when_ready(bound, std::move(stop), std::move(done));
     };
-    co_return co_await suspend<result<supervisor_info>>(wait);
+    co_return co_await await_completion<result<supervisor_info>>(wait);
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_launch launch, os::unique_fd stream) {
@@ -174,7 +174,7 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::fork(kernel_
         core->start_process(std::move(request), std::move(descriptors), launch.start_bound, launch.stop,
                             std::move(done));
     };
-    co_return started(co_await suspend<result<supervised_process>>(start));
+    co_return started(co_await await_completion<result<supervised_process>>(start));
 }
 
 IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::vector<std::string> argv,
@@ -184,7 +184,7 @@ IPYBOX_DECL asio::awaitable<result<supervised_process>> supervisor::spawn(std::v
     auto const start = [&](completion<result<supervised_process>> done) {
         core->start_process(std::move(request), {}, launch.start_bound, launch.stop, std::move(done));
     };
-    co_return started(co_await suspend<result<supervised_process>>(start));
+    co_return started(co_await await_completion<result<supervised_process>>(start));
 }
 
 IPYBOX_DECL std::filesystem::path const& supervisor::private_dir() const noexcept { return core_->private_dir(); }

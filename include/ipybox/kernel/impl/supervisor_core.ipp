@@ -36,7 +36,7 @@ IPYBOX_DECL supervisor_core::supervisor_core(std::unique_ptr<io_thread>&& own, a
                                              supervisor_options options)
     : thread_(std::move(own)), executor_(std::move(executor)), options_(std::move(options)), control_(executor_),
       standard_error_(executor_) {
-    if (options_.duty != supervisor_options::role::spawns_only) return;
+    if (options_.forks_kernels) return;
     // Short, because the names of Unix sockets are.
     std::string name = "/tmp/ipybox-XXXXXX";
     if (::mkdtemp(name.data()) != nullptr)

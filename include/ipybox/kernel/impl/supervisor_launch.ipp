@@ -46,7 +46,7 @@ inline json described(launch_spec::kernel_walls const& walls, std::vector<system
 inline std::string greeting(supervisor_options const& options, launch_spec const& launch) {
     json hello = {{"op", "hello"},
                   {"protocol", protocol_version},
-                  {"preload", options.duty == supervisor_options::role::forks_kernels},
+                  {"preload", options.forks_kernels},
                   {"level", options.level},
                   {"modules", options.preload},
                   {"limits", limits_in(options.limits, launch)},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/async/suspend.hpp>
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/impl/client_core.hpp>
 #include <ipybox/mcp/tool_call_machine.hpp>
@@ -24,7 +24,7 @@ asio::awaitable<result<typename Machine::value_type>> run(core_ptr core, result<
     auto const begin = [&](ipybox::detail::completion<outcome> done) {
         std::exchange(core, nullptr)->run(current, std::move(*machine), std::move(options), std::move(done));
     };
-    co_return co_await ipybox::detail::suspend<outcome>(begin);
+    co_return co_await ipybox::detail::await_completion<outcome>(begin);
 }
 
 inline asio::awaitable<result<std::vector<tool>>> list(core_ptr core, call_options options) {
@@ -59,7 +59,7 @@ inline asio::awaitable<void> stop(core_ptr core) {
     auto const begin = [&](ipybox::detail::completion<bool> done) {
         std::exchange(core, nullptr)->stop(current, std::move(done));
     };
-    (void)co_await ipybox::detail::suspend<bool>(begin);
+    (void)co_await ipybox::detail::await_completion<bool>(begin);
 }
 
 inline asio::awaitable<std::optional<session>> describe(core_ptr core) {
@@ -67,7 +67,7 @@ inline asio::awaitable<std::optional<session>> describe(core_ptr core) {
     auto const begin = [&](ipybox::detail::completion<outcome> done) {
         std::exchange(core, nullptr)->describe(std::move(done));
     };
-    co_return co_await ipybox::detail::suspend<outcome>(begin);
+    co_return co_await ipybox::detail::await_completion<outcome>(begin);
 }
 
 IPYBOX_DECL client::client(asio::any_io_executor executor, std::string name, server_params params,

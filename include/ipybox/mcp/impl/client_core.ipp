@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/async/suspend.hpp>
 #include <ipybox/mcp/impl/client_core.hpp>
 #include <ipybox/mcp/impl/guarded.hpp>
 #include <ipybox/mcp/stdio_channel.hpp>
@@ -233,7 +233,7 @@ IPYBOX_DECL asio::awaitable<client_core::answer> client_core::answer_to(handshak
         params.insert(params.begin(), {"_meta", question.meta});
         connection_->send(id, question.method, params);
     };
-    co_return co_await ipybox::detail::suspend<answer>(begin);
+    co_return co_await ipybox::detail::await_completion<answer>(begin);
 }
 
 IPYBOX_DECL result<std::shared_ptr<channel>> client_core::channel_to(server_params const& params) const {

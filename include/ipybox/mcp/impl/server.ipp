@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/async/suspend.hpp>
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/mcp/argument_check.hpp>
 #include <ipybox/mcp/impl/server_core.hpp>
 #include <ipybox/mcp/server.hpp>
@@ -45,7 +45,7 @@ inline asio::awaitable<result<void>> serve_client(std::shared_ptr<server::option
     auto const executor = co_await asio::this_coro::executor;
     auto const core = std::make_shared<server_core>(executor, std::move(options), std::move(channel));
     auto const begin = [&core](ipybox::detail::completion<result<void>> done) { core->begin(std::move(done)); };
-    co_return co_await ipybox::detail::suspend<result<void>>(begin);
+    co_return co_await ipybox::detail::await_completion<result<void>>(begin);
 }
 
 } // namespace detail
@@ -97,7 +97,7 @@ inline asio::awaitable<result<server::elicitation>> ask_user(std::shared_ptr<run
     auto const begin = [&](ipybox::detail::completion<outcome> done) {
         core->ask(call->id, message, schema, std::move(done));
     };
-    co_return co_await ipybox::detail::suspend<outcome>(begin);
+    co_return co_await ipybox::detail::await_completion<outcome>(begin);
 }
 
 } // namespace detail

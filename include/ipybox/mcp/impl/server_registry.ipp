@@ -1,7 +1,7 @@
 #pragma once
 
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/spawn.hpp>
-#include <ipybox/async/suspend.hpp>
 #include <ipybox/mcp/client.hpp>
 #include <ipybox/mcp/rpc_message.hpp>
 #include <ipybox/mcp/server_file.hpp>
@@ -52,7 +52,7 @@ inline asio::awaitable<void> all_of(std::vector<asio::awaitable<void>> work) {
         for (auto& one : std::exchange(work, {}))
             ipybox::detail::spawn(executor, std::move(one), [open](std::exception_ptr) { open->one_less(); });
     };
-    (void)co_await ipybox::detail::suspend<bool>(begin);
+    (void)co_await ipybox::detail::await_completion<bool>(begin);
 }
 
 } // namespace detail

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/side_threads.hpp>
-#include <ipybox/async/suspend.hpp>
 #include <ipybox/mcp/line_reader.hpp>
 #include <ipybox/mcp/stdio_server_channel.hpp>
 #include <ipybox/os/unique_fd.hpp>
@@ -79,7 +79,7 @@ class stdio_server_channel final : public server::channel {
             }
             done(std::optional<std::string_view>());
         };
-        return ipybox::detail::suspend<received>(start);
+        return ipybox::detail::await_completion<received>(start);
     }
 
     void send(std::string line) override {
@@ -108,7 +108,7 @@ class stdio_server_channel final : public server::channel {
             }
             done(false);
         };
-        return ipybox::detail::suspend<bool>(start);
+        return ipybox::detail::await_completion<bool>(start);
     }
 
     void close() noexcept override {

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/blocked_signals.hpp>
 #include <ipybox/async/completion.hpp>
-#include <ipybox/async/suspend.hpp>
 #include <ipybox/core/exception_error.hpp>
 #include <ipybox/network/host_lookup.hpp>
 #include <ipybox/network/host_rules.hpp>
@@ -77,7 +77,7 @@ IPYBOX_DECL asio::awaitable<found_addresses> look_up_host(std::shared_ptr<sandbo
             (*answer)(failure(errc::io_error, std::string("no thread can be made to look up a name: ") + why.what()));
         }
     };
-    co_return co_await suspend<found_addresses>(look);
+    co_return co_await await_completion<found_addresses>(look);
 }
 
 } // namespace ipybox::detail

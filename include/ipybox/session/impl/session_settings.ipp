@@ -68,7 +68,7 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
     own.env = kernel_environment(options_.kernel.env);
     own.working_dir = directory_or(options_.working_dir, ".");
     own.wrap = std::move(wrap);
-    own.duty = facts.forks_kernels ? supervisor_options::role::forks_kernels : supervisor_options::role::spawns_only;
+    own.forks_kernels = facts.forks_kernels;
     own.preload = options_.kernel.preload;
     own.allow = options_.sandbox.allow;
     own.limits = options_.sandbox.limits;

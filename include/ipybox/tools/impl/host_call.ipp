@@ -62,7 +62,7 @@ IPYBOX_DECL void host_call::report(mcp::call_options::progress reached) {
         if (on_its_way) return;
     }
     // Kept until then: the last report is told before the answer.
-    home_->post([self = shared_from_this()] { self->tell_progress(); });
+    session_executor_->post([self = shared_from_this()] { self->tell_progress(); });
 }
 
 IPYBOX_DECL void host_call::tell_progress() {

@@ -11,8 +11,8 @@
 namespace ipybox::detail {
 
 IPYBOX_DECL tool_packages::tool_packages(asio::any_io_executor executor, std::shared_ptr<mcp::server_registry> registry)
-    : home_(std::make_shared<context_bound_executor const>(std::move(executor))), registry_(std::move(registry)),
-      threads_(std::make_shared<tool_threads>()) {}
+    : session_executor_(std::make_shared<context_bound_executor const>(std::move(executor))),
+      registry_(std::move(registry)), threads_(std::make_shared<tool_threads>()) {}
 
 IPYBOX_DECL tool_packages::~tool_packages() { end(std::chrono::milliseconds(0)); }
 
@@ -21,7 +21,7 @@ IPYBOX_DECL result<void> tool_packages::add(std::string const& package, std::vec
     if (ended_) return failure(errc::not_running);
     auto const known = packages_.find(package);
     if (known != packages_.end()) return known->second->add(std::move(tools));
-    auto made = std::make_shared<tool_package>(package, home_, threads_);
+    auto made = std::make_shared<tool_package>(package, session_executor_, threads_);
     if (auto added = made->add(std::move(tools)); !added) return added;
     if (auto registered = registry_->add(package, made); !registered) return registered;
     packages_.emplace(package, std::move(made));

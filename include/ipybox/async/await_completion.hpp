@@ -16,7 +16,7 @@ namespace ipybox::detail {
  * \details `start(completion<T>)` runs at once; the coroutine resumes on its own executor, never inline.
  */
 template <class T, class Start>
-asio::awaitable<T> suspend(Start start) {
+asio::awaitable<T> await_completion(Start start) {
     auto const executor = co_await asio::this_coro::executor;
     auto initiation = [&start, executor](auto handler) { start(completion<T>(std::move(handler), executor)); };
     co_return co_await asio::async_initiate<asio::use_awaitable_t<> const, void(T)>(initiation, asio::use_awaitable);
