@@ -71,10 +71,10 @@ class executor_without_actions : public executor_base {
   public:
     result<void> add_tool(host_tool const&, std::string const& = {}) { return refuse(); }
     result<void> add_tools(host_tools const&) { return refuse(); }
-    result<package_layer::installation> install_package(std::vector<std::string> const&) { return refuse(); }
-    result<package_layer::installation> install_package(std::string const&) { return refuse(); }
+    result<installation> install_package(std::vector<std::string> const&) { return refuse(); }
+    result<installation> install_package(std::string const&) { return refuse(); }
     template <class... Token>
-    result<package_layer::installation> async_install_package(std::vector<std::string> const&, Token const&...) {
+    result<installation> async_install_package(std::vector<std::string> const&, Token const&...) {
         return refuse();
     }
 

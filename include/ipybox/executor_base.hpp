@@ -8,7 +8,7 @@
 #include <ipybox/fwd.hpp>
 #include <ipybox/job.hpp>
 #include <ipybox/mcp/registered_servers.hpp>
-#include <ipybox/packages/package_layer.hpp>
+#include <ipybox/packages/installation.hpp>
 #include <ipybox/rules/approval_subject.hpp>
 #include <ipybox/rules/grant.hpp>
 #include <ipybox/session/kernel_state.hpp>
@@ -78,6 +78,9 @@ class executor_base {
 
     /// A file that decides about actions, or runs on the host, and that code in the kernel can change all the same.
     using unprotected_file = detail::unprotected_file;
+
+    /// The result of an installation of packages.
+    using installation = detail::installation;
 
     /// How an accepted action ended: for `record_outcome`.
     using action_outcome = detail::action_outcome;
@@ -391,14 +394,14 @@ class executor_base {
      * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the packages
      * may be installed all the same
      */
-    [[nodiscard]] result<package_layer::installation> install_package(std::vector<std::string> words);
+    [[nodiscard]] result<installation> install_package(std::vector<std::string> words);
     /// Installs one package.
-    [[nodiscard]] result<package_layer::installation> install_package(std::string name);
+    [[nodiscard]] result<installation> install_package(std::string name);
 
     /// \copydoc install_package
-    template <asio::completion_token_for<void(result<package_layer::installation>)> Token = asio::use_awaitable_t<>>
+    template <asio::completion_token_for<void(result<installation>)> Token = asio::use_awaitable_t<>>
     auto async_install_package(std::vector<std::string> words, Token&& token = Token{}) {
-        return asio::async_initiate<Token, void(result<package_layer::installation>)>(
+        return asio::async_initiate<Token, void(result<installation>)>(
             [session = session_](auto handler, std::vector<std::string> wanted) {
                 submit_installation(session, std::move(wanted), {std::move(handler), executor_of(*session)});
             },
@@ -504,7 +507,7 @@ class executor_base {
     static void submit_put(session_ptr const&, std::string name, result<std::string> json,
                            detail::completion<result<void>>);
     static void submit_installation(session_ptr const&, std::vector<std::string> words,
-                                    detail::completion<result<package_layer::installation>>);
+                                    detail::completion<result<installation>>);
     static void submit_approval(session_ptr const&, approval_subject, detail::completion<result<std::uint64_t>>);
     static void submit_start(session_ptr const&, detail::completion<result<void>>);
     static void submit_interrupt(session_ptr const&, detail::completion<result<void>>);

@@ -242,6 +242,7 @@
 #include <ipybox/tools/impl/tool_packages.ipp>
 #include <ipybox/tools/impl/tool_reply.ipp>
 #include <ipybox/tools/impl/tool_result.ipp>
+#include <ipybox/tools/impl/tool_schema.ipp>
 #include <ipybox/tools/impl/tool_threads.ipp>
 #include <ipybox/transport/impl/scripted_transport.ipp>
 #include <ipybox/transport/impl/socketpair_transport.ipp>

@@ -78,6 +78,9 @@ endif()
 # What careful projects compile with. As a subdirectory ipybox is no system header: they see its warnings as their own.
 set(warnings "-Werror -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor \
 -Woverloaded-virtual -Wdouble-promotion -Wformat=2 -Wcast-align -Wimplicit-fallthrough -Wnull-dereference")
+if(NOT COMPILER MATCHES "clang")
+  string(APPEND warnings " --param=ggc-min-heapsize=1048576") # GCC looks for garbage later, which takes a tenth of its time
+endif()
 
 run(${CMAKE_COMMAND} -S ${SOURCE}/${WAY} -B ${work}/build -G ${GENERATOR}
   -D CMAKE_BUILD_TYPE=Debug -D CMAKE_CXX_FLAGS_DEBUG=-O0 "-DCMAKE_CXX_FLAGS=${warnings} ${FLAGS}" -D CMAKE_CXX_STANDARD=${STANDARD}

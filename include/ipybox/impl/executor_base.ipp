@@ -277,17 +277,17 @@ IPYBOX_DECL result<codegen::generated_sources> executor_base::generate_mcp_sourc
     return generate_mcp_sources(std::move(server), std::move(root_dir), codegen::generate_options());
 }
 
-IPYBOX_DECL result<package_layer::installation> executor_base::install_package(std::vector<std::string> words) {
-    return detail::wait_for<package_layer::installation>(
-        *session_, [&](auto done) { session_->install(std::move(words), std::move(done)); });
+IPYBOX_DECL result<detail::installation> executor_base::install_package(std::vector<std::string> words) {
+    return detail::wait_for<installation>(*session_,
+                                          [&](auto done) { session_->install(std::move(words), std::move(done)); });
 }
 
-IPYBOX_DECL result<package_layer::installation> executor_base::install_package(std::string name) {
+IPYBOX_DECL result<detail::installation> executor_base::install_package(std::string name) {
     return install_package(std::vector<std::string>{std::move(name)});
 }
 
 IPYBOX_DECL void executor_base::submit_installation(session_ptr const& s, std::vector<std::string> words,
-                                                    detail::completion<result<package_layer::installation>> done) {
+                                                    detail::completion<result<installation>> done) {
     s->install(std::move(words), std::move(done));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/packages/installation.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <sys/types.h>
@@ -65,23 +66,10 @@ class package_layer {
     };
 
     /// An installed package, as its metadata name it.
-    struct package {
-        /// The name of the package.
-        std::string name;
-        /// The version that was installed.
-        std::string version;
-
-        /// Whether all members are equal.
-        friend bool operator==(package const&, package const&) = default;
-    };
+    using package = detail::installed_package;
 
     /// The result of an installation.
-    struct installation {
-        /// The packages that were installed, dependencies among them; empty if everything was there already.
-        std::vector<package> installed;
-        /// The output of pip; of more than 1 MiB the end.
-        std::string output;
-    };
+    using installation = detail::installation;
 
     /// \par Errors errc::invalid_argument — the index is not a URL of http or https, or names no host; the directory is
     /// a link, or behind one below the current directory; errc::io_error — the directory cannot be made

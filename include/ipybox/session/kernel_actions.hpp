@@ -7,7 +7,7 @@
 #include <ipybox/gate/approval_settings.hpp>
 #include <ipybox/kernel/supervisor.hpp>
 #include <ipybox/network/network_gate.hpp>
-#include <ipybox/packages/package_layer.hpp>
+#include <ipybox/packages/installation.hpp>
 #include <ipybox/session/event_queue.hpp>
 #include <ipybox/session/seen_messages.hpp>
 
@@ -107,8 +107,8 @@ class kernel_actions final : public action_host,
                                                                                 program_streams streams) override;
 
     /// Installs packages where the kernel imports from, for the application: `words` are those behind `pip install`.
-    [[nodiscard]] static asio::awaitable<result<package_layer::installation>>
-    install(std::shared_ptr<kernel_actions> self, std::vector<std::string> words);
+    [[nodiscard]] static asio::awaitable<result<installation>> install(std::shared_ptr<kernel_actions> self,
+                                                                       std::vector<std::string> words);
 
     /// Decides about an action of the application's own, which belongs to no cell. \return its id, under which `ended`
     /// records what becomes of it
@@ -131,7 +131,7 @@ class kernel_actions final : public action_host,
 
     [[nodiscard]] result<installation_ptr> begin_installation(std::span<std::string const> words,
                                                               program_streams streams);
-    static asio::awaitable<result<package_layer::installation>>
+    static asio::awaitable<result<installation>>
     carry_out_installation(kernel_actions& self, std::vector<std::string> const& words, action_outcome& how);
     static asio::awaitable<result<void>> take_turn(std::shared_ptr<kernel_actions> self);
     [[nodiscard]] installation_ptr running_installation();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <ipybox/packages/package_layer.hpp>
+#include <ipybox/packages/installation.hpp>
 #include <ipybox/session/execution.hpp>
 #include <ipybox/session/job_core.hpp>
 #include <ipybox/session/kernel_manager.hpp>
@@ -75,7 +75,7 @@ class session final : public kernel_manager::observer, public std::enable_shared
     void record(std::uint64_t id, ipybox::detail::action_outcome const& how);
 
     /// Starts the kernel if there is none, and installs packages beside the executions that come.
-    void install(std::vector<std::string> words, std::shared_ptr<pending_result<package_layer::installation>> call);
+    void install(std::vector<std::string> words, std::shared_ptr<pending_result<installation>> call);
 
     /// Raises KeyboardInterrupt in an execution, if the kernel runs it.
     void interrupt(execution const* which);

@@ -122,7 +122,7 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     void record(std::uint64_t id, action_outcome how);
 
     /// Installs packages where the kernel imports from; the words are those behind `pip install`.
-    void install(std::vector<std::string> words, completion<result<package_layer::installation>> done);
+    void install(std::vector<std::string> words, completion<result<installation>> done);
 
     /// Calls `use` with the gate, whose grants it may use, within this call; false when there is none any more.
     template <class Use>

@@ -10,7 +10,6 @@
 #include <asio/awaitable.hpp>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -168,44 +167,22 @@ template <class F, std::size_t... I>
                                                        std::span<std::string const> descriptions,
                                                        std::index_sequence<I...>) {
     tool_definitions definitions;
-    auto properties = nlohmann::ordered_json::object();
-    auto required = nlohmann::ordered_json::array();
+    object_schema parameters;
     [[maybe_unused]] auto const add = [&]<class T>(std::type_identity<T>, std::size_t i) {
         static_assert(require_described<T>());
-        auto schema = schema_of<T>(definitions);
-        if (!descriptions[i].empty()) schema["description"] = descriptions[i];
-        properties[names[i]] = std::move(schema);
-        if (!is_instance<T, std::optional>) required.push_back(names[i]);
+        auto schema = described(schema_of<T>(definitions), descriptions[i]);
+        parameters.add(names[i], std::move(schema), !is_instance<T, std::optional>);
     };
     (add(std::type_identity<typename tool_function<F>::template parameter<I>>(), I), ...);
-    nlohmann::ordered_json schema = {{"type", "object"}, {"properties", std::move(properties)}};
-    if (!required.empty()) schema["required"] = std::move(required);
-    schema["additionalProperties"] = false;
-    return definitions.complete(std::move(schema));
-}
-
-/// Whether a text stands anywhere in a value.
-[[nodiscard]] inline bool has_text(nlohmann::ordered_json const& value, std::string const& text) {
-    if (!value.is_structured()) return value == text;
-    return std::any_of(value.begin(), value.end(), [&](auto const& each) { return has_text(each, text); });
+    return definitions.complete(std::move(parameters).take());
 }
 
 /// The schema of a struct whose members are the parameters.
 template <class T>
 [[nodiscard]] nlohmann::ordered_json members_schema() {
     tool_definitions definitions;
-    (void)schema_of<T>(definitions); // what refers to it finds it there
-    tool_definitions others;
-    auto const reference = schema_of<T>(others).at("$ref").template get<std::string>();
-    auto schema = struct_schema<T>(definitions);
-    auto whole = definitions.complete(std::move(schema));
-    // It is not needed twice where nothing in it refers to it.
-    auto const own = reference.substr(reference.rfind('/') + 1);
-    auto rest = whole;
-    rest["$defs"].erase(own);
-    if (has_text(rest, reference)) return whole;
-    if (rest["$defs"].empty()) rest.erase("$defs");
-    return rest;
+    auto const reference = schema_of<T>(definitions);
+    return definitions.complete(struct_schema<T>(definitions), reference);
 }
 
 /// A function with its arguments by name, or as one value where there are no names.

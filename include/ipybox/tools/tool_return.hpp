@@ -42,7 +42,7 @@ template <class T>
     if constexpr (std::same_as<value, std::string>)
         return std::nullopt;
     else if constexpr (std::is_void_v<value>)
-        return nlohmann::ordered_json{{"type", "null"}};
+        return type_schema("null");
     else if constexpr (std::same_as<value, tool_result>)
         return nlohmann::ordered_json::object();
     else {

@@ -43,25 +43,25 @@ class tool_definitions {
     /// numbers.
     template <class T, class Make>
     [[nodiscard]] nlohmann::ordered_json reference(std::string_view name, Make make) {
-        std::type_index const type = typeid(T);
-        auto const found = names_.find(type);
-        if (found != names_.end()) return {{"$ref", "#/$defs/" + found->second}};
-        auto own = std::string(name);
-        for (int i = 2; list_.contains(own); ++i) own = std::string(name) + "_" + std::to_string(i);
-        names_.emplace(type, own);
-        list_[own] = nullptr; // a type may refer to itself
-        auto schema = make();
-        list_[own] = std::move(schema);
-        return {{"$ref", "#/$defs/" + own}};
+        auto const [own, is_new] = name_of(typeid(T), name);
+        if (is_new) define(own, make());
+        return reference_to(own);
     }
 
     /// The schema with all that it refers to.
-    [[nodiscard]] nlohmann::ordered_json complete(nlohmann::ordered_json schema) const {
-        if (!list_.empty() && schema.is_object()) schema["$defs"] = list_;
-        return schema;
-    }
+    [[nodiscard]] nlohmann::ordered_json complete(nlohmann::ordered_json schema) const;
+
+    /// The same for the schema of the struct that `reference` refers to: it is not there twice unless something in it
+    /// refers to it.
+    [[nodiscard]] nlohmann::ordered_json complete(nlohmann::ordered_json schema,
+                                                  nlohmann::ordered_json const& reference) const;
 
   private:
+    /// The name of a type's schema, and whether it has to be made. A type may refer to itself meanwhile.
+    std::pair<std::string, bool> name_of(std::type_index type, std::string_view name);
+    void define(std::string const& name, nlohmann::ordered_json schema);
+    [[nodiscard]] static nlohmann::ordered_json reference_to(std::string const& name);
+
     std::map<std::type_index, std::string> names_;
     nlohmann::ordered_json list_ = nlohmann::ordered_json::object();
 };
@@ -201,41 +201,68 @@ void for_each_value(Each each) {
 template <class T>
 [[nodiscard]] nlohmann::ordered_json schema_of(tool_definitions& definitions);
 
+/// The schema with a description, unless that is empty.
+[[nodiscard]] nlohmann::ordered_json described(nlohmann::ordered_json schema, std::string const& description);
+
+/// A type of JSON Schema: `{"type": "number"}`.
+[[nodiscard]] nlohmann::ordered_json type_schema(char const* type);
+
+/// Bounds that are missing are not in it.
+[[nodiscard]] nlohmann::ordered_json integer_schema(std::optional<int> minimum, std::optional<int> maximum);
+
+[[nodiscard]] nlohmann::ordered_json enum_schema(nlohmann::ordered_json values);
+[[nodiscard]] nlohmann::ordered_json any_of_schema(nlohmann::ordered_json alternatives);
+[[nodiscard]] nlohmann::ordered_json optional_schema(nlohmann::ordered_json value);
+[[nodiscard]] nlohmann::ordered_json map_schema(nlohmann::ordered_json values);
+
+/// A list of as many items as it likes, or of `size`.
+[[nodiscard]] nlohmann::ordered_json list_schema(nlohmann::ordered_json items, std::optional<std::size_t> size = {});
+
+/// A list whose items have schemas of their own.
+[[nodiscard]] nlohmann::ordered_json tuple_schema(nlohmann::ordered_json items);
+
+/// An object without further members.
+class object_schema {
+  public:
+    void add(std::string const& name, nlohmann::ordered_json schema, bool is_required);
+
+    [[nodiscard]] nlohmann::ordered_json take() &&;
+
+  private:
+    nlohmann::ordered_json properties_ = nlohmann::ordered_json::object();
+    nlohmann::ordered_json required_ = nlohmann::ordered_json::array();
+};
+
+/// Small integers have bounds, larger ones at most none below zero: few languages hold the bounds of 64 bits.
 template <class T>
-[[nodiscard]] nlohmann::ordered_json integer_schema() {
-    nlohmann::ordered_json schema = {{"type", "integer"}};
-    if constexpr (sizeof(T) <= 2) {
-        schema["minimum"] = std::numeric_limits<T>::min();
-        schema["maximum"] = std::numeric_limits<T>::max();
-    } else if constexpr (std::unsigned_integral<T>) {
-        schema["minimum"] = 0;
-    }
-    return schema;
+[[nodiscard]] nlohmann::ordered_json schema_of_integer() {
+    if constexpr (sizeof(T) <= 2)
+        return integer_schema(std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+    else if constexpr (std::unsigned_integral<T>)
+        return integer_schema(0, {});
+    else
+        return integer_schema({}, {});
 }
 
 template <class Enum>
-[[nodiscard]] nlohmann::ordered_json enum_schema() {
+[[nodiscard]] nlohmann::ordered_json schema_of_enum() {
     auto values = nlohmann::ordered_json::array();
     for_each_value<Enum>([&](Enum, nlohmann::json const& value) { values.push_back(nlohmann::ordered_json(value)); });
-    return {{"enum", std::move(values)}};
+    return enum_schema(std::move(values));
 }
 
 /// The schema of a struct itself, not a reference to it.
 template <class T>
 [[nodiscard]] nlohmann::ordered_json struct_schema(tool_definitions& definitions) {
     auto const description = ipybox_tool_members(static_cast<T const*>(nullptr));
-    auto properties = nlohmann::ordered_json::object();
-    auto required = nlohmann::ordered_json::array();
+    object_schema schema;
     [[maybe_unused]] auto const add = [&](auto const& member) {
         using value = typename std::remove_cvref_t<decltype(member)>::value_type;
-        properties[member.name] = schema_of<value>(definitions);
-        if (!description.has_defaults && !is_instance<value, std::optional>) required.push_back(member.name);
+        bool const is_required = !description.has_defaults && !is_instance<value, std::optional>;
+        schema.add(member.name, schema_of<value>(definitions), is_required);
     };
     std::apply([&](auto const&... members) { (add(members), ...); }, description.members);
-    nlohmann::ordered_json schema = {{"type", "object"}, {"properties", std::move(properties)}};
-    if (!required.empty()) schema["required"] = std::move(required);
-    schema["additionalProperties"] = false;
-    return schema;
+    return std::move(schema).take();
 }
 
 template <class... Parts>
@@ -257,48 +284,39 @@ template <class A, class B>
 
 template <class T>
 nlohmann::ordered_json schema_of(tool_definitions& definitions) {
-    using object = nlohmann::ordered_json;
     if constexpr (has_own_schema<T>) {
         return tool_schema<T>::schema();
     } else if constexpr (is_json<T>) {
-        return object::object();
+        return nlohmann::ordered_json::object();
     } else if constexpr (json_null<T>) {
-        return object{{"type", "null"}};
+        return type_schema("null");
     } else if constexpr (std::same_as<T, bool>) {
-        return object{{"type", "boolean"}};
+        return type_schema("boolean");
     } else if constexpr (json_integer<T>) {
-        return integer_schema<T>();
+        return schema_of_integer<T>();
     } else if constexpr (std::floating_point<T>) {
-        return object{{"type", "number"}};
+        return type_schema("number");
     } else if constexpr (json_text_type<T>) {
-        return object{{"type", "string"}};
+        return type_schema("string");
     } else if constexpr (named_enum<T>) {
-        return enum_schema<T>();
+        return schema_of_enum<T>();
     } else if constexpr (described_struct<T>) {
         auto const name = ipybox_tool_members(static_cast<T const*>(nullptr)).name;
         return definitions.reference<T>(name, [&] { return struct_schema<T>(definitions); });
     } else if constexpr (is_instance<T, std::optional>) {
-        return object{{"anyOf", object::array({schema_of<typename T::value_type>(definitions), {{"type", "null"}}})}};
+        return optional_schema(schema_of<typename T::value_type>(definitions));
     } else if constexpr (is_instance<T, std::variant>) {
-        return object{{"anyOf", schemas_of(definitions, std::type_identity<T>())}};
+        return any_of_schema(schemas_of(definitions, std::type_identity<T>()));
     } else if constexpr (json_tuple<T>) {
-        constexpr auto size = std::tuple_size_v<T>;
-        object schema = {{"type", "array"}};
-        if constexpr (size > 0) schema["prefixItems"] = schemas_of(definitions, std::type_identity<T>());
-        schema["items"] = false;
-        schema["minItems"] = size;
-        return schema;
+        return tuple_schema(schemas_of(definitions, std::type_identity<T>()));
     } else if constexpr (array_size<T> > 0) {
-        return object{{"type", "array"},
-                      {"items", schema_of<typename T::value_type>(definitions)},
-                      {"minItems", array_size<T>},
-                      {"maxItems", array_size<T>}};
+        return list_schema(schema_of<typename T::value_type>(definitions), array_size<T>);
     } else if constexpr (json_map<T>) {
-        return object{{"type", "object"}, {"additionalProperties", schema_of<typename T::mapped_type>(definitions)}};
+        return map_schema(schema_of<typename T::mapped_type>(definitions));
     } else if constexpr (json_list<T>) {
-        return object{{"type", "array"}, {"items", schema_of<typename T::value_type>(definitions)}};
+        return list_schema(schema_of<typename T::value_type>(definitions));
     } else {
-        return object(); // said by `require_described`
+        return nlohmann::ordered_json(); // said by `require_described`
     }
 }
 
@@ -312,3 +330,7 @@ template <class T>
 
 } // namespace detail
 } // namespace ipybox
+
+#ifdef IPYBOX_HEADER_ONLY
+#include <ipybox/tools/impl/tool_schema.ipp>
+#endif

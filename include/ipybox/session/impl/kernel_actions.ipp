@@ -292,8 +292,8 @@ IPYBOX_DECL asio::awaitable<result<std::uint64_t>> kernel_actions::approve_own(s
     co_return subject.id;
 }
 
-IPYBOX_DECL asio::awaitable<result<package_layer::installation>>
-kernel_actions::install(std::shared_ptr<kernel_actions> self, std::vector<std::string> words) {
+IPYBOX_DECL asio::awaitable<result<installation>> kernel_actions::install(std::shared_ptr<kernel_actions> self,
+                                                                          std::vector<std::string> words) {
     if (auto const order = read_package_order(words); !order) co_return failure(order.error());
     approval_subject subject;
     subject.kind = approval_subject::action::package;
@@ -311,7 +311,7 @@ kernel_actions::install(std::shared_ptr<kernel_actions> self, std::vector<std::s
     co_return installed;
 }
 
-IPYBOX_DECL asio::awaitable<result<package_layer::installation>>
+IPYBOX_DECL asio::awaitable<result<installation>>
 kernel_actions::carry_out_installation(kernel_actions& self, std::vector<std::string> const& words,
                                        action_outcome& how) {
     if (auto turn = co_await take_turn(self.shared_from_this()); !turn) co_return failure(turn);
@@ -326,7 +326,7 @@ kernel_actions::carry_out_installation(kernel_actions& self, std::vector<std::st
     auto output = co_await (*pipe)->text();
     auto const& outcome = (*begun)->outcome();
     if (!outcome) co_return failure(with_output(outcome.error(), output));
-    co_return package_layer::installation{*outcome, std::move(output)};
+    co_return installation{*outcome, std::move(output)};
 }
 
 IPYBOX_DECL asio::awaitable<verdict> kernel_actions::approve_connection(approval_subject& subject) {

@@ -99,8 +99,7 @@ IPYBOX_DECL void session::approve(approval_subject subject, std::shared_ptr<pend
 
 IPYBOX_DECL void session::record(std::uint64_t id, action_outcome const& how) { kernel_->actions().record(id, how); }
 
-IPYBOX_DECL void session::install(std::vector<std::string> words,
-                                  std::shared_ptr<pending_result<package_layer::installation>> call) {
+IPYBOX_DECL void session::install(std::vector<std::string> words, std::shared_ptr<pending_result<installation>> call) {
     auto const begin = [weak = weak_from_this(), words = std::move(words), call](result<void> started) {
         auto const self = weak.lock();
         if (!self || !started) return call->fail(self ? started.error() : error(errc::not_running, ""));

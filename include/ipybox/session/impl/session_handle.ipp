@@ -188,9 +188,8 @@ IPYBOX_DECL void session_handle::record(std::uint64_t id, action_outcome how) {
     post([id, how = std::move(how)](session& s) { s.record(id, how); });
 }
 
-IPYBOX_DECL void session_handle::install(std::vector<std::string> words,
-                                         completion<result<package_layer::installation>> done) {
-    auto const call = std::make_shared<pending_result<package_layer::installation>>(std::move(done));
+IPYBOX_DECL void session_handle::install(std::vector<std::string> words, completion<result<installation>> done) {
+    auto const call = std::make_shared<pending_result<installation>>(std::move(done));
     forget_on_signal(call);
     begin(call, [call, words = std::move(words)](session& s) { s.install(words, call); });
 }
