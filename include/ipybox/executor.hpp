@@ -2,7 +2,9 @@
 
 #include <ipybox/approval/any_approval.hpp>
 #include <ipybox/approval/approval_policy.hpp>
+#include <ipybox/approval/auto_approval.hpp>
 #include <ipybox/approval/callback_approval.hpp>
+#include <ipybox/approval/deny_approval.hpp>
 #include <ipybox/approval/stream_reader_approval.hpp>
 #include <ipybox/execution/executor_options.hpp>
 #include <ipybox/execution_stream.hpp>

@@ -11,7 +11,9 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "support/catch.hpp"
 #include "support/host_box.hpp"
@@ -111,6 +113,23 @@ TEST_CASE("host tools: a short function on the executor's own strand", "[kernel]
     CHECK(box.stop());
     context.stop();
     loop.join();
+}
+
+TEST_CASE("host tools: a function that would wait for the code that called it is told so", "[kernel]") {
+    executor* own = nullptr;
+    std::vector<std::string> said;
+    auto const note = [&said](auto const& outcome) { said.emplace_back(outcome ? "done" : outcome.error().name()); };
+    host_box box({host_tool("back", "", [&] {
+        note(own->execute("1"));
+        note(own->get("x"));
+        note(own->put("x", nlohmann::ordered_json(1)));
+        own->async_execute("y = 2", {}, [](result<execution_result> const&) {}); // waits its turn, and no thread
+    })});
+    own = box.operator->();
+    CHECK(box.run("from mcptools.host import back\nback.run()") == "");
+    CHECK(said == std::vector<std::string>(3, "would_deadlock"));
+    CHECK(box.run("y") == "2");
+    box.drop();
 }
 
 TEST_CASE("host tools: an application with one loop, which is the executor's too", "[kernel]") {

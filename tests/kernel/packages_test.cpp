@@ -335,7 +335,7 @@ TEST_CASE("packages: an interpreter without pip, an index that does not answer, 
     REQUIRE_FALSE(late);
     CHECK(late.error() == errc::timed_out);
 
-    executor box(test::options_in(dir.path()), auto_approval{}, test::unsandboxed);
+    executor box(test::options_in(dir.path()), deny_approval{}, test::unsandboxed);
     auto const nowhere = box.install_package("ipybox_tiny");
     REQUIRE_FALSE(nowhere);
     CHECK(nowhere.error() == errc::invalid_argument);

@@ -8,6 +8,10 @@
  * does it).
  */
 
+#if __cplusplus < 202002L
+#error "ipybox needs C++20: compile with -std=c++20"
+#endif
+
 #include <version>
 
 #ifndef __cpp_exceptions

@@ -153,6 +153,8 @@ class error {
 
     /// The code, to be compared with an `errc` or a `condition`.
     [[nodiscard]] std::error_code code() const noexcept { return code_; }
+    /// The name of its `errc`, for logs: "kernel_died".
+    [[nodiscard]] std::string_view name() const noexcept;
     /// A text for people: what happened, and what to do.
     [[nodiscard]] std::string const& text() const noexcept { return text_; }
 

@@ -24,14 +24,21 @@
 namespace ipybox {
 namespace detail {
 
-/// Blocks until `submit` completes. Calls that no other thread would serve would wait for ever.
+/// Blocks until `submit` completes. Calls that no other thread would serve would wait for ever: `may_block` tells.
 template <class T, class Submit>
-result<T> wait_for(session_handle const& s, Submit submit) {
-    if (auto served = s.may_block(); !served) return failure(served);
+result<T> wait_for(session_handle const& s, Submit submit,
+                   result<void> (session_handle::*may_block)() const = &session_handle::may_block) {
+    if (auto served = (s.*may_block)(); !served) return failure(served);
     stack_promise<result<T>> promise;
     auto const deliver = [&promise](result<T> value) { promise.set_value(std::move(value)); };
     submit(completion<result<T>>(called_in_place{deliver}));
     return promise.get();
+}
+
+/// The same for a call that waits its turn.
+template <class T, class Submit>
+result<T> wait_for_turn(session_handle const& s, Submit submit) {
+    return wait_for<T>(s, std::move(submit), &session_handle::may_wait_for_turn);
 }
 
 } // namespace detail
@@ -68,7 +75,7 @@ IPYBOX_DECL result<void> executor_base::stop() {
 }
 
 IPYBOX_DECL result<execution_result> executor_base::execute(std::string code, execute_options options) {
-    return detail::wait_for<execution_result>(
+    return detail::wait_for_turn<execution_result>(
         *session_, [&](auto done) { submit_execute(session_, std::move(code), std::move(options), std::move(done)); });
 }
 
@@ -100,8 +107,8 @@ IPYBOX_DECL job executor_base::submit(std::string code, execute_options options)
 }
 
 IPYBOX_DECL result<json_value> executor_base::get(std::string name) {
-    return detail::wait_for<json_value>(*session_,
-                                        [&](auto done) { submit_get(session_, std::move(name), std::move(done)); });
+    return detail::wait_for_turn<json_value>(
+        *session_, [&](auto done) { submit_get(session_, std::move(name), std::move(done)); });
 }
 
 IPYBOX_DECL result<void> executor_base::put(std::string name, nlohmann::ordered_json const& value) {
@@ -109,7 +116,7 @@ IPYBOX_DECL result<void> executor_base::put(std::string name, nlohmann::ordered_
 }
 
 IPYBOX_DECL result<void> executor_base::put_text(std::string name, result<std::string> json) {
-    return detail::wait_for<void>(
+    return detail::wait_for_turn<void>(
         *session_, [&](auto done) { submit_put(session_, std::move(name), std::move(json), std::move(done)); });
 }
 

@@ -75,7 +75,7 @@ struct launch_spec {
     std::optional<kernel_walls> walls = {};
 
     /// Variables that the sandbox sets inside or takes away: kernels and commands have them as the program has them, or
-    /// not at all.
+    /// not at all. A policy adds its own to those that are there.
     std::vector<std::string> sandbox_variables = {};
 
     /// Data that the started program can read, by the number of the descriptor: for what stands in front of it, as

@@ -173,6 +173,9 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     /// Whether a call that blocks the calling thread would be served; the error says why not. May take its time.
     [[nodiscard]] result<void> may_block() const;
 
+    /// The same for a call that waits its turn: a function that the running code has called would wait for that code.
+    [[nodiscard]] result<void> may_wait_for_turn() const;
+
     /// Runs work on the session's executor, behind what was handed over before; false when it is closed.
     template <class Work>
     bool post(Work work) {

@@ -59,6 +59,9 @@ class tool_packages {
     /// The tools of a package as they are listed; none where there is no such package.
     [[nodiscard]] std::optional<std::vector<mcp::tool>> list(std::string const& package) const;
 
+    /// Whether the calling thread is in a function of one of these tools.
+    [[nodiscard]] bool runs_here() const;
+
     /// Ends everything, for ever; waits for functions that run no longer than that.
     void end(std::chrono::milliseconds bound);
 

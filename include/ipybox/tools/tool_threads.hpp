@@ -61,6 +61,9 @@ class tool_threads {
         std::shared_ptr<state> const shared_;
     };
 
+    /// Whether the calling thread is in one of the functions.
+    [[nodiscard]] bool runs_here() const;
+
     /// Waits until nothing runs but what the calling thread runs itself; false where the bound passed first.
     bool wait(std::chrono::milliseconds bound) const;
 

@@ -68,6 +68,11 @@ TEST_CASE("errc: each has a name of its own, which is its enumerator's") {
     CHECK(to_string(static_cast<condition>(0)) == "unknown");
 }
 
+TEST_CASE("error: has the name of its code") {
+    CHECK(error(errc::kernel_died, "").name() == "kernel_died");
+    CHECK(detail::system_failure("opening", ENOENT).name() == "io_error");
+}
+
 TEST_CASE("error: says who rejected an action") {
     auto rejected = error(errc::approval_rejected, "not now");
     CHECK_FALSE(rejected.decided_by());

@@ -302,6 +302,16 @@ TEST_CASE_METHOD(two_servers, "server_registry: tells which server's tools chang
     CHECK(changed == std::vector<std::string>{"a"});
 }
 
+TEST_CASE("server_registry: parameters that name no server are refused") {
+    asio::io_context context;
+    server_registry registry(context.get_executor());
+    auto const refused = registry.add("none", server_params());
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error() == errc::invalid_argument);
+    CHECK(contains(refused.error().text(), "'none' have neither `command` nor `url`"));
+    CHECK(registry.names().empty());
+}
+
 TEST_CASE("make_channel: what cannot be reached says so") {
     asio::io_context context;
     server_params params;

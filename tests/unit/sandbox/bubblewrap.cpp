@@ -82,8 +82,10 @@ TEST_CASE("bubblewrap: the program keeps its arguments, environment and control 
     scratch_dir const work;
     auto spec = shell("true", work.path());
     spec.control_fd = 9;
+    spec.sandbox_variables = {"OWN"};
     auto const wrapped = bubblewrap_sandbox{}.wrap(spec);
     REQUIRE(wrapped);
+    CHECK(wrapped->sandbox_variables == spec.sandbox_variables);
     CHECK(fs::path(wrapped->argv.front()).filename() == "bwrap");
     CHECK(fs::path(wrapped->argv.front()).is_absolute());
     CHECK(has(wrapped->argv, {"--chdir", work.path().string(), "--", "/bin/sh", "-c", "true"}));

@@ -238,6 +238,11 @@ TEST_CASE("landlock: the private directory goes with the sandbox, and the next o
     REQUIRE(::stat(ours.c_str(), &about) == 0);
     CHECK((about.st_mode & 0777) == 0700);
     CHECK(is_among("TMPDIR", {wrapped->sandbox_variables.begin(), wrapped->sandbox_variables.end()}));
+    auto with_own = shell("", work.path());
+    with_own.sandbox_variables = {"OWN"};
+    auto const both = landlock_sandbox().wrap(with_own);
+    REQUIRE(both);
+    CHECK(is_among("OWN", {both->sandbox_variables.begin(), both->sandbox_variables.end()}));
 
     auto const left = fs::path("/tmp/ipybox-landlock-left" + std::to_string(::getpid()));
     write(left / "deep/file");

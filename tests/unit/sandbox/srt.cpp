@@ -216,7 +216,9 @@ TEST_CASE("srt: the launch has another control descriptor, and the environment o
     place const here;
     auto spec = here.spec();
     spec.env["HOME"] = "/elsewhere";
+    spec.sandbox_variables = {"OWN"};
     auto const launch = wrapped(here.sandbox(), spec);
+    CHECK(launch.sandbox_variables.front() == "OWN");
     CHECK(launch.control_fd == 1);
     CHECK_FALSE(launch.first_in_namespace);
     CHECK(launch.env.at("HOME") == here.home.string());

@@ -124,6 +124,7 @@ TEST_CASE_METHOD(scripted_box, "contexts: operations that begin when the executo
     CHECK(run("a") == "fine");
     auto moved = std::move(box);
     CHECK(said(box.execute("a")) == not_running); // NOLINT(bugprone-use-after-move)
+    CHECK(box.execute("a").error().text() == "this executor was moved from: use the one that it was moved to");
     CHECK(box.state() == executor::kernel_state::stopped);
     box.cancel();
     CHECK(said(box.start()) == not_running);

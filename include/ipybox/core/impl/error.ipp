@@ -144,6 +144,8 @@ IPYBOX_DECL std::string_view to_string(errc code) noexcept {
     return "unknown";
 }
 
+IPYBOX_DECL std::string_view error::name() const noexcept { return to_string(static_cast<errc>(code_.value())); }
+
 IPYBOX_DECL std::string_view to_string(condition group) noexcept {
     switch (group) {
     case condition::timeout: return "timeout";

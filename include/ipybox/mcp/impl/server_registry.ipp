@@ -64,6 +64,9 @@ IPYBOX_DECL server_registry::~server_registry() = default;
 
 IPYBOX_DECL result<std::shared_ptr<detail::client>> server_registry::make_client(std::string const& name,
                                                                                  server_params params) const {
+    if (!options_.make_channel && params.command.empty() && params.url.empty())
+        return failure(errc::invalid_argument,
+                       "the parameters of the MCP server '" + name + "' have neither `command` nor `url`");
     detail::client_environment surroundings{options_.make_channel, options_.variables, {}};
     if (options_.on_tools_changed)
         surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };

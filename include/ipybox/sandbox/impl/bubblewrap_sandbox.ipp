@@ -220,7 +220,8 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.working_dir = *working_dir;
     spec.first_in_namespace = true;
     for (auto const& name : config_.hidden_variables) spec.env.erase(name);
-    spec.sandbox_variables = config_.hidden_variables;
+    spec.sandbox_variables.insert(spec.sandbox_variables.end(), config_.hidden_variables.begin(),
+                                  config_.hidden_variables.end());
     if (config_.network.opens_hosts()) spec.network = std::make_shared<sandbox_config const>(config_);
     return spec;
 }

@@ -120,7 +120,8 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     if (!filter) return failure(filter);
     os::confinement confinement{std::move(*domain).release(), *std::move(filter)};
     spec.confinement = std::make_shared<os::confinement const>(std::move(confinement));
-    spec.sandbox_variables = config_.hidden_variables;
+    spec.sandbox_variables.insert(spec.sandbox_variables.end(), config_.hidden_variables.begin(),
+                                  config_.hidden_variables.end());
     spec.sandbox_variables.emplace_back("TMPDIR");
     for (auto const& name : config_.hidden_variables) spec.env.erase(name);
     spec.env["TMPDIR"] = directory->path().string();

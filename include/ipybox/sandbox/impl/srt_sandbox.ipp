@@ -272,8 +272,9 @@ inline launch_spec through_srt(launch_spec spec, std::string settings, usable_sr
 /// Variables that the configuration hides are taken out; these and those of srt are the same for all kernels.
 inline void decide_variables(launch_spec& spec, std::vector<std::string> const& hidden) {
     for (auto const& name : hidden) spec.env.erase(name);
-    spec.sandbox_variables.assign(variables_of_srt.begin(), variables_of_srt.end());
-    spec.sandbox_variables.insert(spec.sandbox_variables.end(), hidden.begin(), hidden.end());
+    auto& decided = spec.sandbox_variables;
+    decided.insert(decided.end(), variables_of_srt.begin(), variables_of_srt.end());
+    decided.insert(decided.end(), hidden.begin(), hidden.end());
 }
 
 } // namespace detail

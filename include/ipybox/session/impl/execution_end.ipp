@@ -4,6 +4,8 @@
 #include <ipybox/session/execution_end.hpp>
 #include <ipybox/session/value_request.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -18,7 +20,8 @@ IPYBOX_DECL std::string lingering_text(execution_end const& end) {
 inline std::string stopping_text(execution_end const& end, execution const& e) {
     std::string text = "the execution was cancelled";
     if (end.stopped == errc::timed_out)
-        text = "the code did not end within " + std::to_string(e.options.timeout->count()) + " ms";
+        text = "the code did not end within " + std::to_string(std::max<std::int64_t>(0, e.options.timeout->count())) +
+               " ms";
     if (!end.killed) return text;
     text += "; it did not end when interrupted, so its kernel was ";
     return text +

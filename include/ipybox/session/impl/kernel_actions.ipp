@@ -83,6 +83,11 @@ inline error with_output(error const& why, std::string const& output) {
     return error(static_cast<errc>(why.code().value()), std::move(text));
 }
 
+inline error no_package_layer() {
+    return error(errc::invalid_argument, "the kernel has no layer of packages: set executor_options::kernel.packages, "
+                                         "or runtime::options::kernel.packages where it is shared");
+}
+
 /// Whether it is pip that the host runs, outside of the kernel's sandbox.
 inline bool is_installation(program_run const& wanted) {
     return wanted.kind == approval_subject::action::package && wanted.argv.size() > 1 && wanted.argv[0] == "pip" &&
@@ -231,10 +236,7 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<running_program>>> kernel_act
 IPYBOX_DECL result<kernel_actions::installation_ptr>
 kernel_actions::begin_installation(std::span<std::string const> words, program_streams streams) {
     auto const layer = kernel_.packages();
-    if (!layer)
-        return failure(errc::invalid_argument,
-                       "the kernel has no layer of packages: set executor_options::kernel.packages, or "
-                       "runtime::options::kernel.packages where it is shared");
+    if (!layer) return failure(no_package_layer());
     auto const order = read_package_order(words);
     if (!order) return failure(order.error());
     installation_streams theirs{std::move(streams.standard_output), std::move(streams.standard_error)};
@@ -295,6 +297,7 @@ IPYBOX_DECL asio::awaitable<result<std::uint64_t>> kernel_actions::approve_own(s
 IPYBOX_DECL asio::awaitable<result<installation>> kernel_actions::install(std::shared_ptr<kernel_actions> self,
                                                                           std::vector<std::string> words) {
     if (auto const order = read_package_order(words); !order) co_return failure(order.error());
+    if (!self->kernel_.packages()) co_return failure(no_package_layer());
     approval_subject subject;
     subject.kind = approval_subject::action::package;
     subject.argv = {"pip", "install"};

@@ -60,7 +60,8 @@ IPYBOX_DECL std::shared_ptr<session_handle> const& session_handle::closed() {
     // program.
     static auto const& none = *new auto([] {
         auto handle = std::make_shared<session_handle>();
-        handle->outstanding_->end(error(errc::not_running, ""));
+        handle->outstanding_->end(
+            error(errc::not_running, "this executor was moved from: use the one that it was moved to"));
         return handle;
     }());
     return none;
@@ -289,6 +290,15 @@ IPYBOX_DECL result<void> session_handle::may_block() const {
         asked = may_block_;
     }
     return asked ? asked() : result<void>(); // closed: it fails at once
+}
+
+IPYBOX_DECL result<void> session_handle::may_wait_for_turn() const {
+    if (auto const own = tools(); own && own->runs_here())
+        return failure(errc::would_deadlock,
+                       "a function of a host tool cannot wait for code of the executor that calls "
+                       "it: that waits for the function. Call an async_ operation, or another "
+                       "executor");
+    return may_block();
 }
 
 } // namespace ipybox::detail

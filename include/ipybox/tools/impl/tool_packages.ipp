@@ -62,6 +62,8 @@ IPYBOX_DECL std::optional<std::vector<mcp::tool>> tool_packages::list(std::strin
     return found->tools();
 }
 
+IPYBOX_DECL bool tool_packages::runs_here() const { return threads_->runs_here(); }
+
 IPYBOX_DECL void tool_packages::end(std::chrono::milliseconds bound) {
     std::map<std::string, std::shared_ptr<tool_package>> ending;
     {

@@ -81,7 +81,9 @@ IPYBOX_DECL nlohmann::ordered_json map_schema(nlohmann::ordered_json values) {
 IPYBOX_DECL nlohmann::ordered_json list_schema(nlohmann::ordered_json items, std::optional<std::size_t> size) {
     auto schema = type_schema("array");
     schema["items"] = std::move(items);
-    if (size) schema["minItems"] = schema["maxItems"] = *size;
+    if (!size) return schema;
+    schema["minItems"] = *size;
+    schema["maxItems"] = *size;
     return schema;
 }
 

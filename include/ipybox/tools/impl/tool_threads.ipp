@@ -72,6 +72,11 @@ IPYBOX_DECL void tool_threads::end() {
     state_->work_came.notify_all();
 }
 
+IPYBOX_DECL bool tool_threads::runs_here() const {
+    std::scoped_lock const lock(state_->mutex);
+    return state_->busy.contains(std::this_thread::get_id());
+}
+
 IPYBOX_DECL bool tool_threads::wait(std::chrono::milliseconds bound) const {
     std::unique_lock lock(state_->mutex);
     return state_->work_ended.wait_for(lock, bound, [&] {

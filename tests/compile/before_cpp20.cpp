@@ -1,0 +1,3 @@
+// expect: ipybox needs C++20: compile with -std=c++20
+// flags: -std=c++17
+#include <ipybox/core/config.hpp>
