@@ -6,13 +6,14 @@
 
 #include <ipybox/approval/approval_policy.hpp>
 #include <ipybox/executor.hpp>
-#include <ipybox/os/process.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 
 //! [theirs]
@@ -36,12 +37,14 @@ struct reading_rules {
 template <>
 struct ipybox::sandbox_traits<corporate::jail> {
     static result<launch_spec> wrap(corporate::jail const& jail, launch_spec spec) {
-        auto const prlimit = os::find_program("prlimit");
+        // A program is named by its absolute path: PATH is not searched.
+        auto const* const prlimit = "/usr/bin/prlimit";
         // Never run with less than was asked for: an error says what is missing.
-        if (prlimit.empty()) return failure(errc::sandbox_unavailable, "the jail needs prlimit (Debian: util-linux)");
+        if (std::error_code ignored; !std::filesystem::exists(prlimit, ignored))
+            return failure(errc::sandbox_unavailable, "the jail needs /usr/bin/prlimit (Debian: util-linux)");
 
         auto const limit = "--as=" + std::to_string(jail.memory_limit);
-        spec.argv.insert(spec.argv.begin(), {prlimit.string(), limit, "--"});
+        spec.argv.insert(spec.argv.begin(), {prlimit, limit, "--"});
         return bubblewrap_sandbox{}.wrap(std::move(spec));
     }
 };

@@ -24,7 +24,7 @@ int main() {
         else
             request.reject("not today");
     };
-    ipybox::executor box({}, ipybox::callback_approval(decide), ipybox::bubblewrap_sandbox(*config));
+    ipybox::executor box({}, decide, ipybox::bubblewrap_sandbox(*config));
     //! [hosts]
 
     auto const result = box.execute(R"(

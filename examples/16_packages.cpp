@@ -22,7 +22,7 @@ int main() {
     };
     ipybox::executor_options options;
     options.kernel.packages = *layer;
-    ipybox::executor box(options, ipybox::callback_approval(decide));
+    ipybox::executor box(options, decide);
     auto const installed = box.install_package("ipybox-no-such-package");
     if (!installed) std::cout << installed.error() << '\n';
     //! [layer]

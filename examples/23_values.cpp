@@ -2,13 +2,28 @@
 // prints: no value: not JSON: a value of type set
 // prints: oldest: Bob
 // prints: name 'nobody' is not defined
+// prints: doubled: [2,4,6]
 
 #include <ipybox/ipybox.hpp>
 
+#include <asio/awaitable.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
 #include <nlohmann/json.hpp>
 
 #include <iostream>
 #include <string>
+
+//! [coroutine]
+asio::awaitable<void> doubled(ipybox::executor& box) {
+    // A value in braces gets a name: GCC 12 destroys such a temporary inside a co_await expression twice.
+    nlohmann::ordered_json const numbers = {1, 2, 3};
+    if (auto const put = co_await box.async_put("numbers", numbers); !put) co_return;
+    if (auto const run = co_await box.async_execute("numbers = [2 * n for n in numbers]"); !run) co_return;
+    if (auto const got = co_await box.async_get("numbers")) std::cout << "doubled: " << (*got)->dump() << '\n';
+}
+//! [coroutine]
 
 int main() {
     ipybox::executor box;
@@ -44,4 +59,8 @@ int main() {
     //! [get]
     auto const nobody = box.get("nobody");
     if (!nobody && nobody.error().exception()) std::cout << nobody.error().exception()->evalue << '\n';
+
+    asio::io_context io;
+    asio::co_spawn(io, doubled(box), asio::detached);
+    io.run();
 }

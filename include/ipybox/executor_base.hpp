@@ -317,7 +317,8 @@ class executor_base {
      * \brief Generates the Python API of a registered server's tools, or of the application's: the package
      * `root_dir/server`.
      * \details Code calls them as `from mcptools.server import tool; tool.run(tool.Params(…))` where `root_dir` is
-     * `mcptools` in the working directory. A package that is there already is replaced in one step.
+     * `mcptools` in the working directory. A package that is there already is replaced in one step. Include
+     * `ipybox/codegen.hpp`, as `ipybox.hpp` does: it has the type of the result, and the options.
      * \par Errors those of starting the server; errc::invalid_argument — what stands at `root_dir/server` is not ours;
      * errc::io_error
      */
@@ -330,7 +331,7 @@ class executor_base {
     /**
      * \copydoc generate_mcp_sources
      * \details Files are written on a thread of the library; a filter is called there, and what it throws is the call's
-     * error. Include `ipybox/codegen.hpp`.
+     * error.
      * \par Cancellation terminal, partial, total: the call completes with condition::cancelled at once; the package may
      * be written all the same
      */

@@ -7,6 +7,9 @@
 
 With --write the blocks are brought up to date. A C++ block without such a line above it is a mistake, unless the line
 says `<!-- snippet: none -->` (a signature, say, or something that is not meant to compile).
+
+README.md has a link to the file under a block, or under the last one of several blocks of the same file in a row: a
+comment is not shown. --write also writes these links.
 """
 
 from __future__ import annotations
@@ -21,7 +24,8 @@ from tree import REPOSITORY, finish
 
 _block = re.compile(
     r"(?:<!-- snippet: (?P<file>\S+)(?: (?P<region>\S+))? -->\n)?"
-    r"^```(?P<language>\w*)\n(?P<code>.*?)^```$",
+    r"^```(?P<language>\w*)\n(?P<code>.*?)^```$"
+    r"(?P<link>\n\n\*\[[^\]\n]*\]\([^)\n]*\)\*$)?",
     re.MULTILINE | re.DOTALL,
 )
 _leading_comments = re.compile(r"\A(?:// prints: .*\n)+\n?")
@@ -51,6 +55,13 @@ def _without_markers(text: str) -> str:
     return re.sub(r"^[ \t]*//! \[\w+\][ \t]*\n", "", text, flags=re.MULTILINE)
 
 
+def link_under(block: re.Match[str]) -> str:
+    """What stands under a block of README.md."""
+    file = block["file"]
+    another = re.compile(rf"\n\n<!-- snippet: {re.escape(file)}[ ]")
+    return "" if another.match(block.string, block.end()) else f"\n\n*[{file}]({file})*"
+
+
 def check_page(page: Path, root: Path, write: bool) -> list[str]:
     text = page.read_text(encoding="utf-8")
     name = page.relative_to(root)
@@ -70,13 +81,16 @@ def check_page(page: Path, root: Path, write: bool) -> list[str]:
         except ValueError as error:
             problems.append(f"{name}:{line}: {error}")
             return match[0]
-        if code == match["code"]:
-            return match[0]
-        if not write:
+        link = match["link"] or ""
+        wanted_link = link_under(match) if page == root / "README.md" else link
+        if not write and code != match["code"]:
             problems.append(f"{name}:{line}: differs from {file} (./dev snippets brings it up to date)")
+        if not write and link != wanted_link:
+            problems.append(
+                f"{name}:{line}: the link to {file} under it is wrong (./dev snippets brings it up to date)"
+            )
         before = match.start("code") - match.start()
-        after = match.end("code") - match.start()
-        return match[0][:before] + code + match[0][after:]
+        return match[0][:before] + code + "```" + wanted_link
 
     updated = _block.sub(visit, text)
     if write and updated != text:

@@ -188,7 +188,7 @@ class Snippets(Sandbox):
     )
 
     def page(self, marker: str, code: str, language: str = "cpp") -> Path:
-        return self.write("README.md", f"Text\n\n{marker}\n```{language}\n{code}```\n")
+        return self.write("docs/page.md", f"Text\n\n{marker}\n```{language}\n{code}```\n")
 
     def check(self, page: Path, write: bool = False) -> list[str]:
         self.write("examples/01.cpp", self.example)
@@ -215,6 +215,22 @@ class Snippets(Sandbox):
             self.assertEqual(len(self.check(self.page(marker, "x\n"))), 1, marker)
         self.assertEqual(self.check(self.page("<!-- snippet: none -->", "x\n")), [])
         self.assertEqual(self.check(self.page("", "x\n", language="bash")), [])
+
+    def test_links_in_the_readme(self) -> None:
+        block = "<!-- snippet: examples/01.cpp add -->\n```cpp\nint a = 1;\n  ++a;\n```\n"
+        none = "<!-- snippet: none -->\n```cpp\nx\n```\n"
+        link = "\n*[examples/01.cpp](examples/01.cpp)*\n"
+        page = self.write("README.md", f"{block}\n{block}\n*emphasis*\n\n{none}\n{block}")
+        self.assertEqual(len(self.check(page)), 2)
+        self.assertEqual(self.check(page, write=True), [])
+        expected = f"{block}\n{block}{link}\n*emphasis*\n\n{none}\n{block}{link}"
+        self.assertEqual(page.read_text(encoding="utf-8"), expected)
+        self.assertEqual(self.check(page), [])
+        # Three blocks in a row: the link of the second moves to the third.
+        page.write_text(expected.replace("*emphasis*\n", block, 1), encoding="utf-8")
+        self.assertEqual(len(self.check(page)), 2)
+        self.assertEqual(self.check(page, write=True), [])
+        self.assertEqual(page.read_text(encoding="utf-8").count(link), 2)
 
 
 class Links(Sandbox):

@@ -25,8 +25,8 @@ namespace ipybox {
  * \endcode
  */
 struct executor_options {
-    /// The directory in which the code runs and may write. The kernel returns to it after each cell. Empty: the current
-    /// directory, and cells may leave it.
+    /// The directory in which the code runs and may write. It must exist. The kernel returns to it after each cell.
+    /// Empty: the current directory, and cells may leave it.
     std::filesystem::path working_dir = {};
 
     /// The kernel: its interpreter and environment, its start and its end.

@@ -7,13 +7,18 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 //! [exemplar]
+// Code runs in bubblewrap, and gives way to other programs.
 struct low_priority {
     ipybox::result<ipybox::launch_spec> wrap(ipybox::launch_spec spec) const {
         spec.argv.insert(spec.argv.begin(), {"/usr/bin/nice", "-n", "10", "--"});
-        return spec;
+        // nice(1) is no sandbox. Without this line the code would have all rights of the application.
+        return inside.wrap(std::move(spec));
     }
+
+    ipybox::bubblewrap_sandbox inside = {};
 };
 static_assert(ipybox::sandbox_policy<low_priority>);
 //! [exemplar]
