@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace ipybox::detail {
@@ -72,10 +73,14 @@ class outstanding_calls : public std::enable_shared_from_this<outstanding_calls>
     using table = std::map<pending_call*, std::shared_ptr<pending_call>>;
 
   public:
-    /// False when all has ended: the call has to fail then.
+    /// False when all has ended: the call has failed then.
     [[nodiscard]] bool add(std::shared_ptr<pending_call> const& call) {
-        std::scoped_lock const lock(mutex_);
-        if (ended_) return false;
+        std::unique_lock lock(mutex_);
+        if (ended_) {
+            lock.unlock();
+            call->fail(*ended_);
+            return false;
+        }
         call->among_ = shared_from_this();
         calls_.emplace(call.get(), call);
         return true;
@@ -92,7 +97,7 @@ class outstanding_calls : public std::enable_shared_from_this<outstanding_calls>
         table ending;
         {
             std::scoped_lock const lock(mutex_);
-            ended_ = true;
+            if (!ended_) ended_ = why;
             ending = calls_;
         }
         for (auto const& [key, call] : ending) call->fail(why);
@@ -101,7 +106,7 @@ class outstanding_calls : public std::enable_shared_from_this<outstanding_calls>
   private:
     std::mutex mutex_;
     table calls_;
-    bool ended_ = false;
+    std::optional<error> ended_; ///< never changes again
 };
 
 inline bool pending_call::first() {

@@ -86,7 +86,7 @@ inline void on_signal(asio::cancellation_slot slot, std::function<void()> what) 
 /// Has a call served, or fails it.
 IPYBOX_DECL void session_handle::begin(std::shared_ptr<pending_call> const& call, std::function<void(session&)> work) {
     if (!owner_.is_this()) return call->fail(forked_away());
-    if (!outstanding_->add(call) || !post(std::move(work))) call->fail(error(errc::not_running, ""));
+    if (outstanding_->add(call) && !post(std::move(work))) call->fail(error(errc::not_running, ""));
 }
 
 IPYBOX_DECL void session_handle::order(kernel_order::kind what, completion<result<void>> done) {
