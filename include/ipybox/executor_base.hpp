@@ -276,7 +276,8 @@ class executor_base {
      * tools.
      * \details The server starts with its first use, on the host and outside of the sandbox, and stops with `reset()`.
      * Parameters never leave the host.
-     * \par Errors errc::invalid_argument — the name is not a Python identifier; the parameters name neither a program nor a URL; errc::mcp_server_exists
+     * \par Errors errc::invalid_argument — the name is not a Python identifier; the parameters name neither a program
+     * nor a URL; errc::mcp_server_exists
      */
     [[nodiscard]] result<void> register_mcp_server(std::string name, mcp::server_params params);
 

@@ -24,6 +24,11 @@ class any_approval {
     /// The same as `any_approval(stream_reader_approval())`.
     any_approval() = default;
 
+    /// Copies share the policy. Moving copies: what was moved from stays as it was.
+    any_approval(any_approval const&) = default;
+    any_approval& operator=(any_approval const&) = default;
+    ~any_approval() = default;
+
     /// From an approval policy or an approval callback.
     template <class T>
         requires(!std::same_as<std::remove_cvref_t<T>, any_approval>)
@@ -54,7 +59,7 @@ class any_approval {
     /// The policy returns a plain `decision`: `decide_now` asks it. Its type says so.
     [[nodiscard]] bool decides_at_once() const noexcept { return decides_at_once_; }
 
-    /// Asks such a policy, without a coroutine.
+    /// Asks such a policy, without a coroutine. Without a policy it rejects.
     [[nodiscard]] decision decide_now(approval_request request) const {
         return detail::decision_of(ask_, policy_.get(), std::move(request));
     }

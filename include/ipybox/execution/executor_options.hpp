@@ -96,7 +96,7 @@ struct executor_options {
         /// and the running program, are among them by themselves.
         std::vector<std::filesystem::path> read_only = {};
 
-        /// Files that the code must not read: secrets.
+        /// Files and directories that the code must not read: secrets. A working directory in one of them stays open.
         std::vector<std::filesystem::path> hidden = {};
     };
     /// Options of the sandbox.

@@ -46,10 +46,10 @@ class raw_json {
         return of_sorted(value);
     }
 
-    /// Copies share it.
-    [[nodiscard]] std::string const& text() const noexcept { return *text_; }
+    /// Copies share it. `null`, where it was moved from.
+    [[nodiscard]] std::string const& text() const noexcept { return text_ ? *text_ : null_text(); }
     /// The text, without a copy where no other shares it.
-    [[nodiscard]] std::string take() && { return text_.use_count() == 1 ? std::move(*text_) : *text_; }
+    [[nodiscard]] std::string take() && { return text_.use_count() == 1 ? std::move(*text_) : text(); }
 
     /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point
     /// numbers.
@@ -59,10 +59,11 @@ class raw_json {
     [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
 
     /// Whether it is an object.
-    [[nodiscard]] bool is_object() const noexcept { return text_->starts_with('{'); }
+    [[nodiscard]] bool is_object() const noexcept { return text().starts_with('{'); }
 
   private:
     [[nodiscard]] static result<raw_json> of_sorted(nlohmann::json const& value);
+    [[nodiscard]] static std::string const& null_text() noexcept;
 
     raw_json(std::string text, bool has_large_integers)
         : text_(std::make_shared<std::string>(std::move(text))), has_large_integers_(has_large_integers) {}

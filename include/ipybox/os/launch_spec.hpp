@@ -54,7 +54,8 @@ struct launch_spec {
     /// outside.
     std::vector<std::filesystem::path> read_only = {};
 
-    /// Absolute paths of files that the program must not read either: secrets.
+    /// Absolute paths of files and directories that the program must not read either: secrets. What the program needs
+    /// in such a directory, as its working directory, stays open.
     std::vector<std::filesystem::path> hidden = {};
 
     /// The parts of the system that the program needs, and a policy would close.

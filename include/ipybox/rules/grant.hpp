@@ -34,6 +34,11 @@ class grant {
 
     struct active;
 
+    /// Copies share what they are about. Moving copies: what was moved from stays as it was.
+    grant(grant const&) = default;
+    grant& operator=(grant const&) = default;
+    ~grant() = default;
+
     /// Calls of `server.tool`, both wildcards; see `tool_pattern::named`.
     [[nodiscard]] static grant tool(std::string_view pattern);
 

@@ -51,8 +51,8 @@ class bubblewrap_mounts {
     /// are left as they are.
     void add_read_only(std::filesystem::path const& path);
 
-    /// Reading the file fails, by that name; to be added after all others. Paths that cannot be seen anyway are left as
-    /// they are.
+    /// Reading the file fails, by that name, and a directory is empty; to be added after all others. Paths that cannot
+    /// be seen anyway are left as they are.
     void add_hidden(std::filesystem::path const& path);
 
     /// Paths in a directory have the same rules by the second name of that; to be called after all is added.

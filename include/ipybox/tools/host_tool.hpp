@@ -98,9 +98,10 @@ class host_tool {
         std::optional<bool> open_world = {};
     };
 
-    /// The strand of the executor whose code calls, as `options::executor`: it spares a function that returns at once
-    /// the change to a thread and back. All else that this executor does waits for the function, and a blocking
-    /// operation of the executor fails in it, with errc::would_deadlock.
+    /// The strand of the executor that the tool was added to, as `options::executor`: it spares a function that returns
+    /// at once the change to a thread and back. All else that this executor does waits for the function, its destructor
+    /// too, without a bound where it has a thread of its own. A blocking operation of the executor fails in the
+    /// function, with errc::would_deadlock.
     [[nodiscard]] static detail::tool_executor own_strand() { return detail::tool_executor::own_strand(); }
 
     /**

@@ -42,7 +42,7 @@ class tool_executor {
                  (!std::same_as<std::remove_cvref_t<Post>, tool_executor>)
     tool_executor(Post post) : post_(std::make_shared<post_function const>(std::move(post))) {}
 
-    /// The strand of the executor whose code calls: for a function that returns at once. It is called between the
+    /// The strand of the executor that offers the tool: for a function that returns at once. It is called between the
     /// messages of the kernel, and holds up all else that this executor does. A blocking operation of the executor
     /// fails in it, with errc::would_deadlock.
     [[nodiscard]] static tool_executor own_strand() {

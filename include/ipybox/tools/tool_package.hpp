@@ -1,8 +1,8 @@
 #pragma once
 
-#include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/mcp/tool_provider.hpp>
+#include <ipybox/tools/tool_places.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -20,7 +20,6 @@ class host_tool;
 namespace ipybox::detail {
 
 class host_call;
-class tool_threads;
 
 /**
  * \brief Host tools under one name, and their calls.
@@ -30,10 +29,8 @@ class tool_threads;
  */
 class tool_package final : public mcp::tool_provider, public std::enable_shared_from_this<tool_package> {
   public:
-    /// Calls are asked for and completed on `session`. Functions that block run on `threads` unless they name an
-    /// executor.
-    tool_package(std::string name, std::shared_ptr<context_bound_executor const> session,
-                 std::shared_ptr<tool_threads> threads);
+    /// Calls are asked for and completed on the session's executor.
+    tool_package(std::string name, tool_places places);
 
     /// \par Errors errc::invalid_argument — there is a tool of that name; `host_tool::check`
     [[nodiscard]] result<void> add(std::vector<host_tool> tools);
@@ -62,8 +59,7 @@ class tool_package final : public mcp::tool_provider, public std::enable_shared_
     void end_calls(std::vector<under_way> calls, std::string const& why);
 
     std::string const name_;
-    std::shared_ptr<context_bound_executor const> const session_executor_;
-    std::shared_ptr<tool_threads> const threads_;
+    tool_places const places_;
     mutable std::mutex mutex_;
     std::vector<tool_ptr> tools_; ///< in the order in which they were added
     std::vector<under_way> calls_;

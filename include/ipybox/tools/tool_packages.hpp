@@ -1,8 +1,8 @@
 #pragma once
 
-#include <ipybox/async/context_bound_executor.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/tools/tool_places.hpp>
 
 #include <asio/any_io_executor.hpp>
 
@@ -29,7 +29,6 @@ struct tool;
 namespace ipybox::detail {
 
 class tool_package;
-class tool_threads;
 
 /**
  * \brief The host tools of one session, by their packages, which stand in a registry beside the MCP servers. They go
@@ -38,7 +37,7 @@ class tool_threads;
  */
 class tool_packages {
   public:
-    tool_packages(asio::any_io_executor executor, std::shared_ptr<mcp::server_registry> registry);
+    tool_packages(asio::any_io_executor const& executor, std::shared_ptr<mcp::server_registry> registry);
     tool_packages(tool_packages const&) = delete;
     tool_packages& operator=(tool_packages const&) = delete;
     ~tool_packages();
@@ -68,9 +67,8 @@ class tool_packages {
   private:
     [[nodiscard]] std::shared_ptr<tool_package> find(std::string const& package) const;
 
-    std::shared_ptr<context_bound_executor const> const session_executor_;
+    tool_places const places_;
     std::shared_ptr<mcp::server_registry> const registry_;
-    std::shared_ptr<tool_threads> const threads_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<tool_package>> packages_;
     bool ended_ = false;

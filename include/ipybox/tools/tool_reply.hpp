@@ -41,13 +41,14 @@ class tool_reply {
 
     /// Gives the answer. \return whether it was waited for
     bool operator()(T value) const {
+        if (!call_) return false; // moved from
         try {
             return detail::answer(*call_, detail::to_tool_result(std::move(value)));
         } catch (std::exception const& e) { return fail(std::string("the result has ") + e.what()); }
     }
 
     /// The tool failed; the text is for the code that called it. \return whether it was waited for
-    bool fail(std::string text) const { return detail::answer(*call_, tool_result::failed(std::move(text))); }
+    bool fail(std::string text) const { return call_ && detail::answer(*call_, tool_result::failed(std::move(text))); }
 
   private:
     std::shared_ptr<detail::host_call> call_;
@@ -64,9 +65,9 @@ class tool_reply<void> {
     explicit tool_reply(std::shared_ptr<detail::host_call> call) : call_(std::move(call)) {}
 
     /// The call has succeeded. Returns whether this was the first answer.
-    bool operator()() const { return detail::answer(*call_, tool_result::value(nullptr)); }
+    bool operator()() const { return call_ && detail::answer(*call_, tool_result::value(nullptr)); }
     /// The call has failed; the code gets the text. Returns whether this was the first answer.
-    bool fail(std::string text) const { return detail::answer(*call_, tool_result::failed(std::move(text))); }
+    bool fail(std::string text) const { return call_ && detail::answer(*call_, tool_result::failed(std::move(text))); }
 
   private:
     std::shared_ptr<detail::host_call> call_;

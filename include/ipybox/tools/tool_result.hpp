@@ -27,7 +27,7 @@ namespace ipybox {
  */
 class tool_result {
   public:
-    /// Nothing: an empty text.
+    /// Nothing: an empty text. A result that was moved from is that, too.
     tool_result();
 
     /// A value that JSON can have. One that cannot be written is a failure.
@@ -66,7 +66,7 @@ class tool_result {
     [[nodiscard]] bool has_failed() const noexcept;
 
     /// The same as an MCP server would return it.
-    [[nodiscard]] mcp::call_result const& get() const noexcept { return *returned_; }
+    [[nodiscard]] mcp::call_result const& get() const noexcept;
     /// The result as the protocol has it, for the library.
     [[nodiscard]] mcp::call_result take() &&;
 

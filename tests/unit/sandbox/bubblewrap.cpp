@@ -381,3 +381,27 @@ TEST_CASE("bubblewrap: hidden files cannot be read, wherever they lie") {
     CHECK(seen.output.find("refused") != seen.output.rfind("refused"));
     CHECK(fs::file_size(work.path() / "mcp.json") == 6);
 }
+
+TEST_CASE("bubblewrap: hidden directories are empty, but for the working directory in one") {
+    NEEDS_BUBBLEWRAP();
+    NEEDS_OPEN_DIRECTORY();
+    scratch_dir const home(open_directory());
+    auto const keys = home.path() / "keys";
+    auto const work = home.path() / "work";
+    for (auto const& dir : {keys, work, work / "secrets"}) fs::create_directories(dir);
+    touch(keys / "key", "secret");
+    touch(work / "secrets/key", "secret");
+    touch(home.path() / "notes", "secret");
+    touch(work / "file", "open");
+    auto spec = shell("cat " + (keys / "key").string() + " ../notes secrets/key; echo x > secrets/new; cat file", work);
+    for (auto const& hidden : std::vector<std::vector<fs::path>>{{keys, home.path() / "notes/", work / "secrets/"},
+                                                                 {home.path(), work / "missing/../secrets"}}) {
+        spec.hidden = hidden;
+        auto const seen = run_wrapped(spec);
+        INFO(seen.output);
+        CHECK(seen.output.find("secret\n") == std::string::npos);
+        CHECK(seen.output.find("secretsecret") == std::string::npos);
+        CHECK(seen.output.ends_with("open"));
+        CHECK_FALSE(fs::exists(work / "secrets/new"));
+    }
+}

@@ -10,6 +10,7 @@
 #include <asio/io_context.hpp>
 #include <asio/thread_pool.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -41,9 +42,9 @@ using namespace ipybox::test;
 class offering {
   public:
     explicit offering(std::vector<host_tool> tools) {
-        home_ = std::make_shared<context_bound_executor const>(context->get_executor());
-        threads = std::make_shared<tool_threads>();
-        package = std::make_shared<tool_package>("host", home_, threads);
+        tool_places const places(context->get_executor());
+        threads = places.threads;
+        package = std::make_shared<tool_package>("host", places);
         REQUIRE(package->add(std::move(tools)));
     }
     offering(offering const&) = delete;
@@ -93,9 +94,6 @@ class offering {
     std::unique_ptr<asio::io_context> context = std::make_unique<asio::io_context>(1);
     std::shared_ptr<tool_threads> threads;
     std::shared_ptr<tool_package> package;
-
-  private:
-    std::shared_ptr<context_bound_executor const> home_;
 };
 
 } // namespace
@@ -221,6 +219,29 @@ TEST_CASE("tool_package: its end, while calls are under way", "[fast][tsan]") {
     for (auto const& call : calls) CHECK(contains(on.text(call), "the session has ended"));
     CHECK(contains(on.text("wait"), "the application offers no tool"));
     CHECK_FALSE(on.package->add({host_tool("late", "", [] {})}));
+}
+
+TEST_CASE("tool_package: short functions on the strand take turns with it", "[fast][tsan]") {
+    int begun = 0;
+    offering on({host_tool("next", "", [&] { return ++begun; }, {.executor = host_tool::own_strand()})});
+    std::vector<std::shared_ptr<offering::call>> calls;
+    for (int i = 0; i < 50; ++i) calls.push_back(on.begin("next"));
+    REQUIRE(on.until([&] { return begun == 1; }));
+    asio::post(*on.context, [&] { on.package->end(); }); // as the end of a session is posted
+    REQUIRE(on.until([&] { return std::ranges::all_of(calls, [](auto const& c) { return c->outcome.has_value(); }); }));
+    CHECK(begun <= 3);
+    CHECK(contains(on.text(calls.back()), "the session has ended"));
+}
+
+TEST_CASE("tool_package: calls that wait for their turn fail with the context", "[fast][tsan]") {
+    offering on({host_tool("next", "", [] {}, {.executor = host_tool::own_strand()})});
+    auto const first = on.begin("next");
+    auto const second = on.begin("next");
+    on.context->restart();
+    on.context->run_one();
+    on.context->run_one(); // both have asked for their turn
+    on.context.reset();
+    CHECK_FALSE(second->outcome);
 }
 
 TEST_CASE("tool_package: the context of the session goes under a call", "[fast][tsan]") {
@@ -356,4 +377,36 @@ TEST_CASE("tool_threads: one more than run at once waits", "[fast][tsan]") {
     CHECK(threads.wait(30s));
     threads.end();
     CHECK_FALSE(threads.run([] {}));
+}
+
+TEST_CASE("host tools: what was moved from is harmless", "[fast]") {
+    // NOLINTBEGIN(bugprone-use-after-move)
+    auto result = tool_result::text("full");
+    auto const taken = std::move(result);
+    CHECK_FALSE(result.has_failed());
+    CHECK(result.get().content.empty());
+    CHECK(result.add_text("again").get().text() == "again");
+    CHECK(taken.get().text() == "full");
+
+    auto json = *mcp::raw_json::of(nlohmann::json{1});
+    auto const kept = std::move(json);
+    CHECK(json.text() == "null");
+    CHECK_FALSE(json.is_object());
+    CHECK(std::move(json).take() == "null");
+    CHECK(kept.text() == "[1]");
+
+    bool answered_late = true;
+    auto const late = [&](tool_context call, tool_reply<int> const& reply) {
+        auto first = reply;
+        auto const second = std::move(first);
+        auto const own = std::move(call);
+        answered_late = first(1) || first.fail("");
+        call.progress(1);
+        CHECK_FALSE(call.stop_requested());
+        CHECK(second(2));
+    };
+    offering on({host_tool("late", "", late)});
+    CHECK(on.text("late") == "2");
+    CHECK_FALSE(answered_late);
+    // NOLINTEND(bugprone-use-after-move)
 }

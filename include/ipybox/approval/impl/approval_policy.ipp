@@ -25,6 +25,7 @@ inline void reject_for_exception(approval_request& request) {
 
 IPYBOX_DECL decision decision_of(returned_decision (*ask)(void*, approval_request&&), void* policy,
                                  approval_request request) {
+    if (ask == nullptr) return decision::reject();
     auto given = request;
     try {
         auto reply = ask(policy, std::move(given));

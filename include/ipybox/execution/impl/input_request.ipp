@@ -27,11 +27,16 @@ struct input_request::state {
 IPYBOX_DECL input_request::input_request(std::string prompt, bool password, answer_function answer)
     : state_(std::make_shared<state>(std::move(prompt), password, std::move(answer))) {}
 
-IPYBOX_DECL std::string const& input_request::prompt() const noexcept { return state_->prompt; }
-IPYBOX_DECL bool input_request::password() const noexcept { return state_->password; }
-IPYBOX_DECL void input_request::reply(std::string line) const {
-    state_->give(std::make_unique<std::string>(std::move(line)));
+IPYBOX_DECL std::string const& input_request::prompt() const noexcept {
+    static std::string const none;
+    return state_ ? state_->prompt : none;
 }
-IPYBOX_DECL void input_request::refuse() const { state_->give(nullptr); }
+IPYBOX_DECL bool input_request::password() const noexcept { return state_ && state_->password; }
+IPYBOX_DECL void input_request::reply(std::string line) const {
+    if (state_) state_->give(std::make_unique<std::string>(std::move(line)));
+}
+IPYBOX_DECL void input_request::refuse() const {
+    if (state_) state_->give(nullptr);
+}
 
 } // namespace ipybox

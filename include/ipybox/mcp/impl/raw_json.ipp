@@ -202,6 +202,11 @@ IPYBOX_DECL result<raw_json> raw_json::of(nlohmann::ordered_json const& value) {
     return raw_json(std::move(*text), false);
 }
 
+IPYBOX_DECL std::string const& raw_json::null_text() noexcept {
+    static std::string const text = "null";
+    return text;
+}
+
 IPYBOX_DECL result<raw_json> raw_json::of_sorted(nlohmann::json const& value) {
     auto text = write_sorted_json(value);
     if (!text) return failure(text);

@@ -101,9 +101,13 @@ IPYBOX_DECL void bubblewrap_mounts::add_read_only(std::filesystem::path const& p
 
 IPYBOX_DECL void bubblewrap_mounts::add_hidden(std::filesystem::path const& path) {
     std::error_code missing;
-    auto const real = std::filesystem::canonical(path, missing);
-    if (missing || !std::filesystem::is_regular_file(real, missing) || is_hidden(real)) return;
-    mounts_.insert_or_assign(real, mount{"/dev/null", kind::masked});
+    auto const plain = path.lexically_normal();
+    auto const real = std::filesystem::canonical(plain.has_filename() ? plain : plain.parent_path(), missing);
+    if (missing || is_hidden(real)) return;
+    if (!std::filesystem::is_directory(real, missing))
+        mounts_.insert_or_assign(real, mount{"/dev/null", kind::masked});
+    else if (!is_mount(real)) // one that the program works in stays open
+        mounts_.insert_or_assign(real, mount{"/dev/null", kind::closed});
 }
 
 /// Else files that are closed could be read and written by the name of a link that was given.

@@ -9,7 +9,9 @@
 #include <ipybox/session/kernel_link.hpp>
 #include <ipybox/session/session_settings.hpp>
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -100,6 +102,17 @@ IPYBOX_DECL kernel_launch session_settings::asking_kernel(std::shared_ptr<os::un
     return launch;
 }
 
+/// A path of the options with a NUL byte in it, which the system would take for its end; empty if there is none.
+inline std::string cut_path(executor_options const& options) {
+    std::vector<std::filesystem::path> paths{options.working_dir, options.kernel.python, options.output.images_dir,
+                                             options.output.spill_dir};
+    paths.insert(paths.end(), options.sandbox.read_only.begin(), options.sandbox.read_only.end());
+    paths.insert(paths.end(), options.sandbox.hidden.begin(), options.sandbox.hidden.end());
+    auto const found =
+        std::ranges::find_if(paths, [](auto const& path) { return path.native().find('\0') != std::string::npos; });
+    return found == paths.end() ? std::string() : std::string(found->c_str());
+}
+
 /// Without an action channel, what a kernel was told to ask for would happen without a question.
 IPYBOX_DECL result<void> session_settings::allows(transport_facts const& facts) const {
     if (options_.approval.require_shell_escape && !facts.can_be_guarded)
@@ -113,6 +126,8 @@ IPYBOX_DECL result<void> session_settings::allows(transport_facts const& facts) 
         !facts.forks_kernels) // it would be that of the programs in front of it too
         return failure(errc::invalid_argument,
                        "kernel.untrusted_env needs a transport that forks kernels: socketpair_transport");
+    if (auto const cut = cut_path(options_); !cut.empty())
+        return failure(errc::invalid_argument, "a path of the options has a NUL byte in it, behind " + cut);
     return result<void>();
 }
 

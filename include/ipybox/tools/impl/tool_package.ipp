@@ -23,9 +23,8 @@ namespace ipybox::detail {
 class tool_run : public std::enable_shared_from_this<tool_run> {
   public:
     tool_run(std::shared_ptr<host_tool const> tool, std::shared_ptr<host_call> call, mcp::raw_json arguments,
-             session_executor session, std::shared_ptr<tool_threads> threads)
-        : tool_(std::move(tool)), call_(std::move(call)), sent_(std::move(arguments)),
-          session_executor_(std::move(session)), threads_(std::move(threads)) {}
+             tool_places places)
+        : tool_(std::move(tool)), call_(std::move(call)), sent_(std::move(arguments)), places_(std::move(places)) {}
     tool_run(tool_run const&) = delete;
     tool_run& operator=(tool_run const&) = delete;
     ~tool_run() = default;
@@ -47,7 +46,7 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
 
     void on_threads(void (tool_run::*what)()) {
         guarded([&] {
-            if (!threads_->run([self = shared_from_this(), what] { (self.get()->*what)(); })) has_ended();
+            if (!places_.threads->run([self = shared_from_this(), what] { (self.get()->*what)(); })) has_ended();
         });
     }
 
@@ -92,10 +91,10 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
     void send() {
         if (style() == tool_style::coroutine) return spawn_coroutine();
         auto const work = [self = shared_from_this()] {
-            tool_threads::running const counted(*self->threads_);
+            tool_threads::running const counted(*self->places_.threads);
             self->guarded([&] { self->run(); });
         };
-        bool const sent = place().is_named() ? place().run(work) : session_executor_->post(work);
+        bool const sent = place().is_named() ? place().run(work) : places_.turns->post(work);
         if (!sent) call_->settle(failure(errc::not_running, "the executor of the host tool is gone"));
     }
 
@@ -106,7 +105,7 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
     }
 
     void spawn_coroutine() {
-        auto const target = place().is_named() ? place().asio() : session_executor_;
+        auto const target = place().is_named() ? place().asio() : places_.session;
         auto const signal = std::make_shared<asio::cancellation_signal>();
         // Signals are for the executor of their coroutine alone.
         call_->on_cancel(
@@ -134,15 +133,13 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
     std::shared_ptr<host_tool const> const tool_;
     std::shared_ptr<host_call> const call_;
     mcp::raw_json const sent_;
-    session_executor const session_executor_;
-    std::shared_ptr<tool_threads> const threads_;
+    tool_places const places_;
     nlohmann::json arguments_;
     std::atomic<bool> has_run_ = false;
 };
 
-IPYBOX_DECL tool_package::tool_package(std::string name, session_executor session,
-                                       std::shared_ptr<tool_threads> threads)
-    : name_(std::move(name)), session_executor_(std::move(session)), threads_(std::move(threads)) {}
+IPYBOX_DECL tool_package::tool_package(std::string name, tool_places places)
+    : name_(std::move(name)), places_(std::move(places)) {}
 
 IPYBOX_DECL result<void> tool_package::add(std::vector<host_tool> tools) {
     for (auto const& tool : tools)
@@ -217,7 +214,7 @@ IPYBOX_DECL void tool_package::begin(tool_ptr const& tool, std::shared_ptr<host_
         return;
     }
     try {
-        std::make_shared<tool_run>(tool, call, std::move(arguments), session_executor_, threads_)->begin();
+        std::make_shared<tool_run>(tool, call, std::move(arguments), places_)->begin();
     } catch (...) { call->settle(failure(errc::io_error, "the host could not do this")); }
 }
 
@@ -229,7 +226,7 @@ IPYBOX_DECL asio::awaitable<result<mcp::call_result>> tool_package::call(std::st
     if (!found) co_return failure(errc::mcp_refused, "the application offers no tool " + name_ + "." + tool);
     auto const start = [&](completion<host_call::outcome> done) {
         auto slot = done.slot();
-        auto call = std::make_shared<host_call>(session_executor_, std::move(options.on_progress), std::move(done));
+        auto call = std::make_shared<host_call>(places_.session, std::move(options.on_progress), std::move(done));
         if (slot.is_connected())
             slot.assign([weak = std::weak_ptr(call)](asio::cancellation_type) {
                 if (auto const waiting = weak.lock()) waiting->cancel(error(errc::cancelled, "the call was cancelled"));

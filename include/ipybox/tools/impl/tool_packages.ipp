@@ -4,15 +4,14 @@
 #include <ipybox/tools/host_tool.hpp>
 #include <ipybox/tools/tool_package.hpp>
 #include <ipybox/tools/tool_packages.hpp>
-#include <ipybox/tools/tool_threads.hpp>
 
 #include <utility>
 
 namespace ipybox::detail {
 
-IPYBOX_DECL tool_packages::tool_packages(asio::any_io_executor executor, std::shared_ptr<mcp::server_registry> registry)
-    : session_executor_(std::make_shared<context_bound_executor const>(std::move(executor))),
-      registry_(std::move(registry)), threads_(std::make_shared<tool_threads>()) {}
+IPYBOX_DECL tool_packages::tool_packages(asio::any_io_executor const& executor,
+                                         std::shared_ptr<mcp::server_registry> registry)
+    : places_(executor), registry_(std::move(registry)) {}
 
 IPYBOX_DECL tool_packages::~tool_packages() { end(std::chrono::milliseconds(0)); }
 
@@ -21,7 +20,7 @@ IPYBOX_DECL result<void> tool_packages::add(std::string const& package, std::vec
     if (ended_) return failure(errc::not_running);
     auto const known = packages_.find(package);
     if (known != packages_.end()) return known->second->add(std::move(tools));
-    auto made = std::make_shared<tool_package>(package, session_executor_, threads_);
+    auto made = std::make_shared<tool_package>(package, places_);
     if (auto added = made->add(std::move(tools)); !added) return added;
     if (auto registered = registry_->add(package, made); !registered) return registered;
     packages_.emplace(package, std::move(made));
@@ -62,7 +61,7 @@ IPYBOX_DECL std::optional<std::vector<mcp::tool>> tool_packages::list(std::strin
     return found->tools();
 }
 
-IPYBOX_DECL bool tool_packages::runs_here() const { return threads_->runs_here(); }
+IPYBOX_DECL bool tool_packages::runs_here() const { return places_.threads->runs_here(); }
 
 IPYBOX_DECL void tool_packages::end(std::chrono::milliseconds bound) {
     std::map<std::string, std::shared_ptr<tool_package>> ending;
@@ -72,8 +71,9 @@ IPYBOX_DECL void tool_packages::end(std::chrono::milliseconds bound) {
         ending = std::exchange(packages_, {});
     }
     for (auto const& [name, package] : ending) (void)registry_->remove(name);
-    threads_->end();
-    (void)threads_->wait(bound);
+    places_.turns->end();
+    places_.threads->end();
+    (void)places_.threads->wait(bound);
 }
 
 } // namespace ipybox::detail

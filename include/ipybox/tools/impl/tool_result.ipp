@@ -46,12 +46,17 @@ inline mcp::call_result structured_result(result<mcp::raw_json> written) {
 
 IPYBOX_DECL tool_result::tool_result() : returned_(std::make_shared<mcp::call_result>()) {}
 
-IPYBOX_DECL bool tool_result::has_failed() const noexcept { return returned_->is_error; }
+IPYBOX_DECL mcp::call_result const& tool_result::get() const noexcept {
+    static mcp::call_result const nothing;
+    return returned_ ? *returned_ : nothing;
+}
+
+IPYBOX_DECL bool tool_result::has_failed() const noexcept { return get().is_error; }
 
 IPYBOX_DECL mcp::call_result tool_result::take() && { return std::move(own()); }
 
 IPYBOX_DECL mcp::call_result& tool_result::own() {
-    if (returned_.use_count() != 1) returned_ = std::make_shared<mcp::call_result>(*returned_);
+    if (returned_.use_count() != 1) returned_ = std::make_shared<mcp::call_result>(get());
     return *returned_;
 }
 
