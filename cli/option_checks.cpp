@@ -1,9 +1,8 @@
+#include <ipybox/app/directory_check.hpp>
+
 #include <CLI/App.hpp>
 #include <cli/option_checks.hpp>
 
-#include <unistd.h>
-
-#include <cerrno>
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
@@ -56,8 +55,7 @@ std::string check_output_directory(std::string const& path) {
     std::error_code unknown;
     auto const present = nearest_existing(std::filesystem::absolute(path, unknown).lexically_normal());
     if (!std::filesystem::is_directory(present, unknown)) return present.string() + " is not a directory";
-    if (::access(present.c_str(), W_OK | X_OK) == 0) return {};
-    return present.string() + " cannot be written to: " + std::generic_category().message(errno);
+    return ipybox::detail::why_not_writable(present);
 }
 
 } // namespace ipybox::cli

@@ -4,6 +4,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <cli/command_description.hpp>
+#include <cli/complaint.hpp>
 #include <cli/completion.hpp>
 #include <cli/man_page.hpp>
 #include <cli/offered_words.hpp>
@@ -84,36 +85,6 @@ constexpr auto completion_footer = R"(Examples:
   source <(ipybox completion zsh)               # in ~/.zshrc, behind compinit
   ipybox completion fish | source               # in ~/.config/fish/config.fish
 )";
-
-/// Where an argument that the program does not know may have been meant for the code: how the code gets it.
-std::string advice_for_arguments(CLI::App const& command, CLI::Error const& error) {
-    bool const unknown = dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
-    if (!unknown || command.get_name() != "run" || command.count("FILE") == 0) return {};
-    return "; to pass it to the code: ipybox run FILE -- ARG";
-}
-
-/// "run, mcp, …": those that the help shows.
-std::string names_of_commands(CLI::App const& program) {
-    std::string names;
-    for (auto const* command : program.get_subcommands([](CLI::App const*) { return true; }))
-        if (!command->get_group().empty()) names += (names.empty() ? "" : ", ") + command->get_name();
-    return names;
-}
-
-/// The message about a wrong call of the program.
-std::string complaint(CLI::App const* program, CLI::Error const& error) {
-    std::string what = error.what();
-    auto const commands = program->get_subcommands();
-    if (commands.empty()) {
-        auto const strangers = program->remaining();
-        what = strangers.empty() ? "a command is missing" : "'" + strangers.front() + "' is no command";
-        what += "; there are " + names_of_commands(*program) + ". To run a file: ipybox run FILE";
-    } else {
-        what += advice_for_arguments(*commands.front(), error);
-    }
-    auto const command = commands.empty() ? "run" : commands.front()->get_name();
-    return "ipybox: " + what + "\n`ipybox " + command + " --help` tells more.\n";
-}
 
 /// What stands behind --approve, --yes and --deny.
 struct approval_words {
@@ -368,7 +339,7 @@ read_command_line(int argc, char const* const* argv) {
     program.require_subcommand(1);
     program.footer("`ipybox run --help` tells more, and so does that of the other commands.\n"
                    "Without a command, options are those of `ipybox mcp`: ipybox --workspace DIR\n");
-    program.failure_message(complaint);
+    program.failure_message(complaint_about);
     add_run_command(program, options, timeout, approval);
     add_apigen_command(program, apigen);
     add_mcp_command(program, mcp);

@@ -14,7 +14,7 @@ from functools import cache, wraps
 from types import ModuleType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
-from ._model import UNSET, Model, json_name, usage, with_integers
+from ._model import UNSET, Model, json_name, needs, usage, with_integers
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
@@ -60,10 +60,12 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
             return given
         if type(given) is dict:
             return params(**given)
-    got = type(given).__module__ + "." + type(given).__qualname__ if isinstance(given, Model) else type(given).__name__
-    got = got if len(args) == 1 and not fields else f"{len(args)} arguments without and {len(fields)} with names"
-    name = run.__module__.rpartition(".")[2]
-    raise TypeError(f"{name}.{run.__name__}() takes {usage(params)}, not {got}")
+    name = f"{run.__module__.rpartition('.')[2]}.{run.__name__}"
+    if len(args) == 1 and not fields and isinstance(given, Model):
+        raise TypeError(f"{name}() takes {usage(params)}, not {type(given).__module__}.{type(given).__qualname__}")
+    raise TypeError(
+        f"{name}() cannot tell which field an argument without a name is; give names: {name}({needs(params)})"
+    )
 
 
 class _ToolModule(ModuleType):

@@ -51,11 +51,11 @@ display(Image(base64.b64decode(png)))
 
 
 def assert_usage_error(said: str, why: str, command: str) -> None:
-    """A usage error has two lines: the reason, and the command that tells more."""
+    """A usage error has two lines: the reason, and what tells more, of a command or of the program."""
     first, second = said.splitlines()
     assert first.startswith("ipybox: ")
     assert why in first
-    assert second == f"`ipybox {command} --help` tells more."
+    assert second == f"`{f'ipybox {command}'.rstrip()} --help` tells more."
 
 
 def wait_for(what: Callable[[], bool]) -> None:

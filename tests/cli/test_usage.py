@@ -56,14 +56,18 @@ def test_help_fits_a_terminal() -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        ([], "a command is missing; there are run, apigen, "),
-        (["walk"], "'walk' is no command; there are run, apigen, "),
-        (["walk"], ". To run a file: ipybox run FILE"),
-        (["analysis.py", "--times"], "'analysis.py' is no command"),
         (["run"], "FILE, `-` or -c CODE is required"),
         (["run", "--json"], "FILE, `-` or -c CODE is required"),
         (["run", "--colour", "-c", "1"], "The following argument was not expected: --colour"),
         (["run", "tool.py", "--fast"], "not expected: --fast; to pass it to the code: ipybox run FILE -- ARG"),
+        (
+            ["run", "--workdir", "x"],
+            "not expected: --workdir; did you mean --working-dir? To pass it to the code: ipybox run FILE -- ARG",
+        ),
+        (["run", "--time-out", "5"], "not expected: --time-out; did you mean --timeout?"),
+        (["run", "--time-out=5", "-c", "1"], "not expected: --time-out=5; did you mean --timeout?"),
+        (["run", "--approve-shell"], "not expected: --approve-shell; did you mean --approve-shell-cmds?"),
+        (["run", "-c", "1", "--keepgoing", "--tims"], ": --keepgoing --tims; did you mean --keep-going, --times?"),
         (["run", "-c", "1", "a.py"], "FILE and -c CODE exclude each other"),
         (["run", "-c"], "CODE missing"),
         (
@@ -99,6 +103,10 @@ def test_help_fits_a_terminal() -> None:
         (["run", "-c", "1", "--approve", "/"], "'/' is not a file of rules, nor ask, auto, deny or stdin"),
         (["run", "-c", "1", "--allow-host", "http://a.b/"], "a host's name is wanted, as example.org"),
         (["run", "-c", "1", "--allow-host", "https://a.b:443"], "not a URL"),
+        (["run", "-c", "1", "--images-dir", "/proc"], "--images-dir: /proc cannot be written to: "),
+        (["run", "-c", "1", "--images-dir", "/proc/x"], "--images-dir: /proc cannot be written to: "),
+        (["run", "-c", "1", "--images-dir", "/sys/x"], "--images-dir: /sys cannot be written to: "),
+        (["run", "-c", "1", "--spill-dir", "/proc/x"], "--spill-dir: /proc cannot be written to: "),
         (["run", "-c", "1", "--images-dir", "/dev/null"], "--images-dir: /dev/null is not a directory"),
         (["run", "-c", "1", "--images-dir", "/dev/null/below"], "--images-dir: /dev/null is not a directory"),
         (["run", "-c", "1", "--spill-dir", "/dev/null"], "--spill-dir: /dev/null is not a directory"),
@@ -124,6 +132,35 @@ def test_usage_error(arguments: list[str], why: str) -> None:
     ended = plain(*arguments)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert_usage_error(ended.stderr, why, "run")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "a command is missing; there are run, apigen, "),
+        (["walk"], "'walk' is no command; there are run, apigen, "),
+        (["walk"], ". To run a file: ipybox run FILE"),
+        (["docter"], "'docter' is no command: did you mean doctor? There are run, apigen, "),
+        (["analysis.py", "--times"], "'analysis.py' is no command"),
+    ],
+)
+def test_without_a_command(arguments: list[str], why: str) -> None:
+    ended = plain(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert_usage_error(ended.stderr, why, "")
+
+
+@pytest.mark.parametrize("arguments", [["mcp", "--workspac", "/tmp"], ["--workspac", "/tmp"]])
+def test_unexpected_arguments_are_told_in_their_order(arguments: list[str]) -> None:
+    ended = plain(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert_usage_error(ended.stderr, "not expected: --workspac /tmp; did you mean --workspace?", "mcp")
+
+
+def test_an_output_directory_that_would_be_made_is_not_made_by_its_check(tmp_path: Path) -> None:
+    ended = plain("run", "-c", "", "--images-dir", str(tmp_path / "a" / "b"))
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -221,6 +258,7 @@ def test_interpreter_of_the_system_without_ipykernel(program: Program) -> None:
         pytest.skip("elsewhere: it has ipykernel")
     ended = program.run("-c", "1", "--python", base)
     assert (ended.code, ended.out) == (3, "")
+    assert "(--python, kernel.python) has to name .venv/bin/python instead" in ended.err
     assert "-m venv .venv && .venv/bin/pip install ipykernel" in ended.err
 
 

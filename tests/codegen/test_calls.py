@@ -73,10 +73,17 @@ def test_params_of_another_tool_are_refused(packages: Packages, create: Any) -> 
         match=r"^create_issue\.run\(\) takes Params\(owner=\.\.\., title=\.\.\., \.\.\.\), not .*search\.Params$",
     ):
         create.run(other)
-    with pytest.raises(TypeError, match="not str"):
-        create.run("owner")
-    with pytest.raises(TypeError, match="2 arguments without"):
-        create.run("a", "b")
+    assert create.CLIENT.calls == []
+
+
+@pytest.mark.parametrize(("args", "fields"), [(("owner",), {}), (("a", "b"), {}), (("a",), {"title": "b"})])
+def test_arguments_without_names_are_refused(create: Any, args: tuple[str, ...], fields: dict[str, str]) -> None:
+    with pytest.raises(TypeError) as caught:
+        create.run(*args, **fields)
+    assert str(caught.value) == (
+        "create_issue.run() cannot tell which field an argument without a name is; "
+        "give names: create_issue.run(owner=..., title=..., ...)"
+    )
     assert create.CLIENT.calls == []
 
 

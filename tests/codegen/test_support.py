@@ -119,6 +119,28 @@ def test_a_misspelt_field_is_sent_with_a_warning(packages: Packages) -> None:
         Params(something_else="x")
 
 
+def test_a_misspelt_field_that_is_required_is_named(packages: Packages) -> None:
+    Params = packages.tool(
+        schema_of({"path": STRING, "from": STRING, "depth": STRING}, required=["path", "from"])
+    ).Params
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is sent
+        with pytest.raises(ValidationError) as caught:
+            Params(pth="x", form="y", other=1)
+        assert {error["loc"]: error["msg"] for error in caught.value.errors()} == {
+            ("pth",): "There is no such field: did you mean 'path'?",
+            ("form",): "There is no such field: did you mean 'from'?",
+        }
+        with pytest.raises(ValidationError) as caught:
+            Params(pth="x", from_="y", other=1, depth=2)
+        assert {error["loc"]: error["msg"] for error in caught.value.errors()} == {
+            ("pth",): "There is no such field: did you mean 'path'?",
+            ("depth",): "Input should be a valid string",
+        }
+        with pytest.raises(ValidationError, match="path\n  Field required"):
+            Params(from_="y", other=1)
+
+
 def test_values_of_python_that_mean_nothing_in_json(packages: Packages) -> None:
     class Color(enum.Enum):
         RED = "red"

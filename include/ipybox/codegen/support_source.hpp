@@ -99,7 +99,7 @@ from functools import cache, wraps
 from types import ModuleType
 from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
-from ._model import UNSET, Model, json_name, usage, with_integers
+from ._model import UNSET, Model, json_name, needs, usage, with_integers
 
 from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
@@ -145,10 +145,12 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
             return given
         if type(given) is dict:
             return params(**given)
-    got = type(given).__module__ + "." + type(given).__qualname__ if isinstance(given, Model) else type(given).__name__
-    got = got if len(args) == 1 and not fields else f"{len(args)} arguments without and {len(fields)} with names"
-    name = run.__module__.rpartition(".")[2]
-    raise TypeError(f"{name}.{run.__name__}() takes {usage(params)}, not {got}")
+    name = f"{run.__module__.rpartition('.')[2]}.{run.__name__}"
+    if len(args) == 1 and not fields and isinstance(given, Model):
+        raise TypeError(f"{name}() takes {usage(params)}, not {type(given).__module__}.{type(given).__qualname__}")
+    raise TypeError(
+        f"{name}() cannot tell which field an argument without a name is; give names: {name}({needs(params)})"
+    )
 
 
 class _ToolModule(ModuleType):
@@ -295,7 +297,7 @@ def _records(value: Any) -> Any:
     if isinstance(value, dict):
         return Record({name: _records(item) for name, item in value.items()})
     return [_records(item) for item in value] if isinstance(value, list) else value
-)py", 8328}},
+)py", 8361}},
 {"_model.py", {R"py("""Objects of JSON as classes, and values of Python as JSON. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -352,9 +354,11 @@ class Model(BaseModel):
             raise ValueError(f"the arguments of {type(self).__name__} are nested too deeply to be sent") from None
         try:
             self.__pydantic_validator__.validate_python(given, self_instance=self)
-            return
         except ValidationError as error:
             refused = error
+        else:
+            _warn_of_misspelt(self)
+            return
         # a model also stands for an object where the schema names no class
         plain = to_json(given)
         try:
@@ -363,6 +367,7 @@ class Model(BaseModel):
             self.__pydantic_validator__.validate_python(plain, self_instance=self)
         except ValidationError as error:
             raise _readable(error, type(self), plain) from None
+        _warn_of_misspelt(self)
 
     # With this Pydantic does not validate by calling the constructor: model_validate() takes JSON and nothing else.
     __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
@@ -417,10 +422,15 @@ class Model(BaseModel):
         self._answer.show(self)
 
 
-def usage(cls: type[Model]) -> str:
+def needs(cls: type[Model]) -> str:
+    """The fields that must be given, as in a call; `...` stands for further ones."""
     names = [name for name, field in cls.model_fields.items() if field.is_required()]
     more = ["..."] if len(cls.model_fields) > len(names) else []
-    return f"{cls.__name__}({', '.join([f'{name}=...' for name in names] + more)})"
+    return ", ".join([f"{name}=..." for name in names] + more)
+
+
+def usage(cls: type[Model]) -> str:
+    return f"{cls.__name__}({needs(cls)})"
 
 
 # --- Errors.
@@ -441,10 +451,16 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
         if reason not in reasons.setdefault(place, []):
             reasons[place].append(reason)
         inputs[place] = found
-    for place in unknown:
-        from difflib import get_close_matches
+    from difflib import get_close_matches
 
-        fields = [*cls.model_fields, *(json_name(name, field) for name, field in cls.model_fields.items())]
+    fields = [*cls.model_fields, *(json_name(name, field) for name, field in cls.model_fields.items())]
+    if cls.model_config.get("extra") == "allow":  # a name like that of a field that is missing is a misspelt one
+        lacking = [str(place[0]) for place in missing if len(place) == 1]
+        for word in given:
+            if word not in fields and get_close_matches(word, lacking, n=1):
+                unknown.append((word,))
+                inputs[unknown[-1]] = given[word]
+    for place in unknown:
         close = get_close_matches(str(place[-1]), fields, n=1) if len(place) == 1 else []
         reasons[place] = ["There is no such field" + (f": did you mean {close[0]!r}?" if close else "")]
         if close and (close[0],) in missing:
@@ -544,23 +560,21 @@ def _by_json_name(cls: type[Model], values: dict[str, Any]) -> dict[str, Any]:
         if key in given:
             raise TypeError(f"{cls.__name__}: {names[key]} and {key} are the same field")
         name = names.get(key)
-        if name is None:
-            _warn_if_misspelt(cls, word)
-        elif value is None and not fields[name].is_required() and not _takes_none(cls, name):
+        if name is not None and value is None and not fields[name].is_required() and not _takes_none(cls, name):
             continue
         given[key] = value
     return given
 
 
-def _warn_if_misspelt(cls: type[Model], word: str) -> None:
-    if cls.model_config.get("extra") != "allow":
-        return
-    from difflib import get_close_matches
+def _warn_of_misspelt(made: Model) -> None:
+    cls = type(made)
+    for word in made.__pydantic_extra__ or ():
+        from difflib import get_close_matches
 
-    for name in get_close_matches(word, cls.model_fields, n=1, cutoff=0.75):
-        warnings.warn(
-            f"{cls.__name__} has no field {word!r} and sends it as it is: did you mean {name!r}?", stacklevel=4
-        )
+        for name in get_close_matches(word, cls.model_fields, n=1, cutoff=0.75):
+            warnings.warn(
+                f"{cls.__name__} has no field {word!r} and sends it as it is: did you mean {name!r}?", stacklevel=3
+            )
 
 
 @cache
@@ -572,7 +586,7 @@ def _takes_none(cls: type[Model], name: str) -> bool:
     except ValidationError:
         return False
     return True
-)py", 11879}},
+)py", 12442}},
 {"_pattern.py", {R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
 
 from __future__ import annotations

@@ -4053,7 +4053,10 @@ def how_to_install() -> str:
     """Distributions do not let pip write to the system's Python."""
     if sys.prefix != sys.base_prefix:
         return f"To install it: {sys.executable} -m pip install ipykernel"
-    return f"An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel"
+    return (
+        "An option that names this interpreter (--python, kernel.python) has to name .venv/bin/python instead, once "
+        f"that is there. An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel"
+    )
 
 
 def import_kernel() -> dict[str, Any]:
@@ -4261,7 +4264,7 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py", 10844}},
+)py", 10993}},
 {"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends

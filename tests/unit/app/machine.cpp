@@ -112,6 +112,17 @@ TEST_CASE("check_directory: what is no directory, or cannot be written to") {
     CHECK(found.state == finding_state::fails);
     CHECK(test::contains(found.gap, "/proc/sys cannot be written to: "));
     CHECK(detail::check_directory("working", "/dev/null").state == finding_state::fails);
+    // Root has every permission.
+    CHECK(test::contains(detail::check_directory("state", "/proc/a/b").gap, "/proc cannot be written to: "));
+}
+
+TEST_CASE("why_not_writable: a file is made, and leaves nothing") {
+    test::scratch_dir const dir;
+    CHECK(detail::why_not_writable(dir.path() / "a" / "b").empty());
+    CHECK(std::filesystem::is_empty(dir.path()));
+    CHECK(test::contains(detail::why_not_writable("/proc/a"), "/proc cannot be written to: "));
+    CHECK(test::contains(detail::why_not_writable("/sys"), "/sys cannot be written to: "));
+    CHECK(test::contains(detail::why_not_writable("/dev/null"), "/dev/null cannot be written to: "));
 }
 
 TEST_CASE("library_versions: each has a name and a version") {

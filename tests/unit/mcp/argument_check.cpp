@@ -54,6 +54,8 @@ TEST_CASE("argument_check: objects", "[fast]") {
         R"({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": false})";
     CHECK(wrong(object, R"({"a": 1})").empty());
     CHECK(wrong(object, R"({})") == "a is missing");
+    CHECK(wrong(object, R"({"aa": 1, "b": 2})") == R"(a is missing, and "aa" is not known)");
+    CHECK(wrong(R"({"required": ["a"]})", R"({"b": 1})") == "a is missing");
     CHECK(wrong(object, R"({"a": 1, "b": 2})") == "b is not expected");
     CHECK(wrong(R"({"additionalProperties": {"type": "integer"}})", R"({"a": 1, "b": "x"})") ==
           R"(b has to be an integer, not "x")");

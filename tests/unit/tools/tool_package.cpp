@@ -104,6 +104,8 @@ TEST_CASE("tool_package: calls by name", "[fast][tsan]") {
     CHECK(on.text("add", {{"a", 1}, {"b", 2}}) == "3");
     CHECK(on.text("say") == "hi");
     CHECK(on.text("add", {{"a", 1}}) == "the arguments of add are refused: b is missing");
+    CHECK(on.text("add", {{"a", 1}, {"bb", 2}}) ==
+          R"(the arguments of add are refused: b is missing, and "bb" is not known)");
     CHECK(contains(on.text("sub"), "the application offers no tool host.sub"));
     CHECK(on.package->tools().size() == 2);
 }

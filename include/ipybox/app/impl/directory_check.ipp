@@ -25,16 +25,17 @@ inline std::filesystem::path nearest_directory(std::filesystem::path directory) 
     return directory;
 }
 
-/// The obstacle to making a file there; empty: none.
-inline std::string why_not_writable(std::filesystem::path const& directory) {
+/// What the system says to a file that is made there; empty: it is made.
+inline std::string refusal_of_file(std::filesystem::path const& directory) {
     os::unique_fd const nameless(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
     if (nameless) return {};
     // Some file systems have no files without names, and old kernels take the flag for O_DIRECTORY.
     if (errno != EOPNOTSUPP && errno != EISDIR) return std::generic_category().message(errno);
-    auto const named = (directory / ".ipybox-doctor-XXXXXX").string();
+    auto const named = (directory / ".ipybox-probe-XXXXXX").string();
     std::string name = named;
     os::unique_fd const made(::mkostemp(name.data(), O_CLOEXEC));
-    if (!made) return std::generic_category().message(errno);
+    if (!made) // in /proc, which is there, the system says that it is not
+        return errno == ENOENT ? "the system makes no files there" : std::generic_category().message(errno);
     (void)::unlink(name.c_str());
     return {};
 }
@@ -45,13 +46,17 @@ inline std::string size_in_words(std::uint64_t bytes) {
     return std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " GB";
 }
 
+IPYBOX_DECL std::string why_not_writable(std::filesystem::path const& directory) {
+    auto const present = nearest_directory(directory);
+    auto const why = refusal_of_file(present);
+    return why.empty() ? why : present.string() + " cannot be written to: " + why;
+}
+
 IPYBOX_DECL finding check_directory(std::string name, std::filesystem::path const& directory) {
     finding found{.name = std::move(name), .state = finding_state::fails, .path = directory};
     auto const present = nearest_directory(directory);
-    if (auto const why = why_not_writable(present); !why.empty()) {
-        found.gap = present.string() + " cannot be written to: " + why;
-        return found;
-    }
+    found.gap = why_not_writable(present);
+    if (!found.gap.empty()) return found;
     struct statvfs space = {};
     if (::statvfs(present.c_str(), &space) == 0) {
         auto const free = std::uint64_t(space.f_bavail) * space.f_frsize;

@@ -198,7 +198,10 @@ class value_check {
     [[nodiscard]] mismatch of_object(schema_json const& schema, std::string const& keyword, schema_json const& rule,
                                      nlohmann::json const& value, std::string const& where) {
         auto const at = [&](std::string const& name) { return where.empty() ? name : joined(where, name); };
-        if (keyword == "required") return lacking(rule, value, where);
+        if (keyword == "required") {
+            auto found = lacking(rule, value, where);
+            return found ? *found + undeclared(schema, value) : found;
+        }
         if (keyword == "properties") {
             for (auto const& [name, part] : rule.items())
                 if (auto const member = value.find(name); member != value.end())
@@ -232,6 +235,15 @@ class value_check {
         for (auto const& name : names)
             if (!value.contains(name.get_ref<std::string const&>()))
                 return says(where + "/" + name.get<std::string>(), "is missing");
+        return {};
+    }
+
+    /// Where a member is missing, one that the schema does not name is perhaps the same one, misspelt.
+    [[nodiscard]] static std::string undeclared(schema_json const& schema, nlohmann::json const& value) {
+        auto const declared = schema.find("properties");
+        if (declared == schema.end() || schema.contains("patternProperties")) return {};
+        for (auto const& [name, member] : value.items())
+            if (!declared->contains(name)) return ", and " + shortened(name) + " is not known";
         return {};
     }
 
