@@ -285,6 +285,20 @@ TEST_CASE("decide: a policy around another has the last word") {
     CHECK(decide_any(veto{[](approval_request) {}}).reason() == "the approval request was dropped without an answer");
 }
 
+TEST_CASE("any_approval: one that was moved from decides as before, one without a policy rejects") {
+    struct counts {
+        std::vector<int> rejections;
+        decision decide(approval_request const&) {
+            return decision::reject(std::to_string(rejections.emplace_back(1)));
+        }
+    };
+    any_approval policy = counts();
+    auto const moved = std::move(policy);
+    // NOLINTNEXTLINE(bugprone-use-after-move)
+    CHECK(policy.decide_now(a_request()).reason() == moved.decide_now(a_request()).reason());
+    CHECK_FALSE(any_approval().decide_now(a_request()).accepted());
+}
+
 TEST_CASE("any_approval: copies share the policy, which lives while it decides") {
     asio::io_context context;
     std::optional<approval_request> kept;

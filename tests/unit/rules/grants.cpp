@@ -60,6 +60,12 @@ TEST_CASE("grant: this tool for ten minutes") {
     CHECK(given.size(start + 10min) == 0);
 }
 
+TEST_CASE("grant: one that was moved from is what it was") {
+    auto first = grant::tool("pay.*");
+    auto const second = std::move(first);
+    CHECK(first.to_json() == second.to_json()); // NOLINT(bugprone-use-after-move)
+}
+
 TEST_CASE("grant: times at their limits") {
     using std::chrono::milliseconds;
     grants given;
