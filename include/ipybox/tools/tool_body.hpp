@@ -31,6 +31,9 @@ class tool_body {
 
     [[nodiscard]] virtual tool_style style() const noexcept = 0;
 
+    /// A pointer or a `std::function` that calls nothing.
+    [[nodiscard]] virtual bool is_empty() const noexcept = 0;
+
     /// Calls a function that is not a coroutine; it settles the call. May throw what the function throws.
     virtual void call(std::shared_ptr<host_call> const& call, nlohmann::json arguments) = 0;
 

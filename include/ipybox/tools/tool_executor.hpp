@@ -33,14 +33,21 @@ class tool_executor {
     template <class IoExecutor>
         requires std::convertible_to<IoExecutor, asio::any_io_executor> &&
                  (!std::same_as<std::remove_cvref_t<IoExecutor>, tool_executor>)
-    tool_executor(IoExecutor executor)
-        : executor_(std::make_shared<context_bound_executor const>(std::move(executor))) {}
+    tool_executor(IoExecutor executor) {
+        asio::any_io_executor any(std::move(executor));
+        is_empty_ = !any;
+        if (any) executor_ = std::make_shared<context_bound_executor const>(std::move(any));
+    }
 
     /// Any other loop, by what posts to it. Work that is dropped unrun fails its call.
     template <class Post>
         requires std::invocable<Post&, std::function<void()>> && (!std::convertible_to<Post, asio::any_io_executor>) &&
                  (!std::same_as<std::remove_cvref_t<Post>, tool_executor>)
-    tool_executor(Post post) : post_(std::make_shared<post_function const>(std::move(post))) {}
+    tool_executor(Post post) {
+        post_function function(std::move(post));
+        is_empty_ = !function;
+        if (function) post_ = std::make_shared<post_function const>(std::move(function));
+    }
 
     /// The strand of the executor that offers the tool: for a function that returns at once. It is called between the
     /// messages of the kernel, and holds up all else that this executor does. A blocking operation of the executor
@@ -51,6 +58,8 @@ class tool_executor {
         return own;
     }
 
+    /// Made of an Asio executor or a function that is empty itself.
+    [[nodiscard]] bool is_empty() const noexcept { return is_empty_; }
     [[nodiscard]] bool is_own_strand() const noexcept { return is_own_strand_; }
     [[nodiscard]] bool is_asio() const noexcept { return executor_ != nullptr; }
     [[nodiscard]] bool is_named() const noexcept { return executor_ || post_; }
@@ -70,6 +79,7 @@ class tool_executor {
     std::shared_ptr<context_bound_executor const> executor_;
     std::shared_ptr<post_function const> post_;
     bool is_own_strand_ = false;
+    bool is_empty_ = false;
 };
 
 } // namespace ipybox::detail

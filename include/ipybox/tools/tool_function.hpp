@@ -13,6 +13,7 @@
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -200,6 +201,13 @@ class function_body final : public tool_body {
     explicit function_body(F f, std::vector<std::string> names) : function_(std::move(f)), names_(std::move(names)) {}
 
     [[nodiscard]] tool_style style() const noexcept override { return function::style; }
+
+    [[nodiscard]] bool is_empty() const noexcept override {
+        if constexpr (std::is_pointer_v<F> || is_instance<F, std::function>)
+            return !function_;
+        else
+            return false;
+    }
 
     void call(std::shared_ptr<host_call> const& call, nlohmann::json arguments) override {
         if constexpr (function::style != tool_style::coroutine) {

@@ -381,6 +381,15 @@ TEST_CASE("tool_threads: one more than run at once waits", "[fast][tsan]") {
     CHECK_FALSE(threads.run([] {}));
 }
 
+TEST_CASE("host tools: a function or an executor that is empty is refused", "[fast]") {
+    auto const wrong = [](host_tool const& tool) { return tool.check() ? std::string() : tool.check().error().text(); };
+    CHECK(contains(wrong(host_tool("f", "", std::function<int()>())), "its function is empty"));
+    CHECK(contains(wrong(host_tool("f", "", static_cast<int (*)()>(nullptr))), "its function is empty"));
+    CHECK(contains(wrong(host_tool("f", "", [] {}, {.executor = asio::any_io_executor()})), "its executor is empty"));
+    CHECK(contains(wrong(host_tool("f", "", [] {}, {.executor = std::function<void(std::function<void()>)>()})),
+                   "its executor is empty"));
+}
+
 TEST_CASE("host tools: what was moved from is harmless", "[fast]") {
     // NOLINTBEGIN(bugprone-use-after-move)
     auto result = tool_result::text("full");

@@ -39,6 +39,8 @@ IPYBOX_DECL result<void> host_tool::check() const {
     if (listed_.name.size() > longest_name) return wrong("its name has more than 128 bytes");
     if (!is_utf8(listed_.name)) return wrong("its name is not UTF-8");
     if (!wrong_.empty()) return wrong(wrong_);
+    if (body_->is_empty()) return wrong("its function is empty");
+    if (options_.executor.is_empty()) return wrong("its executor is empty");
     auto const& schema = listed_.input_schema;
     if (!schema.is_object() || schema.value("type", nlohmann::ordered_json()) != "object")
         return wrong(R"(the schema of its arguments has to be an object with "type": "object")");
