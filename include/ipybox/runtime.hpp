@@ -18,8 +18,9 @@ class kernel_host;
  * share memory until they write to it.
  * \details With walls, each kernel sees of the working directory only that of its executor, and nothing of the other
  * kernels. Without a sandbox there are no walls. A cheap handle. The first kernel starts the supervisor, and is told
- * where that fails; it ends with the last copy and the last executor. The interpreter and the preloaded modules in an
- * executor's options do not count then.
+ * where that fails; it ends with the last copy and the last executor. The interpreter in an executor's options does not
+ * count then. Executors whose options name limits, preloaded modules or packages that are not the runtime's are refused
+ * (errc::invalid_argument).
  * \par Thread safety Safe.
  */
 class runtime {

@@ -2,7 +2,7 @@
 #   find_package      ipybox is installed first, ipybox::compiled as a library; other flags than those that it was compiled with are refused.
 #                     LIBRARY_BUILD, LIBRARY_COMPILER, LIBRARY_TYPE, LIBRARY_WERROR: where and how the library is compiled;
 #                     LIBRARY_RELEASE_FLAGS, LIBRARY_JOIN_ROOMS: further settings of its build
-#   fetch_content     out of an archive of the tree
+#   fetch_content, cpm    out of an archive of the tree
 # FLAGS are further ones for the compiler. With ONLY that target is built and nothing is run. FETCH_DEPS: the dependencies come from source trees, whatever is installed.
 cmake_minimum_required(VERSION 3.25)
 
@@ -49,10 +49,18 @@ if(WAY STREQUAL "find_package")
   list(APPEND arguments -D ipybox_ROOT=${work}/prefix) # a path with ";" in it would come apart on its way
 endif()
 
-if(WAY STREQUAL "fetch_content")
+if(WAY STREQUAL "fetch_content" OR WAY STREQUAL "cpm")
   run(${CMAKE_COMMAND} -E chdir ${IPYBOX_SOURCE}
     ${CMAKE_COMMAND} -E tar czf ${work}/ipybox.tar.gz CMakeLists.txt LICENSE cmake include)
   list(APPEND arguments -D IPYBOX_ARCHIVE=${work}/ipybox.tar.gz)
+endif()
+
+if(WAY STREQUAL "cpm")
+  set(cpm ${IPYBOX_SOURCE}/.cache/cpm/CPM.cmake)
+  if(NOT EXISTS ${cpm})
+    message(FATAL_ERROR "CPM.cmake is missing: ./dev test unpacks it into .cache/cpm")
+  endif()
+  list(APPEND arguments -D CPM=${cpm})
 endif()
 
 # Source trees as the archives have them: headers of the installed packages, http_parser with its source.

@@ -69,6 +69,20 @@ TEST_CASE("limits: executors of a runtime have its limits", "[kernel]") {
     executor box(options, any_approval(deny_approval{}), runtime(shared, unsandboxed));
     CHECK(text_of(box.execute("import resource\nresource.getrlimit(resource.RLIMIT_DATA)[0]")) ==
           std::to_string(800 * mib));
+
+    auto same = options;
+    same.sandbox.limits = shared.sandbox.limits;
+    CHECK(executor(same, any_approval(deny_approval{}), runtime(shared, unsandboxed)).start());
+    auto others = options;
+    others.sandbox.limits.memory = 300 * mib;
+    auto preloads = options;
+    preloads.kernel.preload = {"json"};
+    for (auto const& asked : {others, preloads}) {
+        auto const refused = executor(asked, any_approval(deny_approval{}), runtime(shared, unsandboxed)).start();
+        REQUIRE_FALSE(refused);
+        CHECK(refused.error() == errc::invalid_argument);
+        CHECK_THAT(refused.error().text(), Contains("is not what the executor's runtime has"));
+    }
 }
 
 namespace {

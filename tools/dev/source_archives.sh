@@ -13,6 +13,11 @@ need_http_parser_sources() {
     unpack_source_archive .cache/http-parser python/requirements-http-parser.txt 3 '*/vendor/http-parser/http_parser.[ch]'
 }
 
+# CPM.cmake, by which a consumer fetches the library: .cache/cpm/CPM.cmake.
+need_cpm() {
+    unpack_source_archive .cache/cpm python/requirements-cpm.txt 2 '*/cmake/CPM.cmake'
+}
+
 # unpack_source_archive FOLDER REQUIREMENT-FILE LEVELS PATTERN: the files of the archive that fit, without the first LEVELS folders
 unpack_source_archive() {
     local folder=$1 requirement=$2 levels=$3 pattern=$4 stamp

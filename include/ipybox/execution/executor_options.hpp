@@ -48,7 +48,7 @@ struct executor_options {
         std::vector<std::string> argv = {};
 
         /// Modules that the supervisor imports before it forks kernels, so that all share them ("numpy",
-        /// "matplotlib.pyplot").
+        /// "matplotlib.pyplot"). Executors of a `runtime` have those of its options, and are refused others.
         std::vector<std::string> preload = {};
 
         /// The layer for installed packages (`install_package`, `%pip install`). The code imports them behind those of
@@ -88,7 +88,8 @@ struct executor_options {
         /// sandbox of a `runtime` leaves open what its options say.
         std::vector<system_access> allow = {};
 
-        /// Limits on the memory, processes and files of the code. Executors of a `runtime` have those of its options.
+        /// Limits on the memory, processes and files of the code. Executors of a `runtime` have those of its options,
+        /// and are refused others.
         sandbox_limits limits = {};
 
         /// Files and directories that the code must not write to, wherever they lie: what decides about actions, or

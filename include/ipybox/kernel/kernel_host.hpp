@@ -88,7 +88,7 @@ class kernel_host {
     kernel_host(std::shared_ptr<kernel_host> landlord, supervisor_source own);
 
     [[nodiscard]] detail::supervisor_options wanted() const;
-    [[nodiscard]] result<void> check_packages() const;
+    [[nodiscard]] result<void> check_shared_options() const;
     [[nodiscard]] std::optional<detail::supervisor_options> made_with();
 
     [[nodiscard]] std::shared_ptr<supervisor> present();

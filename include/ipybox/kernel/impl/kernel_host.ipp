@@ -8,7 +8,9 @@
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 
+#include <algorithm>
 #include <exception>
+#include <string>
 #include <utility>
 
 namespace ipybox {
@@ -59,19 +61,29 @@ IPYBOX_DECL launch_spec kernel_host::confinement() {
     return detail::confinement_of(made ? *made : wanted());
 }
 
-/// The kernels of a supervisor import from one layer.
-IPYBOX_DECL result<void> kernel_host::check_packages() const {
-    auto const own = landlord_ && options_ ? options_().packages : nullptr;
-    if (!own || own == landlord_->options_().packages) return {};
-    return failure(
-        errc::invalid_argument,
-        "executor_options::kernel.packages is not the layer of the executor's runtime: all kernels of a runtime "
-        "import from runtime::options::kernel.packages; set it there, or give the executor a sandbox of its own");
+/// What a supervisor has for all its kernels is not silently another thing than an executor asks for.
+IPYBOX_DECL result<void> kernel_host::check_shared_options() const {
+    if (!landlord_ || !options_) return {};
+    auto const own = options_();
+    auto const shared = landlord_->options_();
+    auto const differs = [](std::string const& which) {
+        return failure(errc::invalid_argument, "executor_options::" + which +
+                                                   " is not what the executor's runtime has: "
+                                                   "all its kernels have runtime::options::" +
+                                                   which + "; set it there, or give the executor a sandbox of its own");
+    };
+    auto const is_preloaded = [&](auto const& name) {
+        return std::ranges::find(shared.preload, name) != shared.preload.end();
+    };
+    if (own.packages && own.packages != shared.packages) return differs("kernel.packages");
+    if (own.limits != sandbox_limits() && own.limits != shared.limits) return differs("sandbox.limits");
+    if (!std::ranges::all_of(own.preload, is_preloaded)) return differs("kernel.preload");
+    return {};
 }
 
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<kernel_host::supervisor>>> kernel_host::obtain() {
     if (!process_.is_this()) co_return failure(detail::forked_away());
-    if (auto usable = check_packages(); !usable) co_return failure(usable);
+    if (auto usable = check_shared_options(); !usable) co_return failure(usable);
     auto options = wanted();
     auto const made_before = made_with();
     // The mounts of a sandbox stay as they were made.
