@@ -85,7 +85,7 @@ def test_a_program_of_a_room_whose_first_process_has_just_ended(tmp_path: Path) 
 pid, room = kernel()
 print(not outside & set(run(pid, *NAMESPACES).split()))
 end(room)
-print(outcome(pid, "touch", f"{directory}/made"))
+print(outcome(pid, "touch", f"{directory}/early"))
 for each in pid, room.init:  # as the supervisor does; the room is still known
     os.waitpid(each, 0)
 print(outcome(pid, "touch", f"{directory}/made"))
@@ -96,7 +96,7 @@ print(outside == {os.readlink(f"/proc/self/ns/{kind}") for kind in ("pid", "mnt"
     ended = "Missing: the first process of its namespace has ended"
     gone = "Missing: the namespaces for a kernel cannot be entered: No such process (errno 3)"
     assert lines[0] == lines[3] == "True"
-    # As long as it is ending, a program is killed before it does anything, or the system has no process for it.
+    # While it is ending a program still runs in the room, is killed there, or the system has no process for it.
     assert lines[1] in ("", ended, gone, "OSError: [Errno 12] Cannot allocate memory")
     assert lines[2] in (ended, gone)
     assert not (tmp_path / "made").exists()
