@@ -26,6 +26,7 @@ class any_approval {
 
     /// Copies share the policy. Moving copies: what was moved from stays as it was.
     any_approval(any_approval const&) = default;
+    /// As the constructor.
     any_approval& operator=(any_approval const&) = default;
     ~any_approval() = default;
 

@@ -36,6 +36,7 @@ class grant {
 
     /// Copies share what they are about. Moving copies: what was moved from stays as it was.
     grant(grant const&) = default;
+    /// As the constructor.
     grant& operator=(grant const&) = default;
     ~grant() = default;
 
