@@ -1,15 +1,40 @@
 # ipybox::compiled: the library with its bodies compiled once, by the project that uses it, with its compiler and flags.
 # ipybox::compiled_zmq: the same with the component zmq.
-# One translation unit a room, each written here from the lines of src.hpp, so that they compile side by side. With
-# IPYBOX_JOIN_ROOMS they are two, which take equally long: each unit instantiates the templates of Asio and JSON anew, so
-# that two of them take half the time of twenty in all.
+# Several translation units, each written here from the lines of src.hpp for a few rooms, so that they compile side by
+# side. Each instantiates the templates of Asio and JSON anew: one a room would take 1.5 times as long in all. With
+# IPYBOX_JOIN_ROOMS they are two, which take equally long.
 
 # The rooms that messages of kernels and calls of tools pass; the others are joined as "services".
 set(ipybox_message_rooms action adapters async core execution front_door gate jupyter kernel os session transport)
 
+# Rooms that use the same headers, and are one source called after the first; the others are one each.
+set(ipybox_room_groups
+  "session execution front_door" "app adapters" "kernel transport jupyter os async" "action gate approval rules"
+  "sandbox network packages core" "codegen tools")
+
+# The name of the source that a room is part of.
+function(ipybox_source_of room result)
+  set(source ${room})
+  if(room STREQUAL "zmq")
+    # the component's
+  elseif(IPYBOX_JOIN_ROOMS AND room IN_LIST ipybox_message_rooms)
+    set(source messages)
+  elseif(IPYBOX_JOIN_ROOMS)
+    set(source services)
+  else()
+    foreach(group IN LISTS ipybox_room_groups)
+      separate_arguments(group)
+      if(room IN_LIST group)
+        list(GET group 0 source)
+      endif()
+    endforeach()
+  endif()
+  set(${result} ${source} PARENT_SCOPE)
+endfunction()
+
 # Writes the sources of the rooms. The one of the component zmq goes into `zmq_source`, the others into `sources`.
 function(ipybox_write_rooms sources zmq_source)
-  set(rooms)
+  set(names)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${IPYBOX_INCLUDE_DIR}/ipybox/src.hpp")
   file(STRINGS "${IPYBOX_INCLUDE_DIR}/ipybox/src.hpp" bodies REGEX "/impl/")
   foreach(line IN LISTS bodies)
@@ -20,18 +45,14 @@ function(ipybox_write_rooms sources zmq_source)
     elseif(line MATCHES "/zmq_")
       set(room zmq)
     endif()
-    if(IPYBOX_JOIN_ROOMS AND room IN_LIST ipybox_message_rooms)
-      set(room messages)
-    elseif(IPYBOX_JOIN_ROOMS AND NOT room STREQUAL "zmq")
-      set(room services)
-    endif()
-    list(APPEND rooms ${room})
-    string(APPEND bodies_of_${room} "${line}\n")
+    ipybox_source_of(${room} name)
+    list(APPEND names ${name})
+    string(APPEND bodies_of_${name} "${line}\n")
   endforeach()
-  list(REMOVE_DUPLICATES rooms)
-  foreach(room IN LISTS rooms)
-    set(source "${CMAKE_CURRENT_BINARY_DIR}/ipybox_compiled/${room}.cpp")
-    file(CONFIGURE OUTPUT "${source}" CONTENT "${bodies_of_${room}}" @ONLY)
+  list(REMOVE_DUPLICATES names)
+  foreach(name IN LISTS names)
+    set(source "${CMAKE_CURRENT_BINARY_DIR}/ipybox_compiled/${name}.cpp")
+    file(CONFIGURE OUTPUT "${source}" CONTENT "${bodies_of_${name}}" @ONLY)
     list(APPEND written "${source}")
   endforeach()
   # Those that were written with other rooms; the linter reads all that are there.
