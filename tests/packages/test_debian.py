@@ -106,5 +106,5 @@ def test_a_project_finds_the_library(packages: Packages, tmp_path: Path) -> None
     run(CMAKE, "-S", tmp_path, "-B", tmp_path / "build", "-G", "Ninja", *(f"-D{k}={v}" for k, v in settings.items()))
     run(CMAKE, "--build", tmp_path / "build")
     # one of the sources of ipybox::compiled, which a project compiles itself
-    run("ninja", "-C", tmp_path / "build", "CMakeFiles/ipybox_compiled.dir/ipybox_compiled/async.cpp.o")
+    run("ninja", "-C", tmp_path / "build", "CMakeFiles/ipybox_compiled.dir/ipybox_compiled/codegen.cpp.o")
     assert run(tmp_path / "build/consumer").strip().endswith(": right")
