@@ -15,11 +15,9 @@ set(ipybox_room_groups
 # The name of the source that a room is part of.
 function(ipybox_source_of room result)
   set(source ${room})
-  if(room STREQUAL "zmq")
-    # the component's
-  elseif(IPYBOX_JOIN_ROOMS AND room IN_LIST ipybox_message_rooms)
+  if(IPYBOX_JOIN_ROOMS AND room IN_LIST ipybox_message_rooms)
     set(source messages)
-  elseif(IPYBOX_JOIN_ROOMS)
+  elseif(IPYBOX_JOIN_ROOMS AND NOT room STREQUAL "zmq")
     set(source services)
   else()
     foreach(group IN LISTS ipybox_room_groups)

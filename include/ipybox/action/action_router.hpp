@@ -92,8 +92,8 @@ class action_router : public std::enable_shared_from_this<action_router> {
                                               std::shared_ptr<pending> waiting);
 
     asio::any_io_executor executor_;
-    std::shared_ptr<context_bound_executor const>
-        session_executor_; ///< the same, for servers that other executors have
+    /// The same, for servers that other executors have.
+    std::shared_ptr<context_bound_executor const> session_executor_;
     action_channel channel_;
     std::weak_ptr<action_host> host_;
     std::map<action_id, std::shared_ptr<pending>> pending_;

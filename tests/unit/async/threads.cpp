@@ -285,7 +285,7 @@ TEST_CASE("serial_context: one strand, one handler at a time", "[tsan]") {
     CHECK(count == 1000);
 }
 
-TEST_CASE("await_completion: until somebody completes, from whatever thread", "[tsan]") {
+TEST_CASE("await_completion: completed on another thread", "[tsan]") {
     asio::io_context context;
     std::thread other;
     auto const whole = [&]() -> asio::awaitable<std::string> {

@@ -25,7 +25,7 @@ inline std::filesystem::path nearest_directory(std::filesystem::path directory) 
     return directory;
 }
 
-/// What the system says to a file that is made there; empty: it is made.
+/// The system's error for a file that is made there; empty: none.
 inline std::string refusal_of_file(std::filesystem::path const& directory) {
     os::unique_fd const nameless(::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
     if (nameless) return {};

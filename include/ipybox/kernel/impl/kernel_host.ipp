@@ -61,7 +61,7 @@ IPYBOX_DECL launch_spec kernel_host::confinement() {
     return detail::confinement_of(made ? *made : wanted());
 }
 
-/// What a supervisor has for all its kernels is not silently another thing than an executor asks for.
+/// Refuses what an executor asks for and its runtime has otherwise, for all its kernels.
 IPYBOX_DECL result<void> kernel_host::check_shared_options() const {
     if (!landlord_ || !options_) return {};
     auto const own = options_();

@@ -7,6 +7,7 @@
 #include <ipybox/sandbox/configured_rules.hpp>
 #include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
+#include <ipybox/sandbox/hide_variables.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
@@ -219,9 +220,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     spec.argv = *std::move(argv);
     spec.working_dir = *working_dir;
     spec.first_in_namespace = true;
-    for (auto const& name : config_.hidden_variables) spec.env.erase(name);
-    spec.sandbox_variables.insert(spec.sandbox_variables.end(), config_.hidden_variables.begin(),
-                                  config_.hidden_variables.end());
+    detail::hide_variables(spec, config_.hidden_variables);
     if (config_.network.opens_hosts()) spec.network = std::make_shared<sandbox_config const>(config_);
     return spec;
 }

@@ -6,6 +6,7 @@
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/configured_rules.hpp>
 #include <ipybox/sandbox/device_files.hpp>
+#include <ipybox/sandbox/hide_variables.hpp>
 #include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/landlock_grants.hpp>
 #include <ipybox/sandbox/landlock_sandbox.hpp>
@@ -120,10 +121,8 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     if (!filter) return failure(filter);
     os::confinement confinement{std::move(*domain).release(), *std::move(filter)};
     spec.confinement = std::make_shared<os::confinement const>(std::move(confinement));
-    spec.sandbox_variables.insert(spec.sandbox_variables.end(), config_.hidden_variables.begin(),
-                                  config_.hidden_variables.end());
+    detail::hide_variables(spec, config_.hidden_variables);
     spec.sandbox_variables.emplace_back("TMPDIR");
-    for (auto const& name : config_.hidden_variables) spec.env.erase(name);
     spec.env["TMPDIR"] = directory->path().string();
     spec.keeps = std::make_shared<os::claimed_directory>(*std::move(directory));
     return spec;

@@ -6,6 +6,7 @@
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/configured_rules.hpp>
+#include <ipybox/sandbox/hide_variables.hpp>
 #include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/srt_command.hpp>
 #include <ipybox/sandbox/srt_preflight.hpp>
@@ -271,10 +272,8 @@ inline launch_spec through_srt(launch_spec spec, std::string settings, usable_sr
 
 /// Variables that the configuration hides are taken out; these and those of srt are the same for all kernels.
 inline void decide_variables(launch_spec& spec, std::vector<std::string> const& hidden) {
-    for (auto const& name : hidden) spec.env.erase(name);
-    auto& decided = spec.sandbox_variables;
-    decided.insert(decided.end(), variables_of_srt.begin(), variables_of_srt.end());
-    decided.insert(decided.end(), hidden.begin(), hidden.end());
+    spec.sandbox_variables.insert(spec.sandbox_variables.end(), variables_of_srt.begin(), variables_of_srt.end());
+    hide_variables(spec, hidden);
 }
 
 } // namespace detail
