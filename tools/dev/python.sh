@@ -51,7 +51,7 @@ make_venv() {
         is_stamped "$dir/.stamp" "$stamp" && exit
         say "making $dir with $python"
         [[ "$(readlink -f "$dir/bin/python" 2>/dev/null)" == "$(readlink -f "$python")" ]] || rm -rf "$dir"
-        "$python" -m venv "$dir"
+        if has_own_pip "$dir"; then "$python" -m venv "$dir"; else "$python" -m venv --without-pip "$dir"; fi
         pip_install "$dir" "$@"
         is_of_tools "$dir" || compile_modules "$dir"
         echo "$stamp" >"$dir/.stamp"
@@ -88,11 +88,18 @@ is_stamped() { [[ -f $1 && $(<"$1") == "$2" ]]; }
 # Environments of tools: Python compiles a module when it is imported for the first time, and most never are.
 is_of_tools() { [[ $1 == .venvs/dev || $1 == .venvs/docs || $1 == .venvs/conan ]]; }
 
+# Only kernels install packages. Into an environment without them the pip of .venv does, where it is there and can (from 22.3): to
+# install another one takes longer than most packages.
+has_own_pip() {
+    [[ $1 == .venv || $1 == .venvs/oldest || $1 == .venvs/py3* ]] || ! .venv/bin/python -m pip --python .venv/bin/python --version &>/dev/null
+}
+
 pip_install() {
-    local dir=$1 file arguments=()
+    local dir=$1 file pip arguments=()
     shift
     for file in "$@"; do arguments+=(-r "$file"); done
-    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-compile "${arguments[@]}" ||
+    if [[ -x $dir/bin/pip ]]; then pip=("$dir/bin/python" -m pip); else pip=(.venv/bin/python -m pip --python "$dir/bin/python"); fi
+    "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-compile "${arguments[@]}" ||
         die "pip could not install $* into $dir"
 }
 
@@ -149,10 +156,22 @@ need_original() {
 }
 
 need_compat_venv() {
-    local python
+    local python requirements=(python/requirements-kernel.txt python/requirements-test.txt)
     python=$(find_python "$1") || { say "no Python $1 on this machine: not tested"; return; }
-    [[ "$("$python" -V)" != "$(.venv/bin/python -V)" ]] || return 0
-    make_venv ".venvs/py${1/./}" "$python" python/requirements.txt python/requirements-kernel.txt python/requirements-test.txt
+    is_compat_python "$python" || return 0
+    # All tests that have to do with an interpreter are run with the newest one, which libraries are for; with the others a few are.
+    [[ $1 != "$(newest_compat_version)" ]] || requirements=(python/requirements.txt "${requirements[@]}")
+    make_venv ".venvs/py${1/./}" "$python" "${requirements[@]}"
+}
+
+# Not the version of the main one
+is_compat_python() { [[ "$("$1" -V)" != "$(.venv/bin/python -V)" ]]; }
+
+newest_compat_version() {
+    local version python
+    for version in 3.13 3.12 3.11; do
+        python=$(find_python "$version") && is_compat_python "$python" && { echo "$version"; return; }
+    done
 }
 
 # The further interpreters of the tests that there are, the oldest first, as a CMake list.

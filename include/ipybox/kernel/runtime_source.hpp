@@ -4129,8 +4129,14 @@ def check(built: HandlersKernel) -> None:
 
 def warm_up(built: HandlersKernel) -> list[Callable[[], object]]:
     """The pieces of work that make the first cells of every fork faster."""
-    # Twice: the interpreter notes in code what it saw there, and a fork that is the first to do so copies those pages.
-    return [*(partial(rehearse, built, code) for code in 2 * WARM_UP), settle]
+    return [partial(rehearse_twice, built, code) for code in WARM_UP]
+
+
+def rehearse_twice(built: HandlersKernel, code: str) -> None:
+    """The interpreter notes in code what it saw there, and a fork that is the first to do so copies those pages."""
+    rehearse(built, code)
+    rehearse(built, code)
+    settle()
 
 
 def settle() -> None:
@@ -4264,7 +4270,7 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py", 10993}},
+)py", 11110}},
 {"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
