@@ -4,6 +4,7 @@
 #include <ipybox/os/system_access.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -16,6 +17,9 @@ class Option;
 } // namespace CLI
 
 namespace ipybox::cli {
+
+/// How many actions a cell may ask for where no option says it; more are rejected without a question.
+inline constexpr std::uint64_t usual_calls_per_cell = 10'000;
 
 enum class sandbox_choice { bubblewrap, landlock, srt, best, none };
 

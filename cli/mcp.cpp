@@ -97,7 +97,7 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
     box.output.max_memory = most_output;
     box.output.spill_dir = options.working_dir / "output";
     box.approval.shell_cmds = true;
-    box.approval.calls_per_cell = 10'000;
+    box.approval.calls_per_cell = usual_calls_per_cell;
     box.kernel.restart_dead = true;
     box.kernel.keep_cwd = true;
     box.sandbox.read_only = options.deciding_files();

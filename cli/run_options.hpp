@@ -31,7 +31,7 @@ struct run_options : box_options {
     std::chrono::milliseconds end_grace = std::chrono::seconds(1);
     std::optional<std::chrono::milliseconds> timeout;
     std::filesystem::path spill_dir;
-    std::uint64_t calls_per_cell = 10'000;
+    std::uint64_t calls_per_cell = usual_calls_per_cell;
     std::string kernel; ///< a kernelspec; empty: the forked IPython kernel
     bool keep_going = false;
     bool times = false;

@@ -59,10 +59,14 @@ function(ipybox_set_test_options target)
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
 
-# One Catch2 program of all sources in FOLDER; its cases become ctest tests NAME: CASE with the label LABEL.
+# One Catch2 program of all sources in the FOLDERS; its cases become ctest tests NAME: CASE with the label LABEL.
 function(ipybox_add_test_program name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FOLDER;LABEL" "")
-  ipybox_test_sources(${arg_FOLDER} sources)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "FOLDERS")
+  set(sources)
+  foreach(folder IN LISTS arg_FOLDERS)
+    ipybox_test_sources(${folder} found)
+    list(APPEND sources ${found})
+  endforeach()
   if(NOT sources)
     return()
   endif()
@@ -71,6 +75,8 @@ function(ipybox_add_test_program name)
   ipybox_precompile_headers(${name})
   if(IPYBOX_SANITIZE STREQUAL "thread")
     set(spec TEST_SPEC "[tsan]")
+  elseif(IPYBOX_SANITIZE)
+    set(spec TEST_SPEC "~[large]")
   endif()
   catch_discover_tests(${name} ${spec}
     TEST_PREFIX "${name}: "
@@ -82,6 +88,17 @@ function(ipybox_add_test_program name)
     "  set_tests_properties(\${${name}_TESTS} PROPERTIES ENVIRONMENT_MODIFICATION [==[${ipybox_test_environment}]==])\n"
     "endif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${environment})
+endfunction()
+
+# One program of the unit tests of these rooms, which are done then.
+function(ipybox_add_unit_tests name)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/unit/ OUTPUT_VARIABLE folders)
+  ipybox_add_test_program(${name} FOLDERS ${folders} LABEL fast)
+  if(TARGET ${name})
+    add_dependencies(unit_tests ${name})
+  endif()
+  list(REMOVE_ITEM rooms ${ARGN})
+  set(rooms ${rooms} PARENT_SCOPE)
 endfunction()
 
 # The cases of a program tagged [compat], once more with the oldest and the newest interpreter.

@@ -87,6 +87,18 @@ def test_a_question_is_read_whatever_the_code_has_written(
     terminal.type("n\n")
 
 
+def test_a_question_has_the_colours_that_the_person_has_chosen(program: Program, on_terminal: Terminals) -> None:
+    painted = "\x1b]4;1;#000000\x1b\\\x1b]10;#000000\x1b\\\x1b]11;#000000\x1b\\"
+    code = f"import sys\nsys.stdout.write({painted!r}); sys.stdout.flush()\nget_ipython().system('ls')"
+    terminal = asked(on_terminal, code, "--raw-output")
+    _, _, after = terminal.received.partition(painted.encode())
+    before_the_question, asked_for, _ = after.partition(b"| shell command ")
+    assert asked_for
+    for number in (104, 110, 111):  # of the palette, of text, of the background: back to what they were
+        assert f"\x1b]{number}\x1b\\".encode() in before_the_question
+    terminal.type("n\n")
+
+
 def test_no_row_is_pushed_away_by_blanks(program: Program, on_terminal: Terminals) -> None:
     fake = "shell command /bin/sh -c ls (in /work)"
     terminal = asked(on_terminal, f"get_ipython().system('echo evil; # ' + ' ' * 1900 + {fake!r} + ' ' * 120)")

@@ -140,6 +140,14 @@ TEST_CASE("options that cannot be used are typed errors", "[kernel]") {
         CHECK(r.error() == condition::cannot_start);
         CHECK_THAT(r.error().text(), Contains(bare) && Contains("pip install ipykernel"));
     }
+    SECTION("a name that no environment variable has") {
+        for (std::string const name : {"A=B", ""}) {
+            kernel_box<> box([&](executor_options& o) { o.kernel.env[name] = "1"; });
+            auto const r = box->start();
+            REQUIRE_FALSE(r);
+            CHECK_THAT(r.error().text(), Contains("not an environment variable: '" + name + "'"));
+        }
+    }
     SECTION("a program that is no interpreter") {
         kernel_box<> box([](executor_options& o) { o.kernel.python = "/bin/true"; });
         auto const r = box->start();

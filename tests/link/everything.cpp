@@ -1,4 +1,3 @@
-// Includes everything and defines nothing itself: linked twice, it is two translation units with all functions of the
-// library.
+// Includes everything and defines nothing itself.
 #include <ipybox/ipybox.hpp>
 #include <ipybox/version.hpp>

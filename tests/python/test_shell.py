@@ -27,6 +27,11 @@ def test_output_and_exit_code(any_kernel: Kernel) -> None:
     assert any_kernel.run("_exit_code").value == "-9"
 
 
+def test_there_is_no_terminal(any_kernel: Kernel) -> None:
+    any_kernel.run("![ -t 0 ] || [ -t 1 ] || [ -t 2 ]")
+    assert any_kernel.run("_exit_code").value == "1"
+
+
 @pytest.mark.parametrize(
     "code",
     [

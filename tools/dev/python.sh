@@ -53,7 +53,7 @@ make_venv() {
         [[ "$(readlink -f "$dir/bin/python" 2>/dev/null)" == "$(readlink -f "$python")" ]] || rm -rf "$dir"
         if has_own_pip "$dir"; then "$python" -m venv "$dir"; else "$python" -m venv --without-pip "$dir"; fi
         pip_install "$dir" "$@"
-        is_of_tools "$dir" || compile_modules "$dir"
+        ! has_kernels "$dir" || warm_up "$dir"
         echo "$stamp" >"$dir/.stamp"
     ) 9>"$(lock_of "$dir")"
 }
@@ -69,7 +69,7 @@ add_to_venv() {
         flock 9
         is_stamped "$dir/.stamp-$name" "$stamp" && exit
         pip_install "$dir" "$@"
-        compile_modules "$dir"
+        warm_up "$dir"
         echo "$stamp" >"$dir/.stamp-$name"
     ) 9>"$(lock_of "$dir")"
 }
@@ -85,14 +85,11 @@ lock_of() { echo ".venvs/.lock-$(basename "$1")"; }
 
 is_stamped() { [[ -f $1 && $(<"$1") == "$2" ]]; }
 
-# Environments of tools: Python compiles a module when it is imported for the first time, and most never are.
-is_of_tools() { [[ $1 == .venvs/dev || $1 == .venvs/docs || $1 == .venvs/conan ]]; }
-
-# Only kernels install packages. Into an environment without them the pip of .venv does, where it is there and can (from 22.3): to
+# Kernels install packages. Into an environment without kernels the pip of .venv does, where it is there and can (from 22.3): to
 # install another one takes longer than most packages.
-has_own_pip() {
-    [[ $1 == .venv || $1 == .venvs/oldest || $1 == .venvs/py3* ]] || ! .venv/bin/python -m pip --python .venv/bin/python --version &>/dev/null
-}
+has_own_pip() { has_kernels "$1" || ! .venv/bin/python -m pip --python .venv/bin/python --version &>/dev/null; }
+
+has_kernels() { [[ $1 == .venv || $1 == .venvs/oldest || $1 == .venvs/py3* ]]; }
 
 pip_install() {
     local dir=$1 file pip arguments=()
@@ -103,9 +100,18 @@ pip_install() {
         die "pip could not install $* into $dir"
 }
 
-# compile_modules DIR: all modules but the libraries' own tests, a third of them. A kernel in a sandbox cannot write what it compiles.
-compile_modules() {
-    (cd "$1" && bin/python -m compileall -q -x '/tests?/' lib) || true # libraries have files for other versions of Python too
+# warm_up DIR: has Python compile what kernels import and keep it, which a kernel in a sandbox cannot. Most modules of an environment
+# are never imported: to compile all takes longer than to install them. matplotlib looks at every font of the machine meanwhile.
+warm_up() {
+    mkdir -p .cache/home
+    HOME=$PWD/.cache/home "$1/bin/python" -W ignore -c '
+import contextlib, importlib, sys
+for name in sys.argv[1:]:
+    with contextlib.suppress(Exception):
+        importlib.import_module(name)' \
+        ipykernel.ipkernel IPython.core.magics.script IPython.core.magics.packaging jupyter_client pydantic stack_data \
+        pygments.formatters.terminal256 ipywidgets matplotlib.pyplot pandas polars requests scipy.optimize sklearn.ensemble sympy ||
+        say "$1: not every library can be imported"
 }
 
 # --- The environments of this project.
@@ -115,13 +121,6 @@ need_venv() {
     local python
     python=$(need_main_python)
     make_venv .venv "$python" python/requirements.txt python/requirements-kernel.txt
-    [[ -f .venv/.warm ]] || warm_up
-}
-
-# matplotlib looks at every font of the machine when it is imported for the first time
-warm_up() {
-    mkdir -p .cache/home
-    HOME=$PWD/.cache/home .venv/bin/python -c 'import matplotlib.pyplot, pandas' && touch .venv/.warm
 }
 
 need_test_venvs() {

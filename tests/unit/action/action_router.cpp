@@ -335,7 +335,7 @@ TEST_CASE("action router: a failing server") {
     CHECK(on.host->outcomes.at(1).failure == errc::mcp_server_unknown);
 }
 
-TEST_CASE("action router: an answer that no kernel would take is not sent") {
+TEST_CASE("action router: an answer that no kernel would take is not sent", "[large]") {
     stage on;
     on.call(1, "verbose");
     CHECK(on.answer()["text"] == "the answer is larger than 256 MiB");
@@ -451,7 +451,7 @@ TEST_CASE("action router: a kernel that sends without reading is not read for ev
     CHECK(std::chrono::steady_clock::now() - before < 5s);
 }
 
-TEST_CASE("action router: so many requests may wait, and so many bytes of them") {
+TEST_CASE("action router: so many requests may wait, and so many bytes of them", "[large]") {
     stage on;
     for (int id = 1; id <= 1000; ++id) on.call(id, "slow");
     on.call(1001, "echo");

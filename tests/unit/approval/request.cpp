@@ -18,7 +18,7 @@ using ipybox::decision;
 using ipybox::detail::state_of;
 using nlohmann::json;
 
-approval_subject tool_call(json arguments = {{"q", "x"}}) {
+approval_subject query_call(json arguments = {{"q", "x"}}) {
     return {.id = 7,
             .server = "github",
             .tool = "search",
@@ -81,11 +81,11 @@ TEST_CASE("approval_request: the commands of a shell line") {
     auto const computed = commands_of(shell({"/bin/sh", "-c", "$(cat program) x"}));
     CHECK_FALSE(computed.understood());
 
-    CHECK(commands_of(tool_call()).commands.empty());
+    CHECK(commands_of(query_call()).commands.empty());
 }
 
 TEST_CASE("approval_request: says what it is about") {
-    approval_request const request(tool_call());
+    approval_request const request(query_call());
     CHECK(request.id() == 7);
     CHECK(request.kind() == approval_subject::action::tool);
     CHECK(request.server() == "github");
@@ -106,7 +106,7 @@ TEST_CASE("approval_request: says what it is about") {
 }
 
 TEST_CASE("approval_request: the first answer counts") {
-    approval_request const request(tool_call());
+    approval_request const request(query_call());
     auto const copy = request;
     auto const answer = state_of(request);
     CHECK_FALSE(answer->decided());
@@ -121,7 +121,7 @@ TEST_CASE("approval_request: the first answer counts") {
 }
 
 TEST_CASE("approval_request: dropped unanswered is rejected, with the last copy") {
-    auto request = std::make_optional<approval_request>(tool_call());
+    auto request = std::make_optional<approval_request>(query_call());
     auto copy = request;
     auto const answer = state_of(*request);
     auto const subject = request->subject();
@@ -139,7 +139,7 @@ TEST_CASE("approval_request: dropped unanswered is rejected, with the last copy"
 }
 
 TEST_CASE("approval_request: who waits is called once, at once where there is an answer") {
-    approval_request const request(tool_call());
+    approval_request const request(query_call());
     request.accept();
     int calls = 0;
     state_of(request)->on_decided([&](decision made) { calls += made.accepted() ? 1 : 100; });
@@ -149,7 +149,7 @@ TEST_CASE("approval_request: who waits is called once, at once where there is an
 }
 
 TEST_CASE("approval_request: any number may wait") {
-    approval_request const request(tool_call());
+    approval_request const request(query_call());
     std::string told;
     for (auto const* name : {"a", "b"})
         state_of(request)->on_decided([&told, name](decision made) { told += name + made.reason(); });
@@ -159,7 +159,7 @@ TEST_CASE("approval_request: any number may wait") {
 
 // NOLINTBEGIN(bugprone-use-after-move): that is what these test
 TEST_CASE("approval_request: a moved-from handle answers nothing, and says what it was about") {
-    approval_request request(tool_call());
+    approval_request request(query_call());
     auto taken = std::move(request);
     int told = 0;
     request.on_decided([&told](decision const&) { ++told; });
@@ -171,7 +171,7 @@ TEST_CASE("approval_request: a moved-from handle answers nothing, and says what 
     CHECK_FALSE(request.decided());
     CHECK(told == 0);
 
-    approval_request other(tool_call());
+    approval_request other(query_call());
     other = std::move(taken);
     CHECK(other.decided());
     CHECK(taken.server() == "github");
@@ -179,7 +179,7 @@ TEST_CASE("approval_request: a moved-from handle answers nothing, and says what 
 }
 
 TEST_CASE("approval_request: a moved-from handle is not a copy that keeps the request") {
-    approval_request request(tool_call());
+    approval_request request(query_call());
     std::optional<decision> made;
     request.on_decided([&made](decision const& d) { made = d; });
     auto taken = std::make_optional(std::move(request));
@@ -192,7 +192,7 @@ TEST_CASE("approval_request: a moved-from handle is not a copy that keeps the re
 TEST_CASE("approval_request: on_decided tells of an answer by another copy, and does not keep the request") {
     std::string told;
     {
-        approval_request const request(tool_call());
+        approval_request const request(query_call());
         request.on_decided([&told](decision const& made) { told += "<" + made.reason() + ">"; });
         auto const copy = request;
         CHECK(told.empty());
@@ -201,7 +201,7 @@ TEST_CASE("approval_request: on_decided tells of an answer by another copy, and 
         request.on_decided([&told](decision const& made) { told += made.reason(); });
     }
     CHECK(told == "<no>no");
-    approval_request(tool_call()).on_decided([&told](decision const&) { told += "!"; });
+    approval_request(query_call()).on_decided([&told](decision const&) { told += "!"; });
     CHECK(told == "<no>no!");
 }
 
@@ -215,7 +215,7 @@ TEST_CASE("approval_request: edited arguments reject what has none") {
 
 TEST_CASE("approval_request: threads that answer at once agree on one answer", "[tsan]") {
     for (int round = 0; round < 200; ++round) {
-        auto request = std::make_optional<approval_request>(tool_call());
+        auto request = std::make_optional<approval_request>(query_call());
         auto const answer = state_of(*request);
         std::atomic<int> first{0};
         std::atomic<int> told{0};
@@ -235,7 +235,7 @@ TEST_CASE("approval_request: threads that answer at once agree on one answer", "
 
 TEST_CASE("approval_request: dropping in several threads rejects once", "[tsan]") {
     for (int round = 0; round < 200; ++round) {
-        auto request = std::make_optional<approval_request>(tool_call());
+        auto request = std::make_optional<approval_request>(query_call());
         std::atomic<int> told{0};
         state_of(*request)->on_decided([&told](decision made) { told += made.accepted() ? 100 : 1; });
         std::vector<std::thread> threads;
@@ -248,8 +248,8 @@ TEST_CASE("approval_request: dropping in several threads rejects once", "[tsan]"
 }
 
 TEST_CASE("approval_request: is printed as one line") {
-    CHECK(line(tool_call()) == R"(tool call github.search {"q":"x"})");
-    CHECK(line(tool_call(json::object())) == "tool call github.search {}");
+    CHECK(line(query_call()) == R"(tool call github.search {"q":"x"})");
+    CHECK(line(query_call(json::object())) == "tool call github.search {}");
     CHECK(line({.kind = approval_subject::action::shell,
                 .argv = {"ls", "-l", "my file", "it's", ""},
                 .cwd = "/my work",
@@ -273,5 +273,5 @@ TEST_CASE("approval_request: its line cannot pretend to be something else") {
     CHECK(line({.kind = approval_subject::action::shell, .argv = {"\xff\xc0\x80\xed\xa0\x80 \xe2\x80"}}) ==
           R"(shell command $'\xff\xc0\x80\xed\xa0\x80 \xe2\x80')");
     CHECK(line({.server = "a\nb", .tool = "c\x1b"}) == R"(tool call $'a\nb'.$'c\x1b')");
-    CHECK(line(tool_call({{"q", "\u202e\n\xff"}})) == R"(tool call github.search {"q":"\u202e\n\ufffd"})");
+    CHECK(line(query_call({{"q", "\u202e\n\xff"}})) == R"(tool call github.search {"q":"\u202e\n\ufffd"})");
 }

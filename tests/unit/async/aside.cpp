@@ -2,6 +2,7 @@
 
 #include <support/catch.hpp>
 #include <support/child.hpp>
+#include <support/signal_mask.hpp>
 #include <support/transport_driver.hpp>
 
 #include <asio/co_spawn.hpp>
@@ -25,6 +26,7 @@ using namespace std::chrono_literals;
 using ipybox::detail::aside;
 using ipybox::detail::side_threads;
 using ipybox::test::run;
+using ipybox::test::takes_own_signals_alone;
 
 } // namespace
 
@@ -37,6 +39,12 @@ TEST_CASE("aside: other handlers run while the work is done", "[tsan]") {
         return heard.wait_for(30s) == std::future_status::ready ? heard.get() : std::string("nothing");
     };
     CHECK(run(context, aside(threads, work)) == "by a handler");
+}
+
+TEST_CASE("aside: work takes no signals but those of its own instructions", "[tsan]") {
+    asio::io_context context;
+    side_threads threads;
+    CHECK(run(context, aside(threads, [] { return takes_own_signals_alone(); })));
 }
 
 TEST_CASE("aside: the coroutine goes on where it was", "[tsan]") {

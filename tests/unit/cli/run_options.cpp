@@ -33,6 +33,7 @@ TEST_CASE("Options about actions are off by default") {
     CHECK(options.audit_log.empty());
     CHECK_FALSE(options.approve_shell_cmds);
     CHECK_FALSE(options.require_shell_escape);
+    CHECK(options.calls_per_cell == 10'000);
 }
 
 TEST_CASE("Who decides is read, and its short forms") {

@@ -120,7 +120,7 @@ TEST_CASE("generate: a schema of 400 levels, and one more") {
     CHECK(contains(package->notices[0].text, "more than 400 levels"));
 }
 
-TEST_CASE("generate: 5000 tools, and one more") {
+TEST_CASE("generate: 5000 tools, and one more", "[large]") {
     std::vector<mcp::tool> tools;
     for (int i = 0; i < 5000; ++i) tools.push_back(named("t" + std::to_string(i)));
     CHECK(generated_package::make("server", tools)->notices.empty());
@@ -160,7 +160,7 @@ TEST_CASE("generate: a list of 16 MiB, and one byte more") {
     CHECK(contains(refused.error().text(), "choose fewer"));
 }
 
-TEST_CASE("generate: a list of 1,000,000 values, and one more") {
+TEST_CASE("generate: a list of 1,000,000 values, and one more", "[large]") {
     auto tool = named("wide");
     auto& values = tool.input_schema["x"] = ordered_json::array();
     auto const count = [](std::string const& list) {

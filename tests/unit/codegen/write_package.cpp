@@ -289,7 +289,7 @@ TEST_CASE("write_package: 64 MiB of files are kept, and no more") {
     CHECK(fs::exists(dir.path() / "server/4"));
 }
 
-TEST_CASE("write_package: a list that code has made too large is not built from") {
+TEST_CASE("write_package: a list that code has made too large is not built from", "[large]") {
     scratch_dir const dir;
     REQUIRE(package_of({"a"}).write(dir.path()));
     auto const list = dir.path() / "server/_schemas.json";

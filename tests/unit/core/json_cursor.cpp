@@ -149,7 +149,7 @@ TEST_CASE("json_cursor: an ordered object keeps the order, and both of what occu
     CHECK(read->dump() == R"({"z":1,"a":{"y":2,"b":3},"z":4})");
 }
 
-TEST_CASE("json_cursor: an object with very many members takes no quadratic time") {
+TEST_CASE("json_cursor: an object with very many members takes no quadratic time", "[large]") {
     std::string text = "{";
     for (int i = 0; i < 300'000; ++i) text.append(i ? "," : "").append("\"k").append(std::to_string(i)).append("\":1");
     text += "}";

@@ -31,10 +31,10 @@
 #include <vector>
 
 using namespace ipybox;
-using detail::kernel_guard;
-using detail::kernel_launch;
-using detail::supervisor;
-using detail::supervisor_options;
+using ipybox::detail::kernel_guard;
+using ipybox::detail::kernel_launch;
+using ipybox::detail::supervisor;
+using ipybox::detail::supervisor_options;
 using namespace std::chrono_literals;
 
 namespace {

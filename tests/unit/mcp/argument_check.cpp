@@ -117,7 +117,7 @@ TEST_CASE("argument_check: alternatives, conditions and references", "[fast]") {
                     check_stopped);
 }
 
-TEST_CASE("argument_check: alternatives that can be tried in exponentially many ways have an end", "[fast]") {
+TEST_CASE("argument_check: alternatives that can be tried in exponentially many ways have an end", "[fast][large]") {
     // Each level of the value is tried twice, and fits neither alternative because of what is innermost.
     auto const schema = ordered_json::parse(
         R"({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}]},)"

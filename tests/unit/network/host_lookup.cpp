@@ -3,6 +3,7 @@
 #include <support/catch.hpp>
 #include <support/eventually.hpp>
 #include <support/holdings.hpp>
+#include <support/signal_mask.hpp>
 
 #include <asio/co_spawn.hpp>
 #include <asio/io_context.hpp>
@@ -50,6 +51,14 @@ TEST_CASE("look_up_host: an address is itself, and a name what the system says",
     CHECK((first_of(found[2]) == "127.0.0.1" || first_of(found[2]) == "::1"));
     REQUIRE_FALSE(found[3]);
     CHECK(found[3].error().text().starts_with("no-such-host.invalid is not found: "));
+}
+
+TEST_CASE("look_up_host: takes no signals but those of its own instructions", "[tsan]") {
+    auto config = std::make_shared<sandbox_config::network_access>();
+    config->resolve = [](std::string const&) -> lookup {
+        return std::vector{asio::ip::make_address(test::takes_own_signals_alone() ? "8.8.8.8" : "9.9.9.9")};
+    };
+    CHECK(first_of(look_up(config, {"a.test"})[0]) == "8.8.8.8");
 }
 
 TEST_CASE("look_up_host: so many at one time, and further ones when these have ended", "[tsan]") {

@@ -215,7 +215,7 @@ bool is_there(std::string const& shell) { return std::system((shell + " -c : 2>/
 
 } // namespace
 
-TEST_CASE("shell_line: what shells start for random lines is among their commands") {
+TEST_CASE("shell_line: what shells start for random lines is among their commands", "[large]") {
     // Other lines: IPYBOX_TEST_SEED=2 unit_rules 'shell_line: what shells*'
     auto const* const seed = std::getenv("IPYBOX_TEST_SEED");
     auto const lines = understood_lines(seed ? static_cast<unsigned>(std::atoi(seed)) : 1, 1500);

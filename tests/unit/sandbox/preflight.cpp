@@ -2,6 +2,7 @@
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
 #include <support/catch.hpp>
+#include <support/contains.hpp>
 
 #include <csignal>
 #include <fstream>
@@ -18,6 +19,7 @@ using ipybox::errc;
 using ipybox::detail::bubblewrap_preflight;
 using ipybox::detail::bubblewrap_unavailable;
 using ipybox::detail::sandbox_host;
+using ipybox::test::contains;
 using sandbox_test::scratch_dir;
 
 /// A stand-in for bwrap: a shell script.
@@ -38,11 +40,6 @@ class with_path {
   private:
     std::string before_;
 };
-
-bool contains(std::string const& text, std::string_view part) {
-    UNSCOPED_INFO(text);
-    return text.find(part) != std::string::npos;
-}
 
 std::string const no_filter;
 

@@ -3,15 +3,19 @@
 
 #include <support/catch.hpp>
 #include <support/denied_call.hpp>
+#include <support/held_thread.hpp>
 #include <support/scripted_box.hpp>
+#include <support/signal_mask.hpp>
 
 #include <asio/io_context.hpp>
+#include <asio/use_future.hpp>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <string>
+#include <utility>
 
 /** \file
  * Where kernels live: nothing is looked for and nothing is started before a transport asks for it.
@@ -35,11 +39,11 @@ class empty_path {
     std::string const former_ = std::getenv("PATH");
 };
 
-/// A script in the place of an interpreter, which tells that it was run.
+/// A script in the place of an interpreter, which tells that it was run, and then does something more.
 class telling_script {
   public:
-    telling_script() {
-        std::ofstream(path()) << "#!/bin/sh\necho > " << told().string() << "\nexit 3\n";
+    explicit telling_script(std::string const& more = "") {
+        std::ofstream(path()) << "#!/bin/sh\necho > " << told().string() << '\n' << more << "\nexit 3\n";
         std::filesystem::permissions(path(), std::filesystem::perms::owner_all);
     }
 
@@ -90,6 +94,24 @@ TEST_CASE("kernel host: a runtime looks for its interpreter with the first start
     CHECK(started.error() == errc::python_not_found);
     CHECK_THAT(started.error().text(), Catch::Matchers::Contains("exit code 3"));
     CHECK(python.was_run());
+}
+
+TEST_CASE("kernel host: no thread takes signals while the interpreter is looked for") {
+    scratch_dir const dir;
+    auto const end = dir.path() / "end";
+    telling_script const python("until [ -e " + end.string() + " ]; do sleep 0.01; done");
+    auto options = options_within(dir);
+    options.kernel.python = python.path();
+    auto const before = threads();
+    executor box(std::move(options), {}, no_sandbox());
+    auto started = box.async_start(asio::use_future);
+    CHECK(eventually([&] { return python.was_run(); }));
+    auto const now = threads();
+    CHECK(now.size() >= before.size() + 2); // the executor's, and the one that looks
+    for (auto const thread : now)
+        if (!before.contains(thread)) CHECK(eventually([&] { return takes_own_signals_alone(thread); }));
+    std::ofstream{end};
+    CHECK_FALSE(got(std::move(started)));
 }
 
 TEST_CASE("kernel host: each tenant is told that its runtime has no interpreter, each time") {

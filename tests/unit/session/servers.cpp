@@ -8,10 +8,12 @@
 #include <support/scratch_dir.hpp>
 #include <support/scripted_box.hpp>
 
+#include <asio/io_context.hpp>
 #include <asio/use_future.hpp>
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -170,4 +172,24 @@ TEST_CASE_METHOD(test::scripted_box,
     drop();
     CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(30));
     CHECK(test::eventually([pid] { return ::kill(pid, 0) != 0; }));
+}
+
+TEST_CASE_METHOD(test::scripted_box, "session: the destructor ends an MCP server though nobody runs the context again") {
+    asio::io_context context;
+    on(context.get_executor());
+    auto const told = dir() / "pid";
+    mcp::server_params params;
+    params.command = "/bin/sh";
+    params.args = {"-c", stubborn, told.string()};
+    params.stop_grace = std::chrono::hours(1);
+    REQUIRE((*this)->register_mcp_server("slow", params));
+    auto made = (*this)->async_generate_mcp_sources("slow", dir() / "mcptools", asio::use_future);
+    while (made.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        context.run_for(std::chrono::milliseconds(1));
+    REQUIRE(made.get());
+    pid_t const pid = std::stoi(test::read_file(told));
+    REQUIRE(::kill(pid, 0) == 0);
+    context.stop();
+    drop();
+    CHECK(test::eventually([pid] { return ::waitpid(pid, nullptr, WNOHANG) == pid; }));
 }

@@ -30,6 +30,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/eventually.hpp"
+#include "support/signal_mask.hpp"
 
 namespace {
 
@@ -353,6 +354,14 @@ TEST_CASE("tool_package: long arguments are read aside", "[fast][tsan]") {
     nlohmann::json const arguments = {{"text", std::string(3'000'000, 'x')}};
     CHECK(on.text("own", arguments) == "3000000");
     CHECK(on.text("loop", arguments) == "3000000");
+}
+
+TEST_CASE("tool_threads: functions take no signals but those of their own instructions", "[fast][tsan]") {
+    tool_threads threads;
+    std::promise<bool> answer;
+    REQUIRE(threads.run([&] { answer.set_value(test::takes_own_signals_alone()); }));
+    CHECK(answer.get_future().get());
+    CHECK(threads.wait(30s));
 }
 
 TEST_CASE("tool_threads: one more than run at once waits", "[fast][tsan]") {
