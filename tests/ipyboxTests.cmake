@@ -90,12 +90,19 @@ function(ipybox_add_test_program name)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${environment})
 endfunction()
 
+# A name of one room is seen in the next ones. A library, for its options come behind those of others.
+add_library(joined_unit_tests INTERFACE)
+target_compile_options(joined_unit_tests INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-shadow>)
+
 # One program of the unit tests of these rooms, which are done then.
 function(ipybox_add_unit_tests name)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/unit/ OUTPUT_VARIABLE folders)
   ipybox_add_test_program(${name} FOLDERS ${folders} LABEL fast)
   if(TARGET ${name})
     add_dependencies(unit_tests ${name})
+    if(IPYBOX_JOIN_UNIT_TESTS)
+      target_link_libraries(${name} PRIVATE joined_unit_tests)
+    endif()
   endif()
   list(REMOVE_ITEM rooms ${ARGN})
   set(rooms ${rooms} PARENT_SCOPE)

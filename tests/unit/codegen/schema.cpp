@@ -26,7 +26,8 @@ TEST_CASE("schema: the dialect is what $schema says, else 2020-12") {
     CHECK(dialect_of(parsed("{}")) == dialect::draft_2020_12);
     CHECK(dialect_of(parsed(R"({"$schema": "http://json-schema.org/draft-07/schema#"})")) == dialect::draft_7);
     CHECK(dialect_of(parsed(R"({"$schema": "http://json-schema.org/draft-04/schema#"})")) == dialect::draft_7);
-    CHECK(dialect_of(parsed(R"({"$schema": "https://json-schema.org/draft/2020-12/schema"})")) == dialect::draft_2020_12);
+    CHECK(dialect_of(parsed(R"({"$schema": "https://json-schema.org/draft/2020-12/schema"})")) ==
+          dialect::draft_2020_12);
     CHECK(dialect_of(parsed(R"({"$schema": 7})")) == dialect::draft_2020_12);
     CHECK(dialect_of(parsed("true")) == dialect::draft_2020_12);
 }
@@ -94,8 +95,8 @@ TEST_CASE("schema: pointers lead anywhere in the document") {
 }
 
 TEST_CASE("schema: what only the whole document explains") {
-    auto const root =
-        parsed(R"({"$id": "http://x/", "$defs": {"id": {"$id": "y", "properties": {"p": {}}}, "anchor": {"$anchor": "a"},
+    auto const root = parsed(
+        R"({"$id": "http://x/", "$defs": {"id": {"$id": "y", "properties": {"p": {}}}, "anchor": {"$anchor": "a"},
         "far": {"$ref": "http://y/"}, "named": {"$ref": "#a"}, "near": {"$ref": "#/$defs/id"}, "dynamic": {"$dynamicRef": "#"}, "plain": {}}})");
     schema_document const document(root);
     auto const needs = [&](char const* name) { return document.needs_document(document.root().at({"$defs", name})); };

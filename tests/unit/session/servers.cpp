@@ -174,7 +174,8 @@ TEST_CASE_METHOD(test::scripted_box,
     CHECK(test::eventually([pid] { return ::kill(pid, 0) != 0; }));
 }
 
-TEST_CASE_METHOD(test::scripted_box, "session: the destructor ends an MCP server though nobody runs the context again") {
+TEST_CASE_METHOD(test::scripted_box,
+                 "session: the destructor ends an MCP server though nobody runs the context again") {
     asio::io_context context;
     on(context.get_executor());
     auto const told = dir() / "pid";
