@@ -53,7 +53,7 @@ make_venv() {
         [[ "$(readlink -f "$dir/bin/python" 2>/dev/null)" == "$(readlink -f "$python")" ]] || rm -rf "$dir"
         if has_own_pip "$dir"; then "$python" -m venv "$dir"; else "$python" -m venv --without-pip "$dir"; fi
         pip_install "$dir" "$@"
-        ! has_kernels "$dir" || warm_up "$dir"
+        compile_modules "$dir"
         echo "$stamp" >"$dir/.stamp"
     ) 9>"$(lock_of "$dir")"
 }
@@ -69,7 +69,7 @@ add_to_venv() {
         flock 9
         is_stamped "$dir/.stamp-$name" "$stamp" && exit
         pip_install "$dir" "$@"
-        warm_up "$dir"
+        compile_modules "$dir"
         echo "$stamp" >"$dir/.stamp-$name"
     ) 9>"$(lock_of "$dir")"
 }
@@ -100,19 +100,32 @@ pip_install() {
         die "pip could not install $* into $dir"
 }
 
-# warm_up DIR: has Python compile what kernels import and keep it, which a kernel in a sandbox cannot. Most modules of an environment
-# are never imported: to compile all takes longer than to install them. matplotlib looks at every font of the machine meanwhile.
-warm_up() {
+# compile_modules DIR: Python keeps what it has compiled, which neither a kernel in a sandbox nor a process can that has
+# PYTHONDONTWRITEBYTECODE. Of environments of tools most modules are never imported, nor of those with kernels: there it takes less
+# time to import what kernels and tests do. matplotlib looks at every font of the machine meanwhile.
+compile_modules() {
+    if has_kernels "$1"; then
+        import_once "$1"
+    elif ! is_of_tools "$1"; then
+        "$1/bin/python" -m compileall -q "$1/lib" || true # libraries have files for other versions of Python too
+    fi
+}
+
+import_once() {
     mkdir -p .cache/home
-    HOME=$PWD/.cache/home "$1/bin/python" -W ignore -c '
+    HOME=$PWD/.cache/home PYTHONDONTWRITEBYTECODE='' "$1/bin/python" -W ignore -c '
 import contextlib, importlib, sys
 for name in sys.argv[1:]:
     with contextlib.suppress(Exception):
-        importlib.import_module(name)' \
+        importlib.import_module(name)
+if "pytest" in sys.modules:
+    sys.modules["pytest"].main(["--version"])' \
         ipykernel.ipkernel IPython.core.magics.script IPython.core.magics.packaging jupyter_client pydantic stack_data \
-        pygments.formatters.terminal256 ipywidgets matplotlib.pyplot pandas polars requests scipy.optimize sklearn.ensemble sympy ||
-        say "$1: not every library can be imported"
+        pygments.formatters.terminal256 ipywidgets matplotlib.pyplot pandas polars requests scipy.optimize sklearn.ensemble sympy \
+        jsonschema pyte pytest >/dev/null || say "$1: not every library can be imported"
 }
+
+is_of_tools() { [[ $1 == .venvs/dev || $1 == .venvs/docs || $1 == .venvs/conan ]]; }
 
 # --- The environments of this project.
 
