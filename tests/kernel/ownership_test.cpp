@@ -113,6 +113,22 @@ TEST_CASE("executors end though the supervisor that they share does not answer")
     CHECK(std::chrono::steady_clock::now() - began < 15s);
 }
 
+TEST_CASE("executors whose runtime has lost its supervisor are told to make another runtime") {
+    scratch_dir const dir;
+    runtime const shared({.working_dir = dir.path(), .kernel = {.python = python()}}, unsandboxed);
+    executor box(options_in(dir.path()), any_approval(), shared);
+    auto const above = box.execute("import os\nprint(os.getppid())");
+    REQUIRE(above);
+    REQUIRE(::kill(std::stoi(above->text), SIGKILL) == 0);
+    CHECK(eventually([&] { return box.state() == executor::kernel_state::dead; }));
+    for (int i = 0; i < 2; ++i) {
+        auto const started = box.reset();
+        REQUIRE_FALSE(started);
+        CHECK(started.error() == errc::supervisor_died);
+        CHECK_THAT(started.error().text(), Catch::Matchers::Contains("make another runtime"));
+    }
+}
+
 TEST_CASE("a supervisor of its own that does not answer is replaced") {
     kernel_box<> box;
     auto const above = std::stoi(box.run("import os\nprint(os.getppid())"));

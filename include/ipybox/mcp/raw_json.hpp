@@ -23,8 +23,8 @@ class raw_json {
     /// one.
     enum class duplicate_names { kept, refused };
 
-    /// Digits of the longest integer: Python reads up to 4300.
-    static constexpr std::size_t longest_integer = 4000;
+    /// Characters of the longest number: Python reads integers of up to 4300 digits.
+    static constexpr std::size_t longest_number = 4000;
 
     /**
      * \brief Reads a whole text.
@@ -51,12 +51,12 @@ class raw_json {
     /// The text, without a copy where no other shares it.
     [[nodiscard]] std::string take() && { return text_.use_count() == 1 ? std::move(*text_) : text(); }
 
-    /// The value, whose members have the order of the text. Integers beyond 64 bits are the nearest floating-point
-    /// numbers.
+    /// The value, whose members have the order of the text. Integers beyond 64 bits, and numbers with more digits than
+    /// a floating-point number keeps, are the nearest floating-point numbers.
     [[nodiscard]] nlohmann::ordered_json value() const;
 
-    /// Whether there are integers beyond 64 bits, which `value` only has rounded.
-    [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
+    /// Whether there are numbers that `value` only has rounded.
+    [[nodiscard]] bool rounds_numbers() const noexcept { return rounds_numbers_; }
 
     /// Whether it is an object.
     [[nodiscard]] bool is_object() const noexcept { return text().starts_with('{'); }
@@ -65,11 +65,11 @@ class raw_json {
     [[nodiscard]] static result<raw_json> of_sorted(nlohmann::json const& value);
     [[nodiscard]] static std::string const& null_text() noexcept;
 
-    raw_json(std::string text, bool has_large_integers)
-        : text_(std::make_shared<std::string>(std::move(text))), has_large_integers_(has_large_integers) {}
+    raw_json(std::string text, bool rounds_numbers)
+        : text_(std::make_shared<std::string>(std::move(text))), rounds_numbers_(rounds_numbers) {}
 
     std::shared_ptr<std::string> text_;
-    bool has_large_integers_;
+    bool rounds_numbers_;
 };
 
 } // namespace ipybox::mcp

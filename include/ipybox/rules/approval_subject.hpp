@@ -45,7 +45,7 @@ struct approval_subject {
     std::string tool = {};                 ///< name of the tool
     detail::tool_arguments arguments = {}; ///< what the tool is called with
     std::string exact_arguments =
-        {}; ///< the same as JSON text, if they have integers beyond 64 bits, which `arguments` only has rounded
+        {}; ///< the same as JSON text, where they have numbers that `arguments` only has rounded
     detail::stated_annotations annotations =
         {};                                 ///< what the tool says about its effects; see approval_request::annotations
     std::vector<std::string> argv = {};     ///< what is executed: program and arguments

@@ -201,8 +201,19 @@ TEST_CASE("action router: a call that is accepted is done and answered") {
     REQUIRE(on.host->subjects.size() == 1);
     CHECK(on.host->subjects[0].kind == approval_subject::action::tool);
     CHECK(*on.host->subjects[0].arguments == nlohmann::ordered_json{{"x", 1}});
+    CHECK(on.host->subjects[0].exact_arguments.empty());
     CHECK_FALSE(on.host->outcomes.at(1).failure);
     CHECK(on.host->outcomes.at(1).result_size == 15);
+}
+
+TEST_CASE("action router: who decides sees all digits that the tool gets") {
+    stage on;
+    auto const* const paid = R"({"amount":100.0000000000000000001,"to":"x"})";
+    on.call(1, "echo", paid);
+    CHECK(on.answer()["op"] == "result");
+    CHECK(on.host->called == std::vector<std::string>{std::string("echo") + paid});
+    REQUIRE(on.host->subjects.size() == 1);
+    CHECK(on.host->subjects[0].exact_arguments == paid);
 }
 
 TEST_CASE("action router: reports go to a kernel that asks for them, the last one before the answer") {

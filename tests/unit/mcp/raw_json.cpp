@@ -26,11 +26,26 @@ TEST_CASE("raw_json: order and numbers stay as they are written") {
     CHECK(copied(R"({"z":1,"a":{"name":1,"age":-1}})") == R"({"z":1,"a":{"name":1,"age":-1}})");
     CHECK(copied(R"([12345678901234567890123,-18446744073709551617,1.50,1E5,-0,5e-324])") ==
           R"([12345678901234567890123,-18446744073709551617,1.50,1E5,-0,5e-324])");
-    CHECK(raw_json::read("18446744073709551615")->has_large_integers() == false);
-    CHECK(raw_json::read("-9223372036854775808")->has_large_integers() == false);
-    CHECK(raw_json::read(R"({"a":[18446744073709551616]})")->has_large_integers());
-    CHECK(raw_json::read("-9223372036854775809")->has_large_integers());
-    CHECK(raw_json::read("1e300")->has_large_integers() == false);
+    CHECK(raw_json::read("18446744073709551615")->rounds_numbers() == false);
+    CHECK(raw_json::read("-9223372036854775808")->rounds_numbers() == false);
+    CHECK(raw_json::read(R"({"a":[18446744073709551616]})")->rounds_numbers());
+    CHECK(raw_json::read("-9223372036854775809")->rounds_numbers());
+}
+
+TEST_CASE("raw_json: a number that a value does not keep is known") {
+    for (auto const* const kept : {"1e300", "-0.0", "0.1", "1.50", "-1.5E0", "0.000", "0e5", "5e-324", "1e+2", "100.0",
+                                   "0.30000000000000004", "1.7976931348623157e308", "123456789012345.6", "0.00001"}) {
+        CAPTURE(kept);
+        CHECK_FALSE(raw_json::read(kept)->rounds_numbers());
+    }
+    for (std::string const rounded :
+         {"100.0000000000000000001", "0.1000000000000000055511151231257827", "1e-400", "3e-324",
+          "1.79769313486231571e308", "1e-99999999999999999999", "0.12345678901234567890", "123456789012345678.5"}) {
+        CAPTURE(rounded);
+        CHECK(raw_json::read("{\"a\":[0.5," + rounded + ",1]}")->rounds_numbers());
+    }
+    CHECK(copied("0." + std::string(3998, '1')) == "0." + std::string(3998, '1'));
+    CHECK(copied("0." + std::string(3999, '1')) == "<has a number of more than 4000 characters>");
 }
 
 TEST_CASE("raw_json: one line without blanks, whatever comes") {
@@ -53,7 +68,7 @@ TEST_CASE("raw_json: what is not JSON is refused and told") {
         CHECK_FALSE(raw_json::read(text));
     }
     CHECK(copied("1e999") == "<has a number that is not JSON, or too large>");
-    CHECK(copied(std::string(4001, '7')) == "<has an integer of more than 4000 digits>");
+    CHECK(copied(std::string(4001, '7')) == "<has a number of more than 4000 characters>");
     CHECK(copied(std::string(4000, '7')) == std::string(4000, '7'));
 }
 
@@ -98,7 +113,7 @@ TEST_CASE("raw_json: a text that is handed over is read as any other") {
         REQUIRE(handed.has_value() == read.has_value());
         if (!handed) CHECK(handed.error().text() == read.error().text());
         if (handed) CHECK(handed->text() == read->text());
-        if (handed) CHECK(handed->has_large_integers() == read->has_large_integers());
+        if (handed) CHECK(handed->rounds_numbers() == read->rounds_numbers());
     }
     CHECK_FALSE(raw_json::of_text(R"({"path":1,"p\u0061th":2})", raw_json::duplicate_names::refused));
 }

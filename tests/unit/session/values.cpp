@@ -119,7 +119,7 @@ TEST_CASE("value: at its bounds, and one more") {
     CHECK(taken(answers("=" + so_often("[", 500) + so_often("]", 500))).value);
     CHECK(contains(taken(answers("=" + so_often("[", 501) + so_often("]", 501))).missing, "nested too deeply"));
     CHECK(taken(answers("=" + std::string(4000, '1'))).value.text().size() == 4000);
-    CHECK(contains(taken(answers("=" + std::string(4001, '1'))).missing, "digits"));
+    CHECK(contains(taken(answers("=" + std::string(4001, '1'))).missing, "4000 characters"));
 }
 
 TEST_CASE("value: names of variables") {

@@ -78,7 +78,7 @@ inline approval_subject subject_of(tool_call const& wanted) {
     subject.server = wanted.server;
     subject.tool = wanted.tool;
     subject.arguments = wanted.arguments;
-    if (wanted.sent.has_large_integers()) subject.exact_arguments = wanted.sent.text();
+    if (wanted.sent.rounds_numbers()) subject.exact_arguments = wanted.sent.text();
     return subject;
 }
 

@@ -6,9 +6,15 @@
 #include <ipybox/mcp/json_writer.hpp>
 #include <ipybox/mcp/raw_json.hpp>
 
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <system_error>
 #include <unordered_set>
+#include <utility>
 
 namespace ipybox::mcp {
 namespace detail {
@@ -62,6 +68,45 @@ inline char const* end_of_plain_string(char const* at, char const* end) {
     }
 }
 
+/// What two texts of the same decimal number share: its digits from the first to the last that is not 0, and the place
+/// of the point before them. The sign is left out.
+struct decimal_number {
+    explicit decimal_number(std::string_view text) {
+        auto const exponent = text.find_first_of("eE");
+        std::ptrdiff_t whole = -1; // digits before the point
+        for (char const letter : text.substr(0, exponent)) {
+            if (letter == '.') whole = static_cast<std::ptrdiff_t>(digits.size());
+            if (letter >= '0' && letter <= '9') digits += letter;
+        }
+        point = whole < 0 ? static_cast<std::ptrdiff_t>(digits.size()) : whole;
+        auto const first = std::min(digits.find_first_not_of('0'), digits.size());
+        digits.erase(0, first);
+        digits.erase(digits.find_last_not_of('0') + 1);
+        point = digits.empty() ? 0 : point - static_cast<std::ptrdiff_t>(first) + exponent_in(text, exponent);
+    }
+    friend bool operator==(decimal_number const&, decimal_number const&) = default;
+
+    std::string digits;
+    std::ptrdiff_t point = 0;
+
+  private:
+    static std::ptrdiff_t exponent_in(std::string_view text, std::size_t at) {
+        if (at == text.npos) return 0;
+        text.remove_prefix(at + 1);
+        if (text.starts_with('+')) text.remove_prefix(1);
+        constexpr std::ptrdiff_t beyond = 100'000; // of what a floating-point number can be
+        std::ptrdiff_t exponent = 0;
+        bool const read = std::from_chars(text.data(), text.data() + text.size(), exponent).ec == std::errc();
+        return read ? std::clamp(exponent, -beyond, beyond) : beyond;
+    }
+};
+
+/// Whether the value of a number is not the one of its text. Fifteen digits are kept by every floating-point number.
+inline bool is_rounded(std::string_view token, nlohmann::json const& value) {
+    bool const is_short = token.size() <= 16 && token.find_first_of("eE") == token.npos;
+    return !is_short && decimal_number(token) != decimal_number(value.dump());
+}
+
 /// Copies a value where it has to, looking at every byte of it. The first thing that is wrong is remembered.
 class json_copier {
   public:
@@ -70,7 +115,7 @@ class json_copier {
     bool all() { return value() && (cursor_.finished() || fail("is not JSON")); }
 
     [[nodiscard]] late_copy& copy() noexcept { return to_; }
-    [[nodiscard]] bool has_large_integers() const noexcept { return has_large_integers_; }
+    [[nodiscard]] bool rounds_numbers() const noexcept { return rounds_numbers_; }
     [[nodiscard]] std::string const& wrong() const noexcept { return wrong_; }
 
   private:
@@ -146,13 +191,13 @@ class json_copier {
     }
 
     bool number(std::string_view token) {
-        if (!is_integer(token)) {
-            if (!read_json(token)) return fail("has a number that is not JSON, or too large");
-        } else if (token.size() > raw_json::longest_integer) {
-            return fail("has an integer of more than " + std::to_string(raw_json::longest_integer) + " digits");
-        } else if (token.size() > 18) {
+        bool const whole = is_integer(token);
+        if (token.size() > raw_json::longest_number)
+            return fail("has a number of more than " + std::to_string(raw_json::longest_number) + " characters");
+        if (!whole || token.size() > 18) {
             auto const parsed = read_json(token);
-            has_large_integers_ = has_large_integers_ || !parsed || parsed->is_number_float();
+            if (!parsed && !whole) return fail("has a number that is not JSON, or too large");
+            if (!parsed || (parsed->is_number_float() && (whole || is_rounded(token, *parsed)))) rounds_numbers_ = true;
         }
         to_.append(token);
         return true;
@@ -175,7 +220,7 @@ class json_copier {
     late_copy to_;
     std::string wrong_;
     int depth_ = 0;
-    bool has_large_integers_ = false;
+    bool rounds_numbers_ = false;
 };
 
 } // namespace detail
@@ -183,7 +228,7 @@ class json_copier {
 IPYBOX_DECL result<raw_json> raw_json::read(std::string_view text, duplicate_names same) {
     detail::json_copier copier(text, same);
     if (!copier.all()) return failure(errc::invalid_argument, copier.wrong());
-    return raw_json(copier.copy().take(), copier.has_large_integers());
+    return raw_json(copier.copy().take(), copier.rounds_numbers());
 }
 
 IPYBOX_DECL result<raw_json> raw_json::of_text(std::string text, duplicate_names same) {
@@ -193,7 +238,7 @@ IPYBOX_DECL result<raw_json> raw_json::of_text(std::string text, duplicate_names
         text.resize(*size);
     else
         text = copier.copy().take();
-    return raw_json(std::move(text), copier.has_large_integers());
+    return raw_json(std::move(text), copier.rounds_numbers());
 }
 
 IPYBOX_DECL result<raw_json> raw_json::of(nlohmann::ordered_json const& value) {

@@ -63,12 +63,19 @@ IPYBOX_DECL asio::awaitable<result<kernel_freshness>> kernel_manager::ensure() {
     co_return freshness;
 }
 
+/// The supervisor of a runtime is not started again: one executor would do so without the others.
+inline error end_of_runtime(error const& why) {
+    auto text = why.text() + "; the executors' runtime has ended with it: make another runtime, and executors on that";
+    return error(errc::supervisor_died, std::move(text)).with_status(why.status());
+}
+
 IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start() {
     life_.start();
     if (life_.replaces_another()) co_await end();
     auto started = co_await start_link();
     // A supervisor that died since its last kernel is found out here; a fresh one is as good.
-    if (!started && started.error() == errc::supervisor_died && !host_->shares()) started = co_await start_link();
+    if (!started && started.error() == errc::supervisor_died)
+        started = host_->shares() ? failure(end_of_runtime(started.error())) : co_await start_link();
     if (!started) life_.start_failed(started.error());
     co_return started;
 }
