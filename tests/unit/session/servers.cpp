@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <future>
@@ -42,6 +43,13 @@ while read -r line; do
     esac
 done
 sleep 1000)sh";
+
+/// Writes its pid into a file when its tools are listed.
+mcp::server_params stubborn_server(std::filesystem::path const& told) {
+    mcp::server_params params{"/bin/sh", {"-c", stubborn, told.string()}};
+    params.stop_grace = std::chrono::hours(1);
+    return params;
+}
 
 /// Lists one tool.
 constexpr auto one_tool = R"sh(
@@ -160,11 +168,7 @@ TEST_CASE_METHOD(test::scripted_box, "session: a configuration that is slow to r
 TEST_CASE_METHOD(test::scripted_box,
                  "session: the destructor does not wait for a stubborn MCP server as long as it may take") {
     auto const told = dir() / "pid";
-    mcp::server_params params;
-    params.command = "/bin/sh";
-    params.args = {"-c", stubborn, told.string()};
-    params.stop_grace = std::chrono::hours(1);
-    REQUIRE((*this)->register_mcp_server("slow", params));
+    REQUIRE((*this)->register_mcp_server("slow", stubborn_server(told)));
     REQUIRE((*this)->generate_mcp_sources("slow", dir() / "mcptools"));
     pid_t const pid = std::stoi(test::read_file(told));
     REQUIRE(::kill(pid, 0) == 0);
@@ -179,11 +183,7 @@ TEST_CASE_METHOD(test::scripted_box,
     asio::io_context context;
     on(context.get_executor());
     auto const told = dir() / "pid";
-    mcp::server_params params;
-    params.command = "/bin/sh";
-    params.args = {"-c", stubborn, told.string()};
-    params.stop_grace = std::chrono::hours(1);
-    REQUIRE((*this)->register_mcp_server("slow", params));
+    REQUIRE((*this)->register_mcp_server("slow", stubborn_server(told)));
     auto made = (*this)->async_generate_mcp_sources("slow", dir() / "mcptools", asio::use_future);
     while (made.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
         context.run_for(std::chrono::milliseconds(1));
