@@ -74,8 +74,13 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start() {
     if (life_.replaces_another()) co_await end();
     auto started = co_await start_link();
     // A supervisor that died since its last kernel is found out here; a fresh one is as good.
-    if (!started && started.error() == errc::supervisor_died)
-        started = host_->shares() ? failure(end_of_runtime(started.error())) : co_await start_link();
+    if (!started && started.error() == errc::supervisor_died) {
+        // No conditional expression: GCC 12 destroys the temporaries of one that has a co_await twice.
+        if (host_->shares())
+            started = failure(end_of_runtime(started.error()));
+        else
+            started = co_await start_link();
+    }
     if (!started) life_.start_failed(started.error());
     co_return started;
 }
