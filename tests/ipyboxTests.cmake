@@ -149,6 +149,16 @@ function(ipybox_interpreter_name python result)
   set(${result} ${name} PARENT_SCOPE)
 endfunction()
 
+# A test that has the compiler read a source, with further FLAGS, as one that uses the compiled library.
+function(ipybox_add_syntax_test name source)
+  add_test(NAME ${name}
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only ${ARGN}
+      "-D$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
+      "-I$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
+      ${source}
+    COMMAND_EXPAND_LISTS)
+endfunction()
+
 # Programs that must not compile. The first line of each, `// expect: …`, is what the compiler has to say; a second one, `// flags: …`,
 # has flags for it.
 function(ipybox_add_compile_failures folder)
@@ -166,12 +176,7 @@ function(ipybox_add_compile_failures folder)
     if(head MATCHES "// flags: ([^;]+)")
       separate_arguments(flags UNIX_COMMAND "${CMAKE_MATCH_1}")
     endif()
-    add_test(NAME compile.${name}
-      COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -fsyntax-only ${flags}
-        "-D$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_COMPILE_DEFINITIONS>,;-D>"
-        "-I$<JOIN:$<TARGET_PROPERTY:ipybox_compiled_zmq,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
-        ${source}
-      COMMAND_EXPAND_LISTS)
+    ipybox_add_syntax_test(compile.${name} ${source} ${flags})
     set_tests_properties(compile.${name} PROPERTIES
       LABELS compile TIMEOUT 300 PASS_REGULAR_EXPRESSION "${sentence}")
   endforeach()

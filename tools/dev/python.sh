@@ -100,9 +100,9 @@ pip_install() {
         die "pip could not install $* into $dir"
 }
 
-# compile_modules DIR: Python keeps what it has compiled, which neither a kernel in a sandbox nor a process can that has
-# PYTHONDONTWRITEBYTECODE. Of environments of tools most modules are never imported, nor of those with kernels: there it takes less
-# time to import what kernels and tests do. matplotlib looks at every font of the machine meanwhile.
+# compile_modules DIR: compiles modules before they are used. A kernel in a sandbox cannot write compiled modules, and a process with
+# PYTHONDONTWRITEBYTECODE does not. Tools import few of their modules, so theirs are left. Kernels and tests do as well: importing
+# those modules takes less time than compiling all. matplotlib looks at every font of the machine meanwhile.
 compile_modules() {
     if has_kernels "$1"; then
         import_once "$1"

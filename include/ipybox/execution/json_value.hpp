@@ -30,8 +30,8 @@ class json_value {
     /// no value.
     [[nodiscard]] std::string const& text() const noexcept;
 
-    /// The value, or nullptr. Members have the order of the text. Integers beyond 64 bits are the nearest
-    /// floating-point numbers.
+    /// The value, or nullptr. Members have the order of the text. Integers beyond 64 bits, and numbers with more digits
+    /// than a floating-point number keeps, are the nearest floating-point numbers.
     [[nodiscard]] nlohmann::ordered_json const* get() const;
     /// The value; there must be one.
     [[nodiscard]] nlohmann::ordered_json const& operator*() const { return *get(); }

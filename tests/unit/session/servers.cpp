@@ -179,7 +179,7 @@ TEST_CASE_METHOD(test::scripted_box,
 }
 
 TEST_CASE_METHOD(test::scripted_box,
-                 "session: the destructor ends an MCP server though nobody runs the context again") {
+                 "session: the destructor kills an MCP server also where its context has been stopped") {
     asio::io_context context;
     on(context.get_executor());
     auto const told = dir() / "pid";

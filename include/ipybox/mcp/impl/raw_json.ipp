@@ -68,8 +68,8 @@ inline char const* end_of_plain_string(char const* at, char const* end) {
     }
 }
 
-/// What two texts of the same decimal number share: its digits from the first to the last that is not 0, and the place
-/// of the point before them. The sign is left out.
+/// The digits of a number without the zeros at both ends, and the place of its point among them: equal for two texts
+/// of one number. The sign is left out.
 struct decimal_number {
     explicit decimal_number(std::string_view text) {
         auto const exponent = text.find_first_of("eE");

@@ -75,7 +75,7 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start() {
     auto started = co_await start_link();
     // A supervisor that died since its last kernel is found out here; a fresh one is as good.
     if (!started && started.error() == errc::supervisor_died) {
-        // No conditional expression: GCC 12 destroys the temporaries of one that has a co_await twice.
+        // Not a conditional expression: with a co_await in one, GCC 12 damages memory.
         if (host_->shares())
             started = failure(end_of_runtime(started.error()));
         else
