@@ -59,6 +59,9 @@ function(ipybox_set_test_options target)
   target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
 
+# Catch2 2 ends well where no case has the name that it is asked for: one with a ";", say, comes apart in CMake's lists.
+set(ipybox_fails_without_cases FAIL_REGULAR_EXPRESSION "No test cases matched")
+
 # One Catch2 program of all sources in the FOLDERS; its cases become ctest tests NAME: CASE with the label LABEL.
 function(ipybox_add_test_program name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "LABEL" "FOLDERS")
@@ -73,6 +76,10 @@ function(ipybox_add_test_program name)
   add_executable(${name} ${sources})
   ipybox_set_test_options(${name})
   ipybox_precompile_headers(${name})
+  if(IPYBOX_SANITIZE STREQUAL "address" AND arg_LABEL STREQUAL "fast")
+    ipybox_add_tests_of_sources(${name} ${sources})
+    return()
+  endif()
   if(IPYBOX_SANITIZE STREQUAL "thread")
     set(spec TEST_SPEC "[tsan]")
   elseif(IPYBOX_SANITIZE)
@@ -80,7 +87,7 @@ function(ipybox_add_test_program name)
   endif()
   catch_discover_tests(${name} ${spec}
     TEST_PREFIX "${name}: "
-    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120)
+    PROPERTIES LABELS ${arg_LABEL} TIMEOUT 120 ${ipybox_fails_without_cases})
   # Of a property that is a list, catch_discover_tests would set the first element alone.
   set(environment ${CMAKE_CURRENT_BINARY_DIR}/${name}_environment.cmake)
   file(WRITE ${environment}
@@ -88,6 +95,26 @@ function(ipybox_add_test_program name)
     "  set_tests_properties(\${${name}_TESTS} PROPERTIES ENVIRONMENT_MODIFICATION [==[${ipybox_test_environment}]==])\n"
     "endif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${environment})
+endfunction()
+
+# The cases of each source in one process: under AddressSanitizer a process takes longer to begin and to end than most cases.
+# Sources of different rooms that have the same name are one test.
+function(ipybox_add_tests_of_sources name)
+  set(stems)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} cases REGEX "TEST_CASE")
+    if(cases)
+      cmake_path(GET source STEM stem)
+      list(APPEND stems ${stem})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES stems)
+  foreach(stem IN LISTS stems)
+    add_test(NAME "${name}: ${stem}" COMMAND ${name} --filenames-as-tags "[#${stem}]~[large]")
+    set_tests_properties("${name}: ${stem}" PROPERTIES
+      LABELS fast TIMEOUT 300 ENVIRONMENT_MODIFICATION "${ipybox_test_environment}"
+      ${ipybox_fails_without_cases})
+  endforeach()
 endfunction()
 
 # A name of one room is seen in the next ones. A library, for its options come behind those of others.

@@ -89,7 +89,7 @@ TEST_CASE("MCP tool: an exception is a result with what was printed before, and 
     CHECK(text_of_result(tool.call(with_code("y"))) == "1");
 }
 
-TEST_CASE("MCP tool: images are blocks, within their bounds; others are named") {
+TEST_CASE("MCP tool: images are blocks within their bounds, others are named") {
     kernel_box box;
     auto const tool = as_mcp_tool(*box, {.max_images = 2, .max_image_bytes = 1000});
     json const two = tool.call(with_code(pictures(2)));

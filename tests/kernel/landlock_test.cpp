@@ -46,7 +46,7 @@ TEST_CASE("landlock: with ABI 1 to 5, or none, the start of an executor fails an
     test::without_landlock(ENOSYS, [] { CHECK(contains(refusal(), "this system has none")); });
 }
 
-TEST_CASE("landlock: with ABI 6 an executor starts; with 5 best_sandbox starts nothing without bubblewrap",
+TEST_CASE("landlock: with ABI 6 an executor starts, with 5 best_sandbox starts nothing without bubblewrap",
           "[kernel]") {
     test::scratch_dir const dir;
     if (auto const works = landlock_sandbox().wrap({{"/bin/true"}, {}, dir.path()}); !works)

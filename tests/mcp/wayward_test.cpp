@@ -202,7 +202,7 @@ TEST_CASE_METHOD(mcp_host, "wayward: the last 16 KiB of standard error are kept"
     CHECK(kept(16 * 1024 + 1) == std::string(16 * 1024, 'x'));
 }
 
-TEST_CASE_METHOD(mcp_host, "wayward: a crash fails the calls that are under way; the next one finds a new server") {
+TEST_CASE_METHOD(mcp_host, "wayward: a crash fails the calls that are under way, and the next one finds a new server") {
     use(wayward());
     auto const pid = value("environment")["pid"];
     auto const sleeping = begin("sleep", {{"seconds", 30}});

@@ -9,6 +9,7 @@
 #   .venvs/mcp        the protocol's own library, for the servers of tests/mcp and the clients of tests/mcp_server
 #   .venvs/conan      Conan, for tests/packages
 #   .venvs/examples   the server of the examples that comes from PyPI
+#   .venvs/uv         what installs packages into all of them
 #   .venvs/original   no environment, a folder of packages: the library whose generated packages kernels can import
 #   .venvs/bench-…    what ./dev bench compares with
 
@@ -51,8 +52,8 @@ make_venv() {
         is_stamped "$dir/.stamp" "$stamp" && exit
         say "making $dir with $python"
         [[ "$(readlink -f "$dir/bin/python" 2>/dev/null)" == "$(readlink -f "$python")" ]] || rm -rf "$dir"
-        if has_own_pip "$dir"; then "$python" -m venv "$dir"; else "$python" -m venv --without-pip "$dir"; fi
-        pip_install "$dir" "$@"
+        "$python" -m venv --without-pip "$dir"
+        install_into "$dir" "$@"
         compile_modules "$dir"
         echo "$stamp" >"$dir/.stamp"
     ) 9>"$(lock_of "$dir")"
@@ -68,7 +69,7 @@ add_to_venv() {
     (
         flock 9
         is_stamped "$dir/.stamp-$name" "$stamp" && exit
-        pip_install "$dir" "$@"
+        install_into "$dir" "$@"
         compile_modules "$dir"
         echo "$stamp" >"$dir/.stamp-$name"
     ) 9>"$(lock_of "$dir")"
@@ -85,19 +86,48 @@ lock_of() { echo ".venvs/.lock-$(basename "$1")"; }
 
 is_stamped() { [[ -f $1 && $(<"$1") == "$2" ]]; }
 
-# Kernels install packages. Into an environment without kernels the pip of .venv does, where it is there and can (from 22.3): to
-# install another one takes longer than most packages.
-has_own_pip() { has_kernels "$1" || ! .venv/bin/python -m pip --python .venv/bin/python --version &>/dev/null; }
-
 has_kernels() { [[ $1 == .venv || $1 == .venvs/oldest || $1 == .venvs/py3* ]]; }
 
-pip_install() {
-    local dir=$1 file pip arguments=()
+# install_into DIR REQUIREMENTS-FILE…: by uv, which takes a tenth of pip's time; by pip where there is no uv for this machine, or
+# where it does not get what pip does, say from an index that only pip is told of.
+install_into() {
+    local dir=$1 file arguments=()
     shift
     for file in "$@"; do arguments+=(-r "$file"); done
-    if [[ -x $dir/bin/pip ]]; then pip=("$dir/bin/python" -m pip); else pip=(.venv/bin/python -m pip --python "$dir/bin/python"); fi
-    "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-compile "${arguments[@]}" ||
+    has_uv && uv_install "$dir" "${arguments[@]}" && return
+    "$dir/bin/python" -m pip --version &>/dev/null || "$dir/bin/python" -m ensurepip >/dev/null
+    "$dir/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --no-compile "${arguments[@]}" ||
         die "pip could not install $* into $dir"
+}
+
+# Kernels install packages themselves, by the pip of their environment.
+uv_install() {
+    local dir=$1 log
+    shift
+    log=$(log_file "uv-$(basename "$dir")")
+    ! has_kernels "$dir" || set -- pip "$@"
+    .venvs/uv/bin/uv pip install --quiet --system-certs --python "$dir/bin/python" "$@" 2>"$log" ||
+        { say "$dir: uv could not install its packages ($log), so pip does"; return 1; }
+}
+
+has_uv() {
+    local python stamp
+    python=$(need_main_python)
+    stamp=$(stamp_of "$python" python/requirements-uv.txt)
+    (
+        flock 9
+        is_stamped .venvs/uv/.stamp "$stamp" || make_uv "$python" "$stamp"
+    ) 9>"$(lock_of uv)"
+    [[ -x .venvs/uv/bin/uv ]]
+}
+
+# Also a machine that uv does not run on is asked once only.
+make_uv() {
+    rm -rf .venvs/uv
+    "$1" -m venv .venvs/uv
+    .venvs/uv/bin/python -m pip install --quiet --disable-pip-version-check --no-input -r python/requirements-uv.txt \
+        &>"$(log_file uv)" || say "there is no uv for this machine ($(log_file uv)): pip installs, which takes longer"
+    echo "$2" >.venvs/uv/.stamp
 }
 
 # compile_modules DIR: compiles modules before they are used. A kernel in a sandbox cannot write compiled modules, and a process with

@@ -139,7 +139,7 @@ TEST_CASE("action answers: text that is no UTF-8 does no harm") {
 }
 
 TEST_CASE(
-    "action answers: what a server refused with comes whole; of other texts only the first line is the kernel's") {
+    "action answers: what a server refused with comes whole, of other texts only the first line is the kernel's") {
     auto const refused = error_answer(1, error(errc::mcp_refused, "refused: [\n  {}\n] (-32602)\ndata: {\"a\":1}"));
     CHECK(head_of(refused)["text"] == "refused: [\n  {}\n] (-32602)\ndata: {\"a\":1}");
     CHECK(head_of(error_answer(1, error(errc::mcp_server_died, "ended\nits secret stderr")))["text"] == "ended");

@@ -254,7 +254,7 @@ TEST_CASE("decide: many at once, answered and dropped by several threads", "[tsa
     CHECK(rejected == 50);
 }
 
-TEST_CASE("decide: cancelling rejects and ends the wait; who answers later is told") {
+TEST_CASE("decide: cancelling rejects and ends the wait, and who answers later is told") {
     asio::io_context context;
     asio::cancellation_signal cancel;
     std::optional<approval_request> kept;

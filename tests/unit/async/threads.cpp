@@ -67,7 +67,7 @@ TEST_CASE("stack_promise: brings a value over, before or after somebody waits", 
     }
 }
 
-TEST_CASE("io_thread: runs what was posted until its end; what waits is destroyed", "[tsan]") {
+TEST_CASE("io_thread: runs what was posted until its end, and what waits is destroyed", "[tsan]") {
     std::atomic<int> ran = 0;
     std::thread::id where;
     std::weak_ptr<asio::steady_timer> weak;

@@ -63,7 +63,7 @@ TEST_CASE("machine: without anything settled, everything is asked") {
         CHECK(wanted(machine, of_kind(kind)) == "ask");
 }
 
-TEST_CASE("W9: the switches are independent; packages are asked for while one of them is on, servers always") {
+TEST_CASE("W9: the switches are independent: packages are asked for while one of them is on, servers always") {
     auto const with = [](bool tools, bool commands, approval_subject::action kind) {
         approval_machine machine({.approve_tool_calls = tools, .approve_shell_cmds = commands}, began);
         return wanted(machine, of_kind(kind));

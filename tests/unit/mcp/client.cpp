@@ -255,7 +255,7 @@ TEST_CASE_METHOD(one_server, "client: lists tools, all pages") {
 }
 
 TEST_CASE_METHOD(one_server,
-                 "client: errors name the server; what the host alone should see stands behind the first line") {
+                 "client: errors name the server, and what the host alone should see stands behind the first line") {
     server->answer = [](json const& message) -> lines {
         if (message.value("method", "") == "tools/call")
             return {refusal_line(message, {{"code", -32602}, {"message", "Unknown tool: echo"}})};
@@ -408,7 +408,7 @@ TEST_CASE_METHOD(one_server, "client: cancelled before the server is ready") {
     CHECK(server->methods() == lines{"initialize"});
 }
 
-TEST_CASE_METHOD(one_server, "client: cancelled while the server works; its late answer is dropped") {
+TEST_CASE_METHOD(one_server, "client: cancelled while the server works: its late answer is dropped") {
     server->answer = [](json const& message) {
         return message.value("method", "") == "tools/call" ? lines() : good(message);
     };
@@ -445,7 +445,7 @@ TEST_CASE_METHOD(one_server, "client: progress comes before the result, and only
     CHECK(seen == std::vector<double>{0.5});
 }
 
-TEST_CASE_METHOD(one_server, "client: answers and refuses what the server asks; passes noise over") {
+TEST_CASE_METHOD(one_server, "client: answers and refuses what the server asks, and passes noise over") {
     CHECK(echo("a") == "a");
     for (auto const* const noise : {"Listening on stdio", "{}", "", "[1", R"({"level":"info","id":3,"result":1})"})
         server->say(noise);
@@ -487,7 +487,7 @@ TEST_CASE_METHOD(one_server, "client: stop ends what is under way, and the next 
     CHECK(server->lives == 2);
 }
 
-TEST_CASE_METHOD(one_server, "client: stop while it starts; who comes afterwards gets a new server") {
+TEST_CASE_METHOD(one_server, "client: stop while it starts, and who comes afterwards gets a new server") {
     server->answer = [&](json const& message) { return server->lives == 1 ? lines() : good(message); };
     auto const early = begin("a");
     REQUIRE(until([&] { return server->heard.size() == 1; }));

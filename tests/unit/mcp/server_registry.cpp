@@ -165,7 +165,7 @@ TEST_CASE_METHOD(two_servers, "server_registry: names are such that Python can i
 }
 
 TEST_CASE_METHOD(two_servers,
-                 "server_registry: nothing starts before it is needed; stop ends all and leaves them usable") {
+                 "server_registry: nothing starts before it is needed, and stop ends all and leaves them usable") {
     REQUIRE(registry->add("a", running("one")));
     REQUIRE(registry->add("b", running("two")));
     run(context, registry->stop());
@@ -180,7 +180,7 @@ TEST_CASE_METHOD(two_servers,
     CHECK(servers["one"]->lives == 2);
 }
 
-TEST_CASE("server_registry: may outlive its I/O context; calls fail then, those under way too") {
+TEST_CASE("server_registry: may outlive its I/O context, and calls fail then, those under way too") {
     bool const on_strand = GENERATE(false, true);
     auto const server = named("one");
     asio::io_context callers; // live on

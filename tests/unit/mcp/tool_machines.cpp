@@ -90,7 +90,7 @@ TEST_CASE("tool_call_machine: results of other types, and rounds without end") {
     CHECK(end->error() == errc::mcp_input_required);
 }
 
-TEST_CASE("tool_list_machine: page after page; only an absent cursor is the end") {
+TEST_CASE("tool_list_machine: page after page, and only an absent cursor is the end") {
     tool_list_machine m;
     CHECK(params_of(m) == json::object());
     REQUIRE_FALSE(m.on_result(R"({"tools":[{"name":"a","inputSchema":{}}],"nextCursor":""})"));

@@ -14,7 +14,7 @@ using namespace ipybox::os;
 using test::contains;
 using test::scratch_dir;
 
-TEST_CASE("directory: is made with those above it; below its root no link is followed, above it links are") {
+TEST_CASE("directory: is made with those above it, and below its root no link is followed, above it links are") {
     scratch_dir const dir;
     auto const real = dir.path() / "real";
     auto const root = dir.path() / "root";

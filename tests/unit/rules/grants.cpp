@@ -135,7 +135,7 @@ TEST_CASE("grant: one for a cell covers that cell alone") {
     CHECK_FALSE(given.use(tool_subject("a", "t"), start));
 }
 
-TEST_CASE("grants: one without a count is used before one with a count; each can be taken back") {
+TEST_CASE("grants: one without a count is used before one with a count, and each can be taken back") {
     grants given;
     auto const counted = given.add(grant::tool("a.*").at_most(1), start);
     auto const free = given.add(grant::tool("a.*"), start);

@@ -82,7 +82,7 @@ TEST_CASE("rules: what may be denied is not allowed") {
     CHECK(effect(rules, tool_subject("pay", "send")) == "ask");
 }
 
-TEST_CASE("rules: tools have the names that the host knows; a name of Python's forbids, but does not allow") {
+TEST_CASE("rules: tools have the names that the host knows, and a name of Python's forbids, but does not allow") {
     auto const rules = rules_of(R"({
         "allow": [{"tool": "*.list-*"}, {"tool": "*.get_sum"}, {"tool": "brave_search.get-*"}],
         "deny": [{"tool": "brave-search.web_search"}, {"tool": "brave_search.get-key"}]
