@@ -98,12 +98,15 @@ function(ipybox_add_test_program name)
 endfunction()
 
 # The cases of each source in one process: under AddressSanitizer a process takes longer to begin and to end than most cases.
-# Sources of different rooms that have the same name are one test.
+# Sources of different rooms that have the same name are one test; those with nothing but large cases have none.
 function(ipybox_add_tests_of_sources name)
   set(stems)
   foreach(source IN LISTS ARGN)
     file(STRINGS ${source} cases REGEX "TEST_CASE")
-    if(cases)
+    file(STRINGS ${source} large REGEX "\\[large\\]")
+    list(LENGTH cases cases)
+    list(LENGTH large large)
+    if(cases GREATER large)
       cmake_path(GET source STEM stem)
       list(APPEND stems ${stem})
     endif()
