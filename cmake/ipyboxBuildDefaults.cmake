@@ -37,7 +37,8 @@ target_compile_options(ipybox_options INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=1048576>)
 
 if(IPYBOX_SANITIZE STREQUAL "address")
-  set(ipybox_sanitizer -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  set(ipybox_sanitizer -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+    $<$<CXX_COMPILER_ID:Clang>:-fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/tests/ubsan.ignore>)
 elseif(IPYBOX_SANITIZE STREQUAL "thread")
   set(ipybox_sanitizer -fsanitize=thread)
   # Asio's fences are invisible to TSan; without them it uses what TSan knows
