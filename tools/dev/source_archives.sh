@@ -20,13 +20,15 @@ need_cpm() {
 
 # unpack_source_archive FOLDER REQUIREMENT-FILE LEVELS PATTERN: the files of the archive that fit, without the first LEVELS folders
 unpack_source_archive() {
-    local folder=$1 requirement=$2 levels=$3 pattern=$4 stamp
+    local folder=$1 requirement=$2 levels=$3 pattern=$4 stamp library
     stamp=$(sha256sum "$requirement")
     is_stamped "$folder/.stamp" "$stamp" && return
     say "fetching $folder"
     rm -rf "$folder"
     mkdir -p "$folder/download"
-    .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-input --no-deps --no-binary :all: \
+    # pip runs a part of the build to check the version. What that needs comes as wheels, or it would be built, for a minute.
+    library=$(sed -n 's/==.*//p' "$requirement")
+    .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-input --no-deps --no-binary "$library" \
         --require-hashes --dest "$folder/download" -r "$requirement" ||
         die "pip could not fetch the source archive that $requirement names"
     tar -xzf "$folder"/download/*.tar.gz -C "$folder" --strip-components="$levels" --wildcards "$pattern"
