@@ -147,7 +147,7 @@ function(ipybox_add_compat_runs name)
     ipybox_interpreter_name(${python} interpreter)
     add_test(NAME ${name}.${interpreter} COMMAND ${name} "[compat]")
     set_tests_properties(${name}.${interpreter} PROPERTIES
-      LABELS "kernel;compat" TIMEOUT 600 COST 200
+      LABELS "kernel;compat" TIMEOUT 600 COST 200 ${ipybox_fails_without_cases}
       ENVIRONMENT_MODIFICATION "${ipybox_test_environment};IPYBOX_TEST_PYTHON=set:${python}")
   endforeach()
 endfunction()
