@@ -12,7 +12,7 @@ packages_of() {
         test) echo catch2 ccache=ccache strace=strace tmux=tmux "$(packages_of srt)" "$(packages_of shells)" ;;
         shells) echo zsh=zsh fish=fish groff=groff mandoc=mandoc ;; # what the completions and the manual page are tried in
         srt) echo ripgrep=rg socat=socat ;;
-        clang-16) echo clang-16=clang++-16 ;;
+        clang-16) echo clang-16=clang++-16 libclang-rt-16-dev ;;
         clang-19) echo clang-19=clang++-19 lld-19=ld.lld-19 libclang-rt-19-dev libc++-19-dev libc++abi-19-dev llvm=llvm-symbolizer ;;
         lint) echo clang-19=clang++-19 clang-tidy-19=clang-tidy-19 ;;
         node) echo nodejs=node npm=npm ;;
