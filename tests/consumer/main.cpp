@@ -13,9 +13,7 @@
 #include <variant>
 
 // What is a template in the headers is compiled here, with the consumer's warnings. None of it is called: no kernel is
-// needed. All of it may be linked twice, so that only the library could define something twice
-// (add_subdirectory/CMakeLists.txt).
-#define LINKED_TWICE [[gnu::weak]]
+// needed.
 
 struct count_events {
     int& events;
@@ -26,27 +24,27 @@ struct count_events {
     }
 };
 
-LINKED_TWICE int count(ipybox::executor_base& box) {
+int count(ipybox::executor_base& box) {
     int events = 0;
     auto stream = box.stream("1");
     while (auto const event = stream.next()) std::visit(count_events{events}, *event);
     return events;
 }
 
-LINKED_TWICE asio::awaitable<bool> run_in_coroutine(ipybox::executor_base& box) {
+asio::awaitable<bool> run_in_coroutine(ipybox::executor_base& box) {
     ipybox::execute_options const options{.timeout = std::chrono::seconds(1)};
     auto const with_options = co_await box.async_execute("1", options);
     auto const without = co_await box.async_start();
     co_return with_options&& without;
 }
 
-LINKED_TWICE bool run_with_other_tokens(ipybox::executor_base& box) {
+bool run_with_other_tokens(ipybox::executor_base& box) {
     box.async_reset([](ipybox::result<void> const&) {});
     std::future<ipybox::result<void>> stopped = box.async_stop(asio::use_future);
     return stopped.get().has_value();
 }
 
-LINKED_TWICE void make_executors(asio::io_context& io) {
+void make_executors(asio::io_context& io) {
     auto const ask = [](ipybox::approval_request request) {
         request.accept_and_grant(ipybox::grant::tool("pay.*").where("amount", ipybox::grant::comparison::at_most, 100));
     };
@@ -55,4 +53,4 @@ LINKED_TWICE void make_executors(asio::io_context& io) {
                                         ipybox::zmq_transport({.kernelspec = "python3"}));
 }
 
-LINKED_TWICE int main() { std::printf("ipybox %s\n", ipybox::version::text); }
+int main() { std::printf("ipybox %s\n", ipybox::version::text); }
