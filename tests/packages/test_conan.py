@@ -49,9 +49,10 @@ class Library(ConanFile):
 Conan = Callable[..., str]
 
 
-@pytest.fixture
-def conan(tmp_path: Path) -> Conan:
+@pytest.fixture(scope="module")
+def conan(tmp_path_factory: pytest.TempPathFactory) -> Conan:
     """Runs Conan with a home of its own, which knows this index alone."""
+    tmp_path = tmp_path_factory.mktemp("conan")
     environment = {**os.environ, "CONAN_HOME": str(tmp_path / "home")}
 
     def run(*arguments: str | Path) -> str:
