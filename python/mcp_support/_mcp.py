@@ -12,11 +12,11 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cache, wraps
 from types import ModuleType
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin
 
-from ._model import UNSET, Model, json_name, needs, usage, with_integers
+from ._model import UNSET, Model, json_name, needs, refuse_non_numbers, usage, with_integers
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
+from pydantic import ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
 __all__ = ["UNSET", "Model", "to_result", "to_text", "tool"]
 
@@ -198,7 +198,13 @@ def _validate_of(result: Any) -> Any:
     if isinstance(result, type) and issubclass(result, Model):
         return result.model_validate
     config = ConfigDict(strict=True, allow_inf_nan=False)
-    return TypeAdapter(Annotated[result, BeforeValidator(with_integers)], config=config).validate_python
+    validate = TypeAdapter(result, config=config).validate_python
+
+    def checked(value: Any) -> Any:
+        refuse_non_numbers(value)
+        return with_integers(validate, value)
+
+    return checked
 
 
 def _parsed(answer: Any) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 from uuid import UUID
 
 try:
@@ -22,6 +22,8 @@ except ImportError as error:
         f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
         f"{sys.executable} -m pip install 'pydantic>=2,<3'"
     ) from None
+
+_R = TypeVar("_R")
 
 UNSET: Any = None
 """The default of what is not sent unless it is given."""
@@ -77,10 +79,10 @@ class Model(BaseModel):
     def _take_object(cls, value: Any, validate: Any) -> Any:
         if not isinstance(value, dict):
             return validate(value)
-        value = with_integers(value)
+        refuse_non_numbers(value)
         for check in cls._rules:
             check.validate(value)
-        made = validate(value)
+        made = with_integers(validate, value)
         # a further member may be called as the field of another one is in Python: that does not set the field
         for name in made.__pydantic_extra__ or ():
             if name in cls.model_fields and json_name(name, cls.model_fields[name]) not in value:
@@ -211,7 +213,7 @@ def to_json(value: Any, keep_models: bool = False) -> Any:
     if isinstance(value, (str, int)):
         return str(value) if isinstance(value, str) else int(value)
     if isinstance(value, (float, Decimal)):
-        return int(value) if math.isfinite(value) and value == int(value) else float(value)
+        return int(value) if isinstance(value, Decimal) and value.is_finite() and value == int(value) else float(value)
     if isinstance(value, (date, time)):  # a datetime is a date
         return value.isoformat()
     if isinstance(value, (UUID, PurePath)):
@@ -221,17 +223,48 @@ def to_json(value: Any, keep_models: bool = False) -> Any:
     raise TypeError(f"a value of type {type(value).__name__} cannot be sent as JSON")
 
 
-def with_integers(value: Any) -> Any:
-    """The value with 1 for 1.0: to JSON these are the same number. NaN and the infinities are none."""
-    if isinstance(value, dict):
-        return {name: with_integers(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [with_integers(item) for item in value]
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise PydanticCustomError("json_number", "{value} is no number of JSON", {"value": str(value)})
-        return int(value) if value.is_integer() else value
-    return value
+def refuse_non_numbers(value: Any) -> None:
+    """Raises where there is NaN or an infinity in a value: to JSON these are no numbers."""
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            refuse_non_numbers(item)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise PydanticCustomError("json_number", "{value} is no number of JSON", {"value": str(value)})
+
+
+def with_integers(validate: Callable[[Any], _R], value: Any) -> _R:
+    """What `validate` makes of a value, with 1 for 1.0 where it wants an integer, and nowhere else.
+
+    To JSON these are the same number, but not to every program that reads it.
+    """
+    given = value
+    while True:
+        try:
+            return validate(given)
+        except ValidationError as error:
+            wanted = [
+                place
+                for one in error.errors(include_url=False, include_context=False)
+                if one["type"] in ("int_type", "literal_error")
+                for place, found in [_place(one["loc"], given, False)]
+                if isinstance(found, float) and found.is_integer()
+            ]
+            if not wanted:
+                raise
+        given = _with_integers_at(given, wanted)
+
+
+def _with_integers_at(value: Any, places: list[tuple[int | str, ...]]) -> Any:
+    """A copy of the value with the numbers at these places as integers."""
+    if () in places:
+        return int(value)
+    within: dict[int | str, list[tuple[int | str, ...]]] = {}
+    for first, *rest in places:
+        within.setdefault(first, []).append(tuple(rest))
+    copy = value.copy()
+    for step, rests in within.items():
+        copy[step] = _with_integers_at(value[step], rests)
+    return copy
 
 
 def _differs(plain: Any, given: Any) -> bool:

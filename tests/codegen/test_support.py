@@ -186,7 +186,7 @@ def test_values_of_python_that_mean_nothing_in_json(packages: Packages) -> None:
     assert Params(pair=("a", 1)).to_arguments() == {"pair": ["a", 1]}
     assert Params(number=decimal.Decimal("1.5")).to_arguments() == {"number": 1.5}
     assert Params(whole=decimal.Decimal(3), number=Number.ONE).to_arguments() == {"number": 1, "whole": 3}
-    assert json.dumps(Params(whole=2.0, number=4.0).to_arguments()) == '{"number": 4, "whole": 2}'
+    assert json.dumps(Params(whole=2.0, number=4.0).to_arguments()) == '{"number": 4.0, "whole": 2}'
     for bad in (b"x", object(), {1: 2}, 3 + 4j):
         with pytest.raises(TypeError):
             Params(any=bad)
@@ -243,6 +243,42 @@ def test_numbers(packages: Packages) -> None:
                 Params.model_validate({name: bad})
     with pytest.raises(ValidationError):
         Params.model_validate_json('{"any": [NaN]}')
+
+
+def test_a_whole_float_is_an_integer_where_one_is_wanted_and_nowhere_else(packages: Packages) -> None:
+    whole = {"type": "integer"}
+    Params = packages.tool(
+        schema_of(
+            {
+                "whole": whole,
+                "choice": {"enum": [1, 2, "x"]},
+                "list": {"type": "array", "items": whole},
+                "item": ITEM,
+                "union": {"anyOf": [whole, {"type": "array", "items": whole}, STRING]},
+                "either": {"type": ["integer", "number", "string"]},
+                "any": {},
+            }
+        )
+    ).Params
+    for make in (lambda given: Params(**given), Params.model_validate):
+        sent = make(
+            {
+                "whole": 3.0,
+                "choice": 2.0,
+                "list": [1, 2.0, 1e3],
+                "item": {"name": "a", "size": 4.0, "more": 4.0},
+                "union": [5.0],
+                "either": 6.0,
+                "any": {"a": [7.0, -0.0, 1e308, 1e22]},
+                "more": 8.0,
+            }
+        ).to_arguments()
+        assert json.dumps(sent) == (
+            '{"whole": 3, "choice": 2, "list": [1, 2, 1000], "item": {"name": "a", "size": 4, "more": 4.0}, '
+            '"union": [5], "either": 6.0, "any": {"a": [7.0, -0.0, 1e+308, 1e+22]}, "more": 8.0}'
+        )
+    with pytest.raises(ValidationError, match="list.1\n"):
+        Params(list=[1.0, 1.5])
 
 
 # --- Objects within objects.
