@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -113,6 +114,11 @@ class ToolRunner:
         return f"ToolRunner(server_name={self.server_name!r})"
 
 
+def _printable(text: str) -> str:
+    """The text of a server, without what a terminal would obey."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class Content:
     """Something beside text that a tool answered: ``data``, its MIME type as ``mime``, and the ``uri`` of a file."""
 
@@ -123,7 +129,7 @@ class Content:
 
     def __repr__(self) -> str:
         where = f" {self.uri}," if self.uri else ""
-        return f"<{type(self).__name__}{where} {self.mime}, {len(self.data)} bytes>"
+        return _printable(f"<{type(self).__name__}{where} {self.mime}, {len(self.data)} bytes>")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {"text/plain": repr(self)}
@@ -133,7 +139,14 @@ class Shown(Content):
     """Content that can be looked at or listened to."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {"text/plain": repr(self), self.mime: self.data}
+        # the type is the server's word: it does not choose how a front end shows what else there is
+        mime = self.mime.partition(";")[0].strip().lower()
+        bundle: dict[str, Any] = {"text/plain": repr(self)}
+        if mime == "image/svg+xml":
+            bundle[mime] = self.data.decode(errors="replace")
+        elif re.fullmatch(r"(image|audio)/[a-z0-9.+-]+", mime):
+            bundle[mime] = self.data
+        return bundle
 
 
 class Image(Shown):
@@ -179,7 +192,7 @@ class Link:
 
     def __repr__(self) -> str:
         about = "".join(f", {text}" for text in (self.title or self.name, self.description, self.mime) if text)
-        return f"<Link {self.uri}{about}>"
+        return _printable(f"<Link {self.uri}{about}>")
 
 
 Part = Content | Link

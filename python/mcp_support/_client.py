@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module, invalidate_caches
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -32,6 +34,11 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
     own = sys.modules[name]
     if own.__doc__:  # which cannot know where the package stands
         own.__doc__ = own.__doc__.replace(f"from mcptools.{server} import", f"from {name} import", 1)
+    vars(own).pop("package", None)  # a tool may have the name that this function has there
+    parent, _, last = name.rpartition(".")
+    function = vars(sys.modules[parent]).get(last) if parent in sys.modules else None
+    if inspect.isfunction(function):  # mcptools.search, whose name a server has
+        own.__class__ = type("Package", (ModuleType,), {"__call__": staticmethod(function)})
 
     def get(attribute: str) -> Any:
         if attribute in modules():
@@ -63,7 +70,7 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
 
 def _client(server: str) -> Any:
     try:
-        from ipybox_kernel.tools import ToolRunner
+        from ipybox_kernel.tools import ToolRunner  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return NoKernel(server)
     return ToolRunner(server_name=server)

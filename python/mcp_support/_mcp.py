@@ -12,19 +12,31 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cache, wraps
 from types import ModuleType
-from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, get_origin, overload
 
-from ._model import UNSET, Model, json_name, needs, refuse_non_numbers, usage, with_integers
+from ._model import UNSET, Model, json_name, needs, place_of, refuse_non_numbers, usage, with_integers
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
 __all__ = ["UNSET", "Model", "to_result", "to_text", "tool"]
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_P = TypeVar("_P", bound=Model, contravariant=True)
+_R = TypeVar("_R", covariant=True)
+
+if TYPE_CHECKING:
+
+    class _Run(Protocol[_P, _R]):
+        """The function of a tool, to those who check types."""
+
+        @overload
+        def __call__(self, params: _P, /) -> _R: ...
+        @overload
+        def __call__(self, params: dict[str, Any], /) -> _R: ...
+        @overload
+        def __call__(self, **fields: Any) -> _R: ...
 
 
-def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
+def tool(run: Callable[[_P], _R]) -> _Run[_P, _R]:
     """Makes a function of Params one that also takes what stands for them: run({...}), run(owner=...), run()."""
     space = run.__globals__
     module = sys.modules.get(run.__module__)
@@ -36,13 +48,13 @@ def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(run)
         async def call(*args: Any, **fields: Any) -> Any:
             __tracebackhide__ = True
-            return await run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+            return await run(_params(run, space["Params"], args, fields))  # type: ignore[arg-type, misc]
     else:
 
         @wraps(run)
         def call(*args: Any, **fields: Any) -> Any:
             __tracebackhide__ = True
-            return run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+            return run(_params(run, space["Params"], args, fields))  # type: ignore[arg-type]
 
     return call  # type: ignore[return-value]
 
@@ -170,27 +182,32 @@ def to_result(result: Any, answer: Any) -> Any:
 
 def _checked(result: Any, answer: Any) -> Any:
     """The tool has done its work by now. An exception would only have it called again."""
-    validate = _validate_of(result)
     try:
-        return validate(answer)
+        value, problem = _judged(_validate_of(result), answer)
+    except RecursionError:
+        value, problem = answer, "nested too deeply to be checked, and returned as it came"
+    if problem:
+        warnings.warn(f"the result is {problem}", stacklevel=5)
+    return value
+
+
+def _judged(validate: Callable[[Any], Any], answer: Any) -> tuple[Any, str]:
+    """The result, and what is wrong with it if there is anything."""
+    try:
+        return validate(answer), ""
     except ValidationError as error:
         refused = error
-    except RecursionError:
-        warnings.warn("the result is nested too deeply to be checked, and returned as it came", stacklevel=5)
-        return answer
     parsed = _parsed(answer)
     if parsed is not answer:
         try:
-            return validate(parsed)
+            return validate(parsed), ""
         except ValidationError as error:
             refused = error
     first = refused.errors(include_url=False)[0]
-    where = "".join(f"[{step!r}]" for step in first["loc"])
-    warnings.warn(
-        f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
-        stacklevel=5,
-    )
-    return _records(parsed)
+    place, _ = place_of(first["loc"], parsed, first["type"] == "missing")
+    where = "".join(f"[{step!r}]" for step in place)
+    promise = f"not what the tool's schema promises and returned as it came: result{where}: {first['msg']}"
+    return _records(parsed), promise
 
 
 @cache

@@ -144,7 +144,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
     inputs: dict[tuple[Any, ...], Any] = {}
     missing, unknown = [], []
     for one in error.errors(include_url=False, include_context=False):
-        place, found = _place(one["loc"], given, one["type"] == "missing")
+        place, found = place_of(one["loc"], given, one["type"] == "missing")
         if one["type"] == "missing":
             missing.append(place)
         if one["type"] == "extra_forbidden":
@@ -179,7 +179,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
     return ValidationError.from_exception_data(cls.__name__, lines)
 
 
-def _place(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
+def place_of(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
     """The place of an error in what was given. Pydantic also names the alternatives of unions on the way."""
     place: list[int | str] = []
     for index, step in enumerate(where):
@@ -246,7 +246,7 @@ def with_integers(validate: Callable[[Any], _R], value: Any) -> _R:
                 place
                 for one in error.errors(include_url=False, include_context=False)
                 if one["type"] in ("int_type", "literal_error")
-                for place, found in [_place(one["loc"], given, False)]
+                for place, found in [place_of(one["loc"], given, False)]
                 if isinstance(found, float) and found.is_integer()
             ]
             if not wanted:

@@ -8,16 +8,17 @@ describe("server") lists what a server has. None of them imports a tool.
 
 from __future__ import annotations
 
-import json
-import re
-from ast import literal_eval
+# A server's package becomes an attribute of this module, so what functions need here has an underscore before it.
+import json as _json
+import re as _re
+from ast import literal_eval as _literal_eval
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
-from importlib import import_module
-from pathlib import Path
+from difflib import get_close_matches as _get_close_matches
+from importlib import import_module as _import_module
+from pathlib import Path as _Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote as _unquote
 
 __all__ = ["describe", "progress", "search"]
 
@@ -44,13 +45,16 @@ class _Tool(NamedTuple):
         return properties if isinstance(properties, dict) else {}
 
     def line(self) -> str:
+        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in self._line())
+
+    def _line(self) -> str:
         schema = self.listed.get("inputSchema")
         required = schema.get("required") if isinstance(schema, dict) else None
         names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
         if len(self.properties()) > len(names):
             names.append("...")
         text = " ".join(str(self.listed.get("description") or self.listed.get("title") or "").split())
-        sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+        sentence = _re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
         short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
         return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
 
@@ -84,7 +88,7 @@ def describe(name: str) -> Text:
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
     servers = _servers()
     if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
-        server = {known.lower(): known for known in servers}.get(re.sub(r"\W", "_", server).lower(), server)
+        server = {known.lower(): known for known in servers}.get(_re.sub(r"\W", "_", server).lower(), server)
     if server not in servers:
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)
@@ -97,7 +101,7 @@ def describe(name: str) -> Text:
             unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
             checks = _checks(interface, tool.listed)
             return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}{checks}")
-    close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
+    close = _get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
 
@@ -112,12 +116,12 @@ def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[N
 def _checks(interface: str, listed: dict[str, Any]) -> str:
     """The parts of the listed schema that the interface names, as comments: _params("#/properties/x") checks by one."""
     lines = []
-    for kind, pointer in dict.fromkeys(re.findall(r'_(params|result)\(("#(?:[^"\\]|\\.)*")\)', interface)):
+    for kind, pointer in dict.fromkeys(_re.findall(r'_(params|result)\(("#(?:[^"\\]|\\.)*")\)', interface)):
         part: Any = listed.get("inputSchema" if kind == "params" else "outputSchema")
-        for step in unquote(literal_eval(pointer)).split("/")[1:]:
+        for step in _unquote(_literal_eval(pointer)).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
             part = part[int(step)] if isinstance(part, list) else part[step]
-        text = json.dumps(part, ensure_ascii=False)
+        text = _json.dumps(part, ensure_ascii=False)
         lines.append(f"# _{kind}({pointer}): {text if len(text) <= 1000 else text[:999] + '…'}")
     return "\n\n\n" + "\n".join(lines) if lines else ""
 
@@ -125,8 +129,8 @@ def _checks(interface: str, listed: dict[str, Any]) -> str:
 def __getattr__(name: str) -> Any:
     """The package of a server, which need not be imported."""
     if not name.startswith("_") and name in _servers():
-        return import_module(f"{__name__}.{name}")
-    close = get_close_matches(name, _servers(), n=1)
+        return _import_module(f"{__name__}.{name}")
+    close = _get_close_matches(name, _servers(), n=1)
     hint = f": did you mean {close[0]!r}?" if close else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
@@ -135,8 +139,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_servers()})
 
 
-def _root() -> Path:
-    return Path(__file__).parent
+def _root() -> _Path:
+    return _Path(__file__).parent
 
 
 def _servers() -> list[str]:
@@ -144,6 +148,6 @@ def _servers() -> list[str]:
 
 
 def _tools(server: str) -> list[_Tool]:
-    document = json.loads((_root() / server / "_schemas.json").read_bytes())
+    document = _json.loads((_root() / server / "_schemas.json").read_bytes())
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]

@@ -54,6 +54,22 @@ def test_tools_of_the_same_name_to_python_have_modules_of_their_own(packages: Pa
         assert module.CLIENT.calls[-1] == (name, {})
 
 
+def test_no_name_of_a_server_or_a_tool_takes_what_packages_need(packages: Packages) -> None:
+    names = ["search", "describe", "progress", "json", "re", "plain"]
+    packages.generate(*({"server": name, "tools": [tool("package"), tool("look")]} for name in names))
+    root = importlib.import_module(packages.name)
+    for name in names:
+        own = importlib.import_module(f"{packages.name}.{name}")
+        assert getattr(root, name) is own
+        own.look.run()
+        own.package.run()
+        assert [call[0] for call in own.CLIENT.calls] == ["look", "package"]
+    assert root.search("look").count("look()") == len(names)
+    assert root.describe("plain.look").startswith(f"from {packages.name}.plain import look")
+    with pytest.raises(TypeError, match="not callable"):
+        root.json()
+
+
 def test_nothing_but_the_name_of_the_server_is_written(packages: Packages) -> None:
     """W16: the original writes the server's parameters, and with them its secrets, where code that is not trusted reads and changes them."""
     packages.generate({"server": "server", "tools": [tool("a")]})
@@ -125,6 +141,13 @@ def test_tools_are_found_without_importing_them(packages: Packages) -> None:
     with pytest.raises(LookupError, match="did you mean create_issue"):
         root.describe("github.create_isue")
     assert not any(name.startswith(f"{packages.name}.") for name in sys.modules)
+
+
+def test_nothing_that_a_terminal_obeys_is_in_what_is_found(packages: Packages) -> None:
+    packages.generate({"server": "server", "tools": [tool("a", description="Red \x1b[31m, turned \u202e.")]})
+    root = importlib.import_module(packages.name)
+    for text in (root.search(), root.describe("server")):
+        assert text == r"server.a() - Red \x1b[31m, turned \u202e."
 
 
 def test_a_description_has_the_checks_that_stand_in_the_listed_schema(packages: Packages) -> None:

@@ -261,6 +261,30 @@ class TestContent:
         assert b64decode(shown.content["data"]["image/png"]) == self.PNG
         assert shown.content["data"]["text/plain"] == f"<Image image/png, {len(self.PNG)} bytes>"
 
+    @pytest.mark.parametrize(
+        ("mime", "key"),
+        [
+            ("IMAGE/PNG; charset=binary", "image/png"),
+            ("audio/wav", "audio/wav"),
+            ("image/svg+xml", "image/svg+xml"),
+            ("text/html", None),
+            ("text/plain", None),
+            ("application/javascript", None),
+            ("image/png\x1b[2J", None),
+        ],
+    )
+    def test_a_server_does_not_choose_how_else_it_is_shown(self, acting: Kernel, mime: str, key: str | None) -> None:
+        from base64 import b64decode
+
+        head = {"type": "image", "mime": mime, "size": 6}
+        acting.actions.tools["look"] = lambda action: ({"op": "result", "text": True, "parts": [dict(head)]}, b"<svg/>")
+        (shown,) = acting.run("runner.run_sync('look', {}).parts[0]").of("execute_result")
+        data = shown.content["data"]
+        assert data.pop("text/plain") == f"<Image {mime}, 6 bytes>".replace("\x1b", r"\x1b")
+        assert list(data) == ([key] if key else [])
+        if key:
+            assert data[key] == "<svg/>" if key == "image/svg+xml" else b64decode(data[key]) == b"<svg/>"
+
     def test_text_and_more(self, acting: Kernel) -> None:
         result = acting.run("r = runner.run_sync('all', {})\nr")
         texts = [message.content["data"]["text/plain"] for message in result.of("display_data")]

@@ -17,12 +17,14 @@ inline constexpr support_file package_support[] = {
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module, invalidate_caches
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -47,6 +49,11 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
     own = sys.modules[name]
     if own.__doc__:  # which cannot know where the package stands
         own.__doc__ = own.__doc__.replace(f"from mcptools.{server} import", f"from {name} import", 1)
+    vars(own).pop("package", None)  # a tool may have the name that this function has there
+    parent, _, last = name.rpartition(".")
+    function = vars(sys.modules[parent]).get(last) if parent in sys.modules else None
+    if inspect.isfunction(function):  # mcptools.search, whose name a server has
+        own.__class__ = type("Package", (ModuleType,), {"__call__": staticmethod(function)})
 
     def get(attribute: str) -> Any:
         if attribute in modules():
@@ -78,11 +85,11 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
 
 def _client(server: str) -> Any:
     try:
-        from ipybox_kernel.tools import ToolRunner
+        from ipybox_kernel.tools import ToolRunner  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return NoKernel(server)
     return ToolRunner(server_name=server)
-)py", 2729}},
+)py", 3217}},
 {"_mcp.py", {R"py("""Calls of tools, and their results. Written by ipybox together with them."""
 
 from __future__ import annotations
@@ -97,19 +104,31 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cache, wraps
 from types import ModuleType
-from typing import Annotated, Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, get_origin, overload
 
-from ._model import UNSET, Model, json_name, needs, usage, with_integers
+from ._model import UNSET, Model, json_name, needs, place_of, refuse_non_numbers, usage, with_integers
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
+from pydantic import ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
 __all__ = ["UNSET", "Model", "to_result", "to_text", "tool"]
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_P = TypeVar("_P", bound=Model, contravariant=True)
+_R = TypeVar("_R", covariant=True)
+
+if TYPE_CHECKING:
+
+    class _Run(Protocol[_P, _R]):
+        """The function of a tool, to those who check types."""
+
+        @overload
+        def __call__(self, params: _P, /) -> _R: ...
+        @overload
+        def __call__(self, params: dict[str, Any], /) -> _R: ...
+        @overload
+        def __call__(self, **fields: Any) -> _R: ...
 
 
-def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
+def tool(run: Callable[[_P], _R]) -> _Run[_P, _R]:
     """Makes a function of Params one that also takes what stands for them: run({...}), run(owner=...), run()."""
     space = run.__globals__
     module = sys.modules.get(run.__module__)
@@ -121,13 +140,13 @@ def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(run)
         async def call(*args: Any, **fields: Any) -> Any:
             __tracebackhide__ = True
-            return await run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+            return await run(_params(run, space["Params"], args, fields))  # type: ignore[arg-type, misc]
     else:
 
         @wraps(run)
         def call(*args: Any, **fields: Any) -> Any:
             __tracebackhide__ = True
-            return run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+            return run(_params(run, space["Params"], args, fields))  # type: ignore[arg-type]
 
     return call  # type: ignore[return-value]
 
@@ -255,27 +274,32 @@ def to_result(result: Any, answer: Any) -> Any:
 
 def _checked(result: Any, answer: Any) -> Any:
     """The tool has done its work by now. An exception would only have it called again."""
-    validate = _validate_of(result)
     try:
-        return validate(answer)
+        value, problem = _judged(_validate_of(result), answer)
+    except RecursionError:
+        value, problem = answer, "nested too deeply to be checked, and returned as it came"
+    if problem:
+        warnings.warn(f"the result is {problem}", stacklevel=5)
+    return value
+
+
+def _judged(validate: Callable[[Any], Any], answer: Any) -> tuple[Any, str]:
+    """The result, and what is wrong with it if there is anything."""
+    try:
+        return validate(answer), ""
     except ValidationError as error:
         refused = error
-    except RecursionError:
-        warnings.warn("the result is nested too deeply to be checked, and returned as it came", stacklevel=5)
-        return answer
     parsed = _parsed(answer)
     if parsed is not answer:
         try:
-            return validate(parsed)
+            return validate(parsed), ""
         except ValidationError as error:
             refused = error
     first = refused.errors(include_url=False)[0]
-    where = "".join(f"[{step!r}]" for step in first["loc"])
-    warnings.warn(
-        f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
-        stacklevel=5,
-    )
-    return _records(parsed)
+    place, _ = place_of(first["loc"], parsed, first["type"] == "missing")
+    where = "".join(f"[{step!r}]" for step in place)
+    promise = f"not what the tool's schema promises and returned as it came: result{where}: {first['msg']}"
+    return _records(parsed), promise
 
 
 @cache
@@ -283,7 +307,13 @@ def _validate_of(result: Any) -> Any:
     if isinstance(result, type) and issubclass(result, Model):
         return result.model_validate
     config = ConfigDict(strict=True, allow_inf_nan=False)
-    return TypeAdapter(Annotated[result, BeforeValidator(with_integers)], config=config).validate_python
+    validate = TypeAdapter(result, config=config).validate_python
+
+    def checked(value: Any) -> Any:
+        refuse_non_numbers(value)
+        return with_integers(validate, value)
+
+    return checked
 
 
 def _parsed(answer: Any) -> Any:
@@ -297,7 +327,7 @@ def _records(value: Any) -> Any:
     if isinstance(value, dict):
         return Record({name: _records(item) for name, item in value.items()})
     return [_records(item) for item in value] if isinstance(value, list) else value
-)py", 8361}},
+)py", 9130}},
 {"_model.py", {R"py("""Objects of JSON as classes, and values of Python as JSON. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -305,13 +335,13 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from functools import cache
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 from uuid import UUID
 
 try:
@@ -322,6 +352,8 @@ except ImportError as error:
         f"tool calls need pydantic 2 ({error}); install it on the host, then start a new kernel: "
         f"{sys.executable} -m pip install 'pydantic>=2,<3'"
     ) from None
+
+_R = TypeVar("_R")
 
 UNSET: Any = None
 """The default of what is not sent unless it is given."""
@@ -377,10 +409,10 @@ class Model(BaseModel):
     def _take_object(cls, value: Any, validate: Any) -> Any:
         if not isinstance(value, dict):
             return validate(value)
-        value = with_integers(value)
+        refuse_non_numbers(value)
         for check in cls._rules:
             check.validate(value)
-        made = validate(value)
+        made = with_integers(validate, value)
         # a further member may be called as the field of another one is in Python: that does not set the field
         for name in made.__pydantic_extra__ or ():
             if name in cls.model_fields and json_name(name, cls.model_fields[name]) not in value:
@@ -442,7 +474,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
     inputs: dict[tuple[Any, ...], Any] = {}
     missing, unknown = [], []
     for one in error.errors(include_url=False, include_context=False):
-        place, found = _place(one["loc"], given, one["type"] == "missing")
+        place, found = place_of(one["loc"], given, one["type"] == "missing")
         if one["type"] == "missing":
             missing.append(place)
         if one["type"] == "extra_forbidden":
@@ -477,7 +509,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
     return ValidationError.from_exception_data(cls.__name__, lines)
 
 
-def _place(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
+def place_of(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
     """The place of an error in what was given. Pydantic also names the alternatives of unions on the way."""
     place: list[int | str] = []
     for index, step in enumerate(where):
@@ -511,7 +543,7 @@ def to_json(value: Any, keep_models: bool = False) -> Any:
     if isinstance(value, (str, int)):
         return str(value) if isinstance(value, str) else int(value)
     if isinstance(value, (float, Decimal)):
-        return int(value) if math.isfinite(value) and value == int(value) else float(value)
+        return int(value) if isinstance(value, Decimal) and value.is_finite() and value == int(value) else float(value)
     if isinstance(value, (date, time)):  # a datetime is a date
         return value.isoformat()
     if isinstance(value, (UUID, PurePath)):
@@ -521,17 +553,48 @@ def to_json(value: Any, keep_models: bool = False) -> Any:
     raise TypeError(f"a value of type {type(value).__name__} cannot be sent as JSON")
 
 
-def with_integers(value: Any) -> Any:
-    """The value with 1 for 1.0: to JSON these are the same number. NaN and the infinities are none."""
-    if isinstance(value, dict):
-        return {name: with_integers(item) for name, item in value.items()}
-    if isinstance(value, list):
-        return [with_integers(item) for item in value]
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise PydanticCustomError("json_number", "{value} is no number of JSON", {"value": str(value)})
-        return int(value) if value.is_integer() else value
-    return value
+def refuse_non_numbers(value: Any) -> None:
+    """Raises where there is NaN or an infinity in a value: to JSON these are no numbers."""
+    if isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
+            refuse_non_numbers(item)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise PydanticCustomError("json_number", "{value} is no number of JSON", {"value": str(value)})
+
+
+def with_integers(validate: Callable[[Any], _R], value: Any) -> _R:
+    """What `validate` makes of a value, with 1 for 1.0 where it wants an integer, and nowhere else.
+
+    To JSON these are the same number, but not to every program that reads it.
+    """
+    given = value
+    while True:
+        try:
+            return validate(given)
+        except ValidationError as error:
+            wanted = [
+                place
+                for one in error.errors(include_url=False, include_context=False)
+                if one["type"] in ("int_type", "literal_error")
+                for place, found in [place_of(one["loc"], given, False)]
+                if isinstance(found, float) and found.is_integer()
+            ]
+            if not wanted:
+                raise
+        given = _with_integers_at(given, wanted)
+
+
+def _with_integers_at(value: Any, places: list[tuple[int | str, ...]]) -> Any:
+    """A copy of the value with the numbers at these places as integers."""
+    if () in places:
+        return int(value)
+    within: dict[int | str, list[tuple[int | str, ...]]] = {}
+    for first, *rest in places:
+        within.setdefault(first, []).append(tuple(rest))
+    copy = value.copy()
+    for step, rests in within.items():
+        copy[step] = _with_integers_at(value[step], rests)
+    return copy
 
 
 def _differs(plain: Any, given: Any) -> bool:
@@ -586,7 +649,7 @@ def _takes_none(cls: type[Model], name: str) -> bool:
     except ValidationError:
         return False
     return True
-)py", 12442}},
+)py", 13709}},
 {"_pattern.py", {R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -1390,16 +1453,17 @@ describe("server") lists what a server has. None of them imports a tool.
 
 from __future__ import annotations
 
-import json
-import re
-from ast import literal_eval
+# A server's package becomes an attribute of this module, so what functions need here has an underscore before it.
+import json as _json
+import re as _re
+from ast import literal_eval as _literal_eval
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
-from importlib import import_module
-from pathlib import Path
+from difflib import get_close_matches as _get_close_matches
+from importlib import import_module as _import_module
+from pathlib import Path as _Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote as _unquote
 
 __all__ = ["describe", "progress", "search"]
 
@@ -1426,13 +1490,16 @@ class _Tool(NamedTuple):
         return properties if isinstance(properties, dict) else {}
 
     def line(self) -> str:
+        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in self._line())
+
+    def _line(self) -> str:
         schema = self.listed.get("inputSchema")
         required = schema.get("required") if isinstance(schema, dict) else None
         names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
         if len(self.properties()) > len(names):
             names.append("...")
         text = " ".join(str(self.listed.get("description") or self.listed.get("title") or "").split())
-        sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+        sentence = _re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
         short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
         return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
 
@@ -1466,7 +1533,7 @@ def describe(name: str) -> Text:
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
     servers = _servers()
     if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
-        server = {known.lower(): known for known in servers}.get(re.sub(r"\W", "_", server).lower(), server)
+        server = {known.lower(): known for known in servers}.get(_re.sub(r"\W", "_", server).lower(), server)
     if server not in servers:
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)
@@ -1479,7 +1546,7 @@ def describe(name: str) -> Text:
             unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
             checks = _checks(interface, tool.listed)
             return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}{checks}")
-    close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
+    close = _get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
 
@@ -1494,12 +1561,12 @@ def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[N
 def _checks(interface: str, listed: dict[str, Any]) -> str:
     """The parts of the listed schema that the interface names, as comments: _params("#/properties/x") checks by one."""
     lines = []
-    for kind, pointer in dict.fromkeys(re.findall(r'_(params|result)\(("#(?:[^"\\]|\\.)*")\)', interface)):
+    for kind, pointer in dict.fromkeys(_re.findall(r'_(params|result)\(("#(?:[^"\\]|\\.)*")\)', interface)):
         part: Any = listed.get("inputSchema" if kind == "params" else "outputSchema")
-        for step in unquote(literal_eval(pointer)).split("/")[1:]:
+        for step in _unquote(_literal_eval(pointer)).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
             part = part[int(step)] if isinstance(part, list) else part[step]
-        text = json.dumps(part, ensure_ascii=False)
+        text = _json.dumps(part, ensure_ascii=False)
         lines.append(f"# _{kind}({pointer}): {text if len(text) <= 1000 else text[:999] + '…'}")
     return "\n\n\n" + "\n".join(lines) if lines else ""
 
@@ -1507,8 +1574,8 @@ def _checks(interface: str, listed: dict[str, Any]) -> str:
 def __getattr__(name: str) -> Any:
     """The package of a server, which need not be imported."""
     if not name.startswith("_") and name in _servers():
-        return import_module(f"{__name__}.{name}")
-    close = get_close_matches(name, _servers(), n=1)
+        return _import_module(f"{__name__}.{name}")
+    close = _get_close_matches(name, _servers(), n=1)
     hint = f": did you mean {close[0]!r}?" if close else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
@@ -1517,8 +1584,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_servers()})
 
 
-def _root() -> Path:
-    return Path(__file__).parent
+def _root() -> _Path:
+    return _Path(__file__).parent
 
 
 def _servers() -> list[str]:
@@ -1526,10 +1593,10 @@ def _servers() -> list[str]:
 
 
 def _tools(server: str) -> list[_Tool]:
-    document = json.loads((_root() / server / "_schemas.json").read_bytes())
+    document = _json.loads((_root() / server / "_schemas.json").read_bytes())
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 6710};
+)py", 7046};
 
 } // namespace ipybox::codegen::detail
 // clang-format on

@@ -21,7 +21,7 @@ struct tool {
     nlohmann::ordered_json input_schema = nlohmann::ordered_json::object(); ///< JSON Schema of the arguments
     std::optional<nlohmann::ordered_json> output_schema = {};               ///< JSON Schema of `structuredContent`
     std::optional<nlohmann::json> annotations = {};                         ///< hints such as `readOnlyHint`
-    std::string problem = {}; ///< why the rest could not be read, and is empty then: "nests too deeply"
+    std::string problem = {}; ///< why code is not offered it: "nests too deeply", and then the rest is empty
 };
 
 namespace detail {

@@ -97,6 +97,8 @@ TEST_CASE("action answers: a tool that failed") {
           json{{"op", "error"}, {"id", 1}, {"kind", "tool"}, {"text", "no such file"}});
     returned.content.clear();
     CHECK(head_of(result_answer(1, returned))["text"] != "");
+    returned.structured_content = mcp::raw_json::of(json{{"code", 7}}).value();
+    CHECK(head_of(result_answer(1, returned))["text"] == R"({"code":7})");
 }
 
 TEST_CASE("action answers: a rejection tells who decided") {

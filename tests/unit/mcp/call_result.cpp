@@ -122,3 +122,11 @@ TEST_CASE("call_result: a block that is none of them costs no other, and what ca
     CHECK(ipybox::mcp::detail::read_call_result(R"({"content":[],"structuredContent":)" + deep + "}").error().text() ==
           "answered `tools/call` with `structuredContent` that is nested too deeply");
 }
+
+TEST_CASE("call_result: members about a result that cannot be read cost nothing of it") {
+    auto const r = read(R"({"_meta":{"x":1e400},"structuredContent":{"x":1e400},)"
+                        R"("content":[{"type":"text","text":"a","annotations":{"priority":1e400}}]})");
+    CHECK(r.text() == "a");
+    CHECK_FALSE(r.structured_content);
+    CHECK_FALSE(r.meta);
+}

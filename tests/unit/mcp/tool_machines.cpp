@@ -144,10 +144,29 @@ TEST_CASE("tool_list_machine: one tool that cannot be read costs no other") {
     CHECK(test::contains((**end)[1].problem, "nests more than 500 levels"));
     CHECK_FALSE((**end)[2].problem.empty());
     CHECK((**end)[3].problem.empty());
+
+    auto const mixed = tool_list_machine().on_result(R"({"tools":[5,null,{},{"name":5},{"name":"a"}]})");
+    REQUIRE(mixed);
+    REQUIRE(*mixed);
+    REQUIRE((*mixed)->size() == 1);
+    CHECK((**mixed)[0].name == "a");
+}
+
+TEST_CASE("tool_list_machine: a tool that runs as a task only says so") {
+    for (auto const& [support, runs] : {std::pair("required", false), {"optional", true}, {"forbidden", true}}) {
+        auto const end = tool_list_machine().on_result(
+            R"({"tools":[{"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":")" +
+            std::string(support) + R"("}}]})");
+        REQUIRE(end);
+        REQUIRE(*end);
+        CAPTURE(support);
+        CHECK((**end)[0].problem.empty() == runs);
+        CHECK((**end)[0].input_schema.contains("type"));
+    }
 }
 
 TEST_CASE("tool_list_machine: what is no list, and lists without an end") {
-    for (auto const* const text : {"", "[]", "{}", R"({"tools":{}})", R"({"tools":[7]})", R"({"tools":[]} more)"}) {
+    for (auto const* const text : {"", "[]", "{}", R"({"tools":{}})", R"({"tools":[{]})", R"({"tools":[]} more)"}) {
         CAPTURE(text);
         auto const end = tool_list_machine().on_result(text);
         REQUIRE(end);

@@ -126,6 +126,7 @@ IPYBOX_DECL std::size_t size_of(mcp::call_result const& returned) {
 
 IPYBOX_DECL action_frame result_answer(action_id id, mcp::call_result returned) {
     auto text = readable_text(returned);
+    if (returned.is_error && text.empty() && returned.structured_content) text = returned.structured_content->text();
     if (returned.is_error) return error_frame(id, "tool", text.empty() ? "the tool failed and did not say why" : text);
     result_parts parts;
     for (auto const& block : returned.content) parts.add(block);

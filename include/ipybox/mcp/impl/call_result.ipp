@@ -29,8 +29,8 @@ struct block_members {
                 if (value) type = *value;
                 return value.has_value();
             }
-            if (member == "annotations") return cursor.value(annotations.emplace());
-            auto const value = cursor.skip();
+            auto const value = cursor.skip(json_cursor::any_depth);
+            if (value && member == "annotations") annotations = read_json(*value); // without them the block still counts
             if (value && member == "resource") resource = *value;
             return value.has_value();
         });
@@ -105,23 +105,26 @@ IPYBOX_DECL result<call_result> detail::read_call_result(std::string_view json) 
             r.content.push_back(std::move(*value));
         return value.has_value();
     };
+    std::optional<error> unreadable; // what is wrong with the structured content
     auto const read_structured = [&] {
         auto const text = cursor.skip(json_cursor::any_depth);
         auto value = text ? raw_json::read(*text) : failure(errc::protocol_error, "is not JSON");
-        if (!value) wrong = "`structuredContent` that " + value.error().text();
-        if (!value) return false;
+        if (!value) unreadable = value.error();
+        if (!value) return text.has_value();
         r.structured_content.emplace(std::move(*value));
         return true;
     };
     bool const read = cursor.object([&](std::string const& member) {
         if (member == "content") return cursor.array(read_content);
         if (member == "structuredContent") return read_structured();
-        if (member == "_meta") return cursor.value(r.meta.emplace());
         auto const value = cursor.skip(json_cursor::any_depth);
+        if (value && member == "_meta") r.meta = read_json(*value);
         if (member == "isError") r.is_error = value == "true";
         return value.has_value();
     });
-    if (!read || !cursor.finished()) return failure(errc::protocol_error, "answered `tools/call` with " + wrong);
+    // The tool has done its work: what its text says is worth having then.
+    if (unreadable && r.content.empty()) wrong = "`structuredContent` that " + unreadable->text();
+    if (!read || !cursor.finished() || (unreadable && r.content.empty())) return failure(errc::protocol_error, "answered `tools/call` with " + wrong);
     return r;
 }
 

@@ -12,9 +12,10 @@ namespace detail {
 /// Bytes of the longest notification of progress that is read.
 inline constexpr std::size_t longest_progress = std::size_t(1) << 20;
 
-/// An id of ours. Some servers send numbers back as strings.
+/// An id of ours. Some servers send numbers back as strings, or as floating-point numbers: 1.0 for 1.
 inline std::optional<rpc_machine::request_id> number_in(std::string_view id) {
     if (id.size() > 2 && id.front() == '"' && id.back() == '"') id = id.substr(1, id.size() - 2);
+    if (id.ends_with(".0")) id.remove_suffix(2);
     rpc_machine::request_id number = 0;
     auto const parsed = std::from_chars(id.data(), id.data() + id.size(), number);
     if (parsed.ec != std::errc() || parsed.ptr != id.data() + id.size()) return std::nullopt;

@@ -28,6 +28,7 @@ inline std::optional<tool> named_only(std::string_view listed) {
 
 IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
     tool t;
+    nlohmann::json execution;
     json_cursor cursor(json);
     auto const text = [&cursor](std::string& place) {
         if (cursor.peek() != '"') return cursor.skip().has_value();
@@ -42,8 +43,12 @@ IPYBOX_DECL std::optional<tool> read_tool(std::string_view json) {
         if (member == "inputSchema") return cursor.value(t.input_schema);
         if (member == "outputSchema") return cursor.value(t.output_schema.emplace());
         if (member == "annotations") return cursor.value(t.annotations.emplace());
+        if (member == "execution") return cursor.value(execution);
         return cursor.skip().has_value();
     });
+    // MCP 2025-11-25, tasks, tool-level negotiation
+    if (execution.is_object() && execution.value("taskSupport", nlohmann::json()) == "required")
+        t.problem = "its server runs it as a task only, and ipybox calls tools without tasks";
     if (read) return t;
     return detail::named_only(json);
 }
@@ -62,9 +67,9 @@ IPYBOX_DECL tool_list_machine::reading tool_list_machine::read(std::string_view 
         return cursor.array([&] {
             auto const text = cursor.skip(json_cursor::any_depth);
             auto described = text ? read_tool(*text) : std::nullopt;
-            // A tool without a name cannot be called; the others can.
+            // What has no name cannot be called; the others can.
             if (described && !described->name.empty()) one.tools.push_back(std::move(*described));
-            return described.has_value();
+            return text.has_value();
         });
     });
     if (!read || !listed || !cursor.finished())
