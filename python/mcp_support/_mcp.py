@@ -70,9 +70,11 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
     if len(args) == 1 and not fields:
         if isinstance(given, params):
             return given
-        if type(given) is dict:
+        if type(given) is dict and all(isinstance(word, str) for word in given):
             return params(**given)
     name = f"{run.__module__.rpartition('.')[2]}.{run.__name__}"
+    if len(args) == 1 and not fields and isinstance(given, dict):
+        raise TypeError(f"{name}() takes fields by names that are strings: {name}({needs(params)})")
     if len(args) == 1 and not fields and isinstance(given, Model):
         raise TypeError(f"{name}() takes {usage(params)}, not {type(given).__module__}.{type(given).__qualname__}")
     raise TypeError(

@@ -87,6 +87,11 @@ def test_arguments_without_names_are_refused(create: Any, args: tuple[str, ...],
     assert create.CLIENT.calls == []
 
 
+def test_a_dict_has_the_names_of_fields(create: Any) -> None:
+    with pytest.raises(TypeError, match=r"^create_issue\.run\(\) takes fields by names that are strings: create_issue"):
+        create.run({1: "a"})
+
+
 def test_a_module_is_not_called(create: Any) -> None:
     with pytest.raises(
         TypeError, match=r"call create_issue\.run\(create_issue\.Params\(owner=\.\.\., title=\.\.\., \.\.\.\)\)"

@@ -162,9 +162,11 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
     if len(args) == 1 and not fields:
         if isinstance(given, params):
             return given
-        if type(given) is dict:
+        if type(given) is dict and all(isinstance(word, str) for word in given):
             return params(**given)
     name = f"{run.__module__.rpartition('.')[2]}.{run.__name__}"
+    if len(args) == 1 and not fields and isinstance(given, dict):
+        raise TypeError(f"{name}() takes fields by names that are strings: {name}({needs(params)})")
     if len(args) == 1 and not fields and isinstance(given, Model):
         raise TypeError(f"{name}() takes {usage(params)}, not {type(given).__module__}.{type(given).__qualname__}")
     raise TypeError(
@@ -327,7 +329,7 @@ def _records(value: Any) -> Any:
     if isinstance(value, dict):
         return Record({name: _records(item) for name, item in value.items()})
     return [_records(item) for item in value] if isinstance(value, list) else value
-)py", 9130}},
+)py", 9346}},
 {"_model.py", {R"py("""Objects of JSON as classes, and values of Python as JSON. Written by ipybox together with its package."""
 
 from __future__ import annotations
