@@ -7,6 +7,7 @@ import errno
 import fcntl
 import os
 import signal
+import stat
 
 from ipybox_kernel import landlock
 
@@ -165,6 +166,17 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance
         )
 
     return found(argv[0], env, spawn)
+
+
+def open_null_anew(descriptors: list[int]) -> None:
+    """Puts the null device of this sandbox in the place of the host's, by which root's code could change its mode."""
+    null = os.stat(os.devnull).st_rdev
+    for descriptor in descriptors:
+        about = os.fstat(descriptor)
+        if stat.S_ISCHR(about.st_mode) and about.st_rdev == null:
+            own = os.open(os.devnull, fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
+            os.dup2(own, descriptor, inheritable=False)
+            os.close(own)
 
 
 def execute(argv: list[str], env: dict[str, str]) -> None:

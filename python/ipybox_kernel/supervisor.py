@@ -252,6 +252,7 @@ class Supervisor:
         kernel = request["kernel"]
         if len(descriptors) != 3:
             raise Refused("request", "a program needs three descriptors")
+        process.open_null_anew(descriptors)
         if kernel not in self.children.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import socket
 from pathlib import Path
 
 import pytest
+from ipybox_kernel import process
 
 from harness import Closed, Host, Kernel, alive, default_env, wait_until
 
@@ -56,6 +58,21 @@ def test_kill(host: Host, kernel: Kernel) -> None:
     assert host.signal(kernel.pid, signal.SIGKILL)
     assert kernel.wait_closed()["signal"] == signal.SIGKILL
     assert not host.signal(kernel.pid, signal.SIGKILL), "it is gone"
+
+
+def test_the_null_device_is_that_of_the_sandbox() -> None:
+    """By a descriptor of the host, code of root could change the mode of the host's device."""
+    reading, writing = os.pipe()
+    null = os.open(os.devnull, os.O_RDONLY)
+    descriptors = [null, os.dup(null), writing]
+    same = os.fstat(writing).st_ino
+    process.open_null_anew(descriptors)
+    os.set_blocking(null, False)
+    assert os.get_blocking(descriptors[1])  # another open file
+    assert fcntl.fcntl(null, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY
+    assert os.fstat(writing).st_ino == same
+    for descriptor in (reading, *descriptors):
+        os.close(descriptor)
 
 
 def test_signals_go_to_children_only(host: Host) -> None:

@@ -4466,6 +4466,7 @@ import errno
 import fcntl
 import os
 import signal
+import stat
 
 from ipybox_kernel import landlock
 
@@ -4626,6 +4627,17 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance
     return found(argv[0], env, spawn)
 
 
+def open_null_anew(descriptors: list[int]) -> None:
+    """Puts the null device of this sandbox in the place of the host's, by which root's code could change its mode."""
+    null = os.stat(os.devnull).st_rdev
+    for descriptor in descriptors:
+        about = os.fstat(descriptor)
+        if stat.S_ISCHR(about.st_mode) and about.st_rdev == null:
+            own = os.open(os.devnull, fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
+            os.dup2(own, descriptor, inheritable=False)
+            os.close(own)
+
+
 def execute(argv: list[str], env: dict[str, str]) -> None:
     """Runs a program in place of this process; raises OSError."""
     found(argv[0], env, lambda path: os.execve(path, argv, env))
@@ -4721,7 +4733,7 @@ def enter_cgroup_or_end(entrance: int | None) -> None:
     except OSError as error:
         os.write(2, f"a kernel cannot enter its control group: {error.strerror}\n".encode())
         os._exit(1)
-)py", 9224}},
+)py", 9761}},
 {"programs", {R"py("""Programs that the host is asked to run: they are no children of the kernel."""
 
 from __future__ import annotations
@@ -6212,6 +6224,7 @@ class Supervisor:
         kernel = request["kernel"]
         if len(descriptors) != 3:
             raise Refused("request", "a program needs three descriptors")
+        process.open_null_anew(descriptors)
         if kernel not in self.children.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
 
@@ -6305,7 +6318,7 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     supervisor.warm_up = preload.warm_up(kernel)
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 14776}},
+)py", 14820}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations

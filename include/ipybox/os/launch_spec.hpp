@@ -87,6 +87,11 @@ struct launch_spec {
     /// own: the library serves them. None: nothing is to be served.
     std::shared_ptr<sandbox_config const> network = {};
 
+    /// Nodes of devices that the program uses, and whose modes, owners and times it must not change: a policy names
+    /// them where the program has the rights of their owner. They are so as far as the system lets the application
+    /// mount.
+    std::vector<std::string> read_only_devices = {};
+
     /// Confines the program right before it runs. None: it is not confined.
     std::shared_ptr<os::confinement const> confinement = {};
 

@@ -35,6 +35,9 @@ struct device_files {
 [[nodiscard]] result<device_files> device_files_of(std::vector<std::string> const& devices,
                                                    std::filesystem::path const& root = "/");
 
+/// The nodes that a sandbox has to keep as they are: for root, who owns the harmless ones too. Else there are none.
+[[nodiscard]] std::vector<std::string> protected_devices(device_files const& opened);
+
 } // namespace ipybox::detail
 
 #ifdef IPYBOX_HEADER_ONLY

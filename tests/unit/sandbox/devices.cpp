@@ -98,6 +98,18 @@ TEST_CASE("devices: Landlock opens those that are named, and what the system say
     check_that_it_opens<landlock_sandbox>(device);
 }
 
+TEST_CASE("devices: root's code cannot change those of the host, which it can write to") {
+    if (::geteuid() != 0) return ipybox::test::skip("ordinary users own no devices");
+    auto const* const script = "echo word > /dev/null && echo written; head -c 3 /dev/zero | wc -c; "
+                               "for it in /dev/null /dev/zero /dev/full /dev/random /dev/urandom /dev/tty /dev/stdin; "
+                               "do { chmod 666 $it || chown 0 $it; } 2> /dev/null && echo changed $it; done";
+    CHECK(said(script, bubblewrap_sandbox{}) == "written\n3\n");
+    auto const device = some_device();
+    if (device.empty()) return;
+    auto const named = said("chmod 666 " + device + " || true", bubblewrap_sandbox{with(device)});
+    CHECK(contains(named, "Read-only file system"));
+}
+
 TEST_CASE("devices: what is missing or none is said by name") {
     auto const gone = device_files_of({"/dev/no-such-device"});
     REQUIRE_FALSE(gone);

@@ -3,13 +3,12 @@
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/os/confinement.hpp>
 #include <ipybox/os/datagram.hpp>
+#include <ipybox/os/impl/child_steps.hpp>
 #include <ipybox/os/landlock_calls.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/read_file.hpp>
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -48,56 +47,11 @@ struct child_plan {
     bool adopts_orphans;
     int entrance; ///< the descriptor by which the child enters a control group; -1: it stays in that of this process
     int domain;   ///< number in the child of the domain's descriptor; -1: it is not confined
-    sock_fprog filter; ///< of a child that is confined
+    sock_fprog filter;                    ///< of a child that is confined
+    char const* const* read_only_devices; ///< to the null pointer behind the last one
     char const* failed_step = nullptr;
     int failure = 0;
 };
-
-// The child shares our memory but not the sanitizers' idea of threads and descriptors: hence bare system calls.
-#define IPYBOX_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined")))
-
-/// The number that a name consists of, -1 where it is something else.
-IPYBOX_UNSANITIZED inline int number_of(char const* name) {
-    int number = *name ? 0 : -1;
-    for (; number >= 0 && *name; ++name) number = *name >= '0' && *name <= '9' ? number * 10 + (*name - '0') : -1;
-    return number;
-}
-
-/// Closes what the system lists as open from a number on. False where it lists nothing.
-IPYBOX_UNSANITIZED inline bool close_listed(int from) {
-    int const listing = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY));
-    if (listing < 0) return false;
-    alignas(dirent64) char entries[4096];
-    long size = 0;
-    while ((size = ::syscall(SYS_getdents64, listing, entries, sizeof entries)) > 0) {
-        for (long at = 0; at < size;) {
-            auto const* const entry = reinterpret_cast<dirent64 const*>(entries + at);
-            at += entry->d_reclen;
-            int const number = number_of(entry->d_name);
-            if (number >= from && number != listing) (void)::syscall(SYS_close, number);
-        }
-    }
-    int const why = errno;
-    (void)::syscall(SYS_close, listing);
-    errno = why;
-    return size == 0;
-}
-
-/// Linux before 5.9 has no close_range, and sandboxes of containers deny it.
-IPYBOX_UNSANITIZED inline bool close_from(int from) {
-    return ::syscall(SYS_close_range, static_cast<unsigned>(from), ~0U, 0) == 0 || close_listed(from);
-}
-
-/// Gives up what no program that runs from here on can get back. False where the system refuses.
-IPYBOX_UNSANITIZED inline bool drop_capabilities() {
-    // The bounding set: what a program's file could give. Refused to ordinary users, to whom no file gives any here.
-    for (int number = 0; ::syscall(SYS_prctl, PR_CAPBSET_READ, number, 0, 0, 0) >= 0; ++number)
-        (void)::syscall(SYS_prctl, PR_CAPBSET_DROP, number, 0, 0, 0);
-    (void)::syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    __user_cap_header_struct const version{_LINUX_CAPABILITY_VERSION_3, 0};
-    __user_cap_data_struct const none[_LINUX_CAPABILITY_U32S_3]{};
-    return ::syscall(SYS_capset, &version, none) == 0;
-}
 
 /// Puts this process under the plan's confinement. Returns the step that failed; none: it is confined.
 IPYBOX_UNSANITIZED inline char const* confine(child_plan const& plan) {
@@ -138,6 +92,7 @@ IPYBOX_UNSANITIZED inline int run_child(void* argument) {
         if (moved < 0) give_up("dup");
         plan.descriptors[i].source = moved;
     }
+    if (!protect_devices(plan.read_only_devices)) give_up("protecting devices");
     // Not close-on-exec: where the application has closed 0 or 1, this is it.
     int const null = static_cast<int>(::syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR));
     if (null < 0) give_up("open /dev/null");
@@ -327,6 +282,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     std::vector<std::string> variables;
     for (auto const& [name, value] : spec.env) variables.push_back(std::string(name).append("=").append(value));
     auto const argv = detail::pointers(spec.argv);
+    auto const devices = detail::pointers(spec.read_only_devices);
     auto const env = detail::pointers(variables);
     auto const working_dir = spec.working_dir.string();
 
@@ -340,6 +296,7 @@ IPYBOX_DECL result<process> start_process(launch_spec const& spec, std::vector<h
     plan.highest = free_number();
     plan.adopts_orphans = below == orphans::adopted;
     plan.entrance = entrance;
+    plan.read_only_devices = devices.data();
     plan.domain = domain;
     if (domain >= 0) plan.filter = detail::filter_program(spec.confinement->filter);
 

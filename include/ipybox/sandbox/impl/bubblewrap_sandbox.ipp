@@ -211,6 +211,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
                        "the sandbox's configuration needs more mounts than bwrap takes; name directories in place "
                        "of patterns that fit many files");
 
+    spec.read_only_devices = detail::protected_devices(*devices);
     // It ends the sandbox with the *thread* that started it. A supervisor ends with its socket instead.
     if (spec.ends_with_starter) argv->insert(argv->begin() + 1, "--die-with-parent");
     auto const filter_fd = (spec.inputs.empty() ? spec.control_fd : spec.inputs.rbegin()->first) + 1;

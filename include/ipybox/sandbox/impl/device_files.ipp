@@ -5,9 +5,11 @@
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -113,6 +115,13 @@ IPYBOX_DECL result<device_files> device_files_of(std::vector<std::string> const&
     for (auto const& device : devices)
         if (auto added = collector.add(device); !added) return failure(added);
     return std::move(collector).take();
+}
+
+IPYBOX_DECL std::vector<std::string> protected_devices(device_files const& opened) {
+    if (::geteuid() != 0) return {};
+    std::vector<std::string> all(std::begin(harmless_devices), std::end(harmless_devices));
+    for (auto const& node : opened.nodes) all.push_back(node.string());
+    return all;
 }
 
 } // namespace ipybox::detail

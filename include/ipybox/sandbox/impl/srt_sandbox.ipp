@@ -297,6 +297,7 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     detail::decide_variables(spec, document->config.hidden_variables);
     spec = detail::through_srt(std::move(spec), *std::move(settings), *srt, *belongings);
     spec.working_dir = scene->working_dir;
+    spec.read_only_devices = detail::protected_devices({});
     spec.keeps = std::make_shared<detail::srt_belongings>(*std::move(belongings));
     return spec;
 }
