@@ -52,6 +52,13 @@ class Broker:
                 self.owners[pid] = kernel
         return strangers - self.owners.keys()
 
+    def has_kernels_alone(self) -> bool:
+        """Whether nothing runs below this process but kernels, which cannot signal its children."""
+        try:
+            return not self.owners and len(process.children_of_task("thread-self")) == len(self.environments)
+        except OSError:
+            return False  # /proc cannot tell
+
     def has_group(self, pid: int) -> bool:
         """Whether a program that has ended left processes in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)

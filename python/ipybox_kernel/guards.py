@@ -13,7 +13,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from ipybox_kernel import filters, landlock, privileges
+from ipybox_kernel import filters, landlock, privileges, process
 
 SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
 
@@ -45,6 +45,7 @@ def unavailable() -> str:
         finally:
             os._exit(0)
     os.close(writing)
+    process.wait_for_report(reading, pid)
     with open(reading, "rb") as pipe:
         text = pipe.read().decode()
     os.waitpid(pid, 0)

@@ -91,7 +91,8 @@ class Shared:
     def run(self, kernel: int, words: Words, descriptors: list[int], entrance: int | None) -> int:
         """Starts a program for a kernel; raises Refused."""
         argv, env, cwd = words(self.broker.environments[kernel])
-        return self.start(argv, cwd, lambda: process.start(argv, env, descriptors, entrance))
+        alone = self.broker.has_kernels_alone()
+        return self.start(argv, cwd, lambda: process.start(argv, env, descriptors, entrance, alone=alone))
 
     def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> int:
         self.enter(cwd)

@@ -6,8 +6,10 @@ import ctypes
 import errno
 import fcntl
 import os
+import select
 import signal
 import stat
+import time
 
 from ipybox_kernel import landlock
 
@@ -23,6 +25,9 @@ PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 
 DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # which Python or the supervisor ignores
+
+BEGINNING = 5.0  # seconds in which a child has to become a program
+LOOK = 20  # milliseconds between two looks whether it is stopped
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -150,14 +155,17 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     return True
 
 
-def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None) -> int:
+def start(
+    argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None, *, alone: bool = True
+) -> int:
     """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
 
     With an entrance it is in that control group before it runs, and so is all that it starts. Without one posix_spawn
-    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
+    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal, and waits without
+    a bound. Therefore it is taken only where nothing else runs that could stop the child.
     """
-    if entrance is not None:
-        return start_in_cgroup(entrance, argv, env, descriptors)
+    if entrance is not None or not alone:
+        return start_forked(entrance, argv, env, descriptors)
     actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors)]
 
     def spawn(path: str) -> int:
@@ -226,7 +234,7 @@ def run(
     return start_prepared(prepare, argv, env)
 
 
-def start_in_cgroup(entrance: int, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+def start_forked(entrance: int | None, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
     def prepare() -> None:
         enter_cgroup(entrance)
         os.setsid()
@@ -250,12 +258,31 @@ def start_prepared(prepare: Callable[[], None], argv: list[str], env: dict[str, 
         finally:
             os._exit(127)
     os.close(writing)
+    wait_for_report(reading, pid)
     with open(reading, "rb") as failure:
         code = failure.read()
     if code:
         os.waitpid(pid, 0)
         raise OSError(int(code), os.strerror(int(code)), argv[0])
     return pid
+
+
+def wait_for_report(reading: int, pid: int) -> None:
+    """Waits until a descriptor can be read whose other end a child closes when it becomes a program, or ends.
+
+    Programs that know its pid can stop it before that, and must not stop this process with it: it is killed then.
+    """
+    poller = select.poll()
+    poller.register(reading, select.POLLIN)
+    late = time.monotonic() + BEGINNING
+    while not poller.poll(LOOK):
+        if is_stopped(pid) or time.monotonic() > late:
+            kill(pid, signal.SIGKILL)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped a child."""
+    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def enter_cgroup(entrance: int | None, process: int = 0) -> None:

@@ -6,6 +6,7 @@ import errno
 import os
 import socket
 
+from ipybox_kernel import process
 from ipybox_kernel.landlock import Missing
 from ipybox_kernel.refused import Refused
 
@@ -42,11 +43,12 @@ def tell(report: socket.socket, words: str) -> None:
     report.send(words.encode(errors="replace")[:LONGEST_WORDS])
 
 
-def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
-    """The reports of the processes that make walls, until the last one has closed its end."""
+def collect(report: socket.socket, pid: int) -> tuple[dict[str, str], list[int]]:
+    """The reports of the processes that make walls, until the last one has closed its end: the child with this pid."""
     words: dict[str, str] = {}
     descriptors: list[int] = []
     while True:
+        process.wait_for_report(report.fileno(), pid)
         data, received, _, _ = socket.recv_fds(report, LONGEST_WORDS, 1)
         descriptors += received
         if not data:

@@ -77,7 +77,7 @@ def prepare(plan: Plan) -> Room:
         build(plan, theirs)
     theirs.close()
     with ours:
-        words, _ = collect(ours)
+        words, _ = collect(ours, between)
     os.waitpid(between, 0)
     if "failure" in words or "init" not in words:
         raise Missing(words.get("failure", "a process that was to make namespaces died"))

@@ -141,7 +141,7 @@ def fork_kernel(
             process.enter_cgroup_or_end(entrance)
             return 0, settle(plan, room, directory, network, environment, theirs)
         theirs.close()
-        words, descriptors = collect(ours)
+        words, descriptors = collect(ours, pid)
     listener = socket.socket(fileno=descriptors[0]) if descriptors else None
     failure = failure_in(words)
     if failure is None:
@@ -187,7 +187,7 @@ def start(program: Program) -> int:
         if not pid:
             become(program, theirs)
         theirs.close()
-        words, _ = collect(ours)
+        words, _ = collect(ours, pid)
     failure = failure_in(words)
     if failure is None:
         return pid

@@ -6,10 +6,13 @@ import fcntl
 import os
 import signal
 import socket
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 from ipybox_kernel import process
+from ipybox_kernel.broker import Broker
 
 from harness import Closed, Host, Kernel, alive, default_env, wait_until
 
@@ -73,6 +76,36 @@ def test_the_null_device_is_that_of_the_sandbox() -> None:
     assert os.fstat(writing).st_ino == same
     for descriptor in (reading, *descriptors):
         os.close(descriptor)
+
+
+def test_a_child_that_is_stopped_before_it_is_a_program_is_killed() -> None:
+    begun = time.monotonic()
+    pid = process.start_prepared(lambda: os.kill(os.getpid(), signal.SIGSTOP), ["true"], default_env())
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+    assert time.monotonic() - begun < process.BEGINNING
+
+
+def test_a_child_that_does_not_become_a_program_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "BEGINNING", 0.1)
+    pid = process.start_prepared(lambda: time.sleep(600), ["true"], default_env())
+    assert os.waitpid(pid, 0)[1] == signal.SIGKILL
+
+
+def test_programs_are_forked_where_others_could_stop_them() -> None:
+    """What is started without a copy of the supervisor is waited for without a bound."""
+    broker = Broker()
+    broker.environments = {pid: {} for pid in process.children()}
+    assert broker.has_kernels_alone()
+    child = subprocess.Popen(["sleep", "600"])
+    try:
+        assert not broker.has_kernels_alone()
+        broker.environments[child.pid] = {}
+        assert broker.has_kernels_alone()
+        broker.owners[child.pid] = child.pid
+        assert not broker.has_kernels_alone()
+    finally:
+        child.kill()
+        child.wait()
 
 
 def test_signals_go_to_children_only(host: Host) -> None:

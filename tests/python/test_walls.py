@@ -123,6 +123,25 @@ for i in range(100):
     assert set(lines) == {"ran", "ended"}
 
 
+def test_a_program_that_is_stopped_before_it_is_one(tmp_path: Path) -> None:
+    """As another program of the kernel can: the supervisor of all kernels waits no longer than to see that."""
+    lines = said_by(
+        """
+def stops(env):
+    os.kill(os.getpid(), signal.SIGSTOP)
+    return ["true"], env, None
+
+pid, _ = kernel()
+begun = time.monotonic()
+program = between.start(pid, stops, [0, 1, 2])
+print(time.monotonic() - begun < process.BEGINNING, os.waitpid(program, 0)[1] == signal.SIGKILL)
+print(outcome(pid, "echo", "next"))
+""",
+        tmp_path,
+    )
+    assert lines == ["True True", "next", ""]
+
+
 def test_a_room_that_was_made_ahead_and_has_ended_is_made_anew(tmp_path: Path) -> None:
     lines = said_by(
         """
