@@ -5,6 +5,7 @@
 
 #include <support/catch.hpp>
 #include <support/coroutines.hpp>
+#include <support/scratch_dir.hpp>
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -13,6 +14,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -66,4 +69,45 @@ TEST_CASE("stdio_channel: an event of a descriptor that was closed is not taken 
         co_return said;
     };
     CHECK(test::run(context, converse()) == "hello");
+}
+
+TEST_CASE("stdio_channel: 1 MiB of answers waits for a server that does not read, and every request") {
+    asio::io_context context;
+    test::scratch_dir const scratch;
+    auto const signal = scratch.path() / "read";
+    std::size_t const size = 1000;
+    std::size_t const many = 6000;
+    struct echoes {
+        std::size_t answers = 0;
+        std::string other = {};
+        std::string later = {};
+    };
+    auto const converse = [&]() -> asio::awaitable<echoes> {
+        mcp::server_params server;
+        server.command = "sh";
+        server.args = {"-c", "until [ -e " + signal.string() + " ]; do sleep 0.02; done; exec cat"};
+        auto const channel = mcp::make_stdio_channel(context.get_executor(), server, 5s);
+        echoes heard;
+        auto opened = co_await channel->open();
+        if (!opened) co_return heard;
+        for (std::size_t i = 0; i < many; ++i) channel->answer(std::string(size, 'a'));
+        channel->send(std::string(2 << 20, 'r'));
+        std::ofstream(signal) << "now";
+        for (auto line = co_await channel->receive(); line; line = co_await channel->receive()) {
+            if (line->starts_with('a')) ++heard.answers;
+            if (!line->starts_with('r')) continue;
+            heard.other = *line;
+            break;
+        }
+        channel->answer("there is room again");
+        auto const last = co_await channel->receive();
+        if (last) heard.later = *last;
+        co_await channel->close();
+        co_return heard;
+    };
+    auto const heard = test::run(context, converse());
+    CHECK(heard.answers * (size + 1) > (1 << 20) - 2 * size);
+    CHECK(heard.answers < many); // those that the system keeps come to them
+    CHECK((heard.other == std::string(2 << 20, 'r')));
+    CHECK(heard.later == "there is room again");
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace ipybox::mcp {
 
@@ -36,6 +37,10 @@ class channel {
     /// Puts a message on its way, behind those that were sent before. A channel that has failed drops it: `receive`
     /// says why.
     virtual void send(std::string message) = 0;
+
+    /// Sends an answer to a request of the server. A channel that keeps what the server does not read drops answers
+    /// when it has kept many: a server can ask without end.
+    virtual void answer(std::string message) { send(std::move(message)); }
 
     /// The next line of the server, valid until the next call. After a failure every operation fails.
     virtual asio::awaitable<result<std::string_view>> receive() = 0;

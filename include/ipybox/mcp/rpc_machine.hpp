@@ -44,7 +44,7 @@ class rpc_machine {
         call_options::progress made;
     };
     struct reply {
-        std::string message; ///< to be sent
+        std::string message; ///< to be sent. A request whose id is longer than 1 KiB has none
     };
     struct tools_changed {};
     using step = std::variant<nothing, answered, refused, garbled, progressed, reply, tools_changed>;
@@ -90,8 +90,11 @@ class rpc_machine {
     std::set<std::pair<clock::time_point, request_id>> deadlines_;
 };
 
-/// The messages of a line: one, or those of a batch (2025-03-26 alone had them). Values that are not JSON objects are
-/// left out.
+/// How many messages a batch has at most: what is known of each takes more than its text.
+inline constexpr std::size_t most_messages = 10'000;
+
+/// The messages of a line: one, or those of a batch (2025-03-26 alone had them), none of one that has too many. Values
+/// that are not JSON objects are left out.
 [[nodiscard]] std::vector<std::string_view> messages_of(std::string_view line);
 
 /// The same with their envelopes read. Other values are left out.

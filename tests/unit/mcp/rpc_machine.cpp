@@ -170,6 +170,15 @@ TEST_CASE("rpc_machine: requests of the server are answered or refused") {
         CHECK(nothing(m.read(R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"method":"ping"})")));
 }
 
+TEST_CASE("rpc_machine: an id of 1 KiB is repeated, a longer one is not answered") {
+    rpc_machine m;
+    auto const ping = [](std::size_t length) {
+        return R"({"jsonrpc":"2.0","id":")" + std::string(length - 2, 'x') + R"(","method":"ping"})";
+    };
+    CHECK(get<rpc_machine::reply>(m.read(ping(1024))).message.size() > 1024);
+    CHECK(nothing(m.read(ping(1025))));
+}
+
 TEST_CASE("rpc_machine: notifications") {
     rpc_machine m;
     CHECK(std::holds_alternative<rpc_machine::tools_changed>(
@@ -189,6 +198,13 @@ TEST_CASE("rpc_machine: lines with several messages") {
     CHECK(batch[0] == R"({"a":1})");
     CHECK(batch[1] == R"({"b":"]"})");
     CHECK(messages_of(R"([{"a":1},)").empty());
+}
+
+TEST_CASE("rpc_machine: a batch of 10,000 messages is read, one more is too many") {
+    std::string batch = "[{}";
+    for (std::size_t i = 1; i < most_messages; ++i) batch += ",{}";
+    CHECK(messages_of(batch + "]").size() == 10'000);
+    CHECK(messages_of(batch + ",{}]").empty());
 }
 
 TEST_CASE("rpc_machine: an answer that is cut off closes its request") {

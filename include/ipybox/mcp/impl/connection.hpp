@@ -98,9 +98,12 @@ class connection : public std::enable_shared_from_this<connection> {
 
     static asio::awaitable<void> read(std::shared_ptr<connection> self);
     asio::awaitable<void> read_messages();
+    asio::awaitable<void> read_short(std::string_view line);
     asio::awaitable<void> read_long(std::string_view line);
+    asio::awaitable<void> take_turn();
     static asio::awaitable<void> send_long(std::shared_ptr<connection> self, std::shared_ptr<long_request> request);
-    void put(std::string message);
+    enum class message_kind { own, answer };
+    void put(std::string message, message_kind kind = message_kind::own);
     void on_message(rpc_message const& message);
     void on_meaning(rpc_machine::step const& meaning);
     void conclude(request_id id, rpc_outcome outcome);
@@ -115,6 +118,7 @@ class connection : public std::enable_shared_from_this<connection> {
     asio::steady_timer deadline_;
     rpc_machine::clock::time_point watched_ = rpc_machine::clock::time_point::max(); ///< when the timer goes off
     std::optional<error> end_;
+    int read_ = 0;                       ///< lines and messages since others had their turn
     asio::steady_timer ended_;           ///< cancelled at the end
     ipybox::detail::side_threads aside_; ///< the last member: its threads read from the channel
 };

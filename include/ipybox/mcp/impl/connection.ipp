@@ -14,6 +14,9 @@
 
 namespace ipybox::mcp::detail {
 
+/// How many lines and messages of a server are read until others have their turn.
+inline constexpr int read_in_turn = 64;
+
 IPYBOX_DECL connection::connection(asio::any_io_executor const& executor, std::shared_ptr<channel> c,
                                    std::function<void()> on_tools_changed)
     : executor_(executor), channel_(std::move(c)), on_tools_changed_(std::move(on_tools_changed)), deadline_(executor),
@@ -48,8 +51,23 @@ IPYBOX_DECL asio::awaitable<void> connection::read_messages() {
         if (line->size() >= ipybox::detail::long_text)
             co_await read_long(*line);
         else
-            for (auto const& message : rpc_messages_of(*line)) on_message(message);
+            co_await read_short(*line);
+        co_await take_turn(); // empty lines count too
     }
+}
+
+IPYBOX_DECL asio::awaitable<void> connection::read_short(std::string_view line) {
+    for (auto const text : messages_of(line)) {
+        if (auto const message = read_rpc_message(text)) on_message(*message);
+        co_await take_turn();
+    }
+}
+
+/// Lets others run when so much was read.
+IPYBOX_DECL asio::awaitable<void> connection::take_turn() {
+    if (++read_ < read_in_turn) co_return;
+    read_ = 0;
+    co_await asio::post(executor_, asio::use_awaitable);
 }
 
 /// Messages may be many, and results large: others run in between.
@@ -72,10 +90,10 @@ IPYBOX_DECL asio::awaitable<void> connection::read_long(std::string_view line) {
 }
 
 /// Sends. The outcomes of a channel that throws come later, as those of one that fails do.
-IPYBOX_DECL void connection::put(std::string message) {
+IPYBOX_DECL void connection::put(std::string message, message_kind kind) {
     if (end_) return;
     try {
-        channel_->send(std::move(message));
+        kind == message_kind::answer ? channel_->answer(std::move(message)) : channel_->send(std::move(message));
     } catch (...) {
         error why(errc::io_error, "cannot be written to: its channel threw: " + thrown_text());
         asio::post(executor_,
@@ -149,7 +167,7 @@ IPYBOX_DECL void connection::on_meaning(rpc_machine::step const& meaning) {
     if (auto const* const r = std::get_if<rpc_machine::refused>(&meaning)) conclude(r->request, r->why);
     if (auto const* const g = std::get_if<rpc_machine::garbled>(&meaning))
         conclude(g->request, error(errc::protocol_error, "sent an answer that is not whole JSON"));
-    if (auto const* const r = std::get_if<rpc_machine::reply>(&meaning)) put(r->message);
+    if (auto const* const r = std::get_if<rpc_machine::reply>(&meaning)) put(r->message, message_kind::answer);
     if (std::holds_alternative<rpc_machine::tools_changed>(meaning) && on_tools_changed_) on_tools_changed_();
     if (auto const* const p = std::get_if<rpc_machine::progressed>(&meaning)) {
         auto const found = requests_.find(p->request);

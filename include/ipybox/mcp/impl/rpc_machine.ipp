@@ -12,6 +12,9 @@ namespace detail {
 /// Bytes of the longest notification of progress that is read.
 inline constexpr std::size_t longest_progress = std::size_t(1) << 20;
 
+/// Bytes of the longest id of a request of a server, which its answer repeats.
+inline constexpr std::size_t longest_request_id = 1024;
+
 /// An id of ours. Some servers send numbers back as strings, or as floating-point numbers: 1.0 for 1.
 inline std::optional<rpc_machine::request_id> number_in(std::string_view id) {
     if (id.size() > 2 && id.front() == '"' && id.back() == '"') id = id.substr(1, id.size() - 2);
@@ -24,6 +27,7 @@ inline std::optional<rpc_machine::request_id> number_in(std::string_view id) {
 
 /// JSON-RPC 2.0 section 4, without null: MCP forbids it.
 inline bool is_request_id(std::string_view id) {
+    if (id.size() > longest_request_id) return false;
     auto const value = read_json(id);
     return value && (value->is_string() || value->is_number_integer());
 }
@@ -139,6 +143,7 @@ IPYBOX_DECL std::vector<std::string_view> messages_of(std::string_view line) {
         messages.push_back(line);
     } else if (cursor.peek() == '[') {
         bool const read = cursor.array([&] {
+            if (messages.size() == most_messages) return false;
             auto const element = cursor.skip();
             if (element && element->starts_with('{')) messages.push_back(*element);
             return element.has_value();

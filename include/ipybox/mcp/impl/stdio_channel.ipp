@@ -42,6 +42,9 @@ inline constexpr std::size_t diagnostics_size = 16 * 1024;
 /// How much a server can write before it has to wait for us.
 inline constexpr int stream_buffer = 1 << 20;
 
+/// Bytes of answers to requests of the server that it has not read.
+inline constexpr std::size_t most_answers = 1 << 20;
+
 /// A server that reads as fast as we write does not hold up other handlers.
 inline constexpr std::size_t written_in_turn = 1 << 20;
 
@@ -54,7 +57,8 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
           from_server_(executor), standard_error_(executor), exit_(executor), reader_(longest_line) {}
 
     asio::awaitable<result<void>> open() override;
-    void send(std::string message) override;
+    void send(std::string message) override { put({std::move(message), false}); }
+    void answer(std::string message) override;
     asio::awaitable<result<std::string_view>> receive() override;
     asio::awaitable<void> close() override;
     std::string diagnostics() const override { return diagnostics_; }
@@ -63,11 +67,18 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
   private:
     using socket_type = asio::local::stream_protocol::socket;
 
+    struct outgoing {
+        std::string text;
+        bool is_answer;
+    };
+
     result<void> start();
     void await_exit();
     void await_standard_error();
     void keep(std::string_view said);
+    void put(outgoing message);
     void flush();
+    void drop_front();
     void fall_silent();
     asio::awaitable<bool> exited(std::chrono::milliseconds bound);
     asio::awaitable<error> end();
@@ -87,7 +98,8 @@ class stdio_channel final : public channel, public std::enable_shared_from_this<
     asio::posix::stream_descriptor standard_error_;
     asio::posix::stream_descriptor exit_; ///< readable when the process has ended
 
-    std::deque<std::string> outbox_;
+    std::deque<outgoing> outbox_;
+    std::size_t answers_ = 0; ///< bytes of those in it
     std::size_t written_ = 0; ///< of its front
     bool writing_ = false;
 
@@ -200,17 +212,29 @@ inline void stdio_channel::keep(std::string_view said) {
     ipybox::detail::append_tail(diagnostics_, said, diagnostics_size);
 }
 
-inline void stdio_channel::send(std::string message) {
+/// To wait for room, and not read meanwhile, could wait for ever: for a server that reads when it has written.
+inline void stdio_channel::answer(std::string message) {
+    if (answers_ + message.size() < most_answers) put({std::move(message), true});
+}
+
+inline void stdio_channel::put(outgoing message) {
     if (silent_ || failure_ || !to_server_.is_open()) return;
-    message.push_back('\n');
+    message.text.push_back('\n');
+    if (message.is_answer) answers_ += message.text.size();
     outbox_.push_back(std::move(message));
     if (!writing_) flush();
+}
+
+inline void stdio_channel::drop_front() {
+    if (outbox_.front().is_answer) answers_ -= outbox_.front().text.size();
+    outbox_.pop_front();
+    written_ = 0;
 }
 
 /// Writes what the socket takes at once, but no more than others can wait for; the rest when it can take more.
 inline void stdio_channel::flush() {
     for (std::size_t in_turn = 0; !outbox_.empty() && in_turn < written_in_turn;) {
-        auto const& next = outbox_.front();
+        auto const& next = outbox_.front().text;
         auto const size = std::min(next.size() - written_, written_in_turn - in_turn);
         asio::error_code ec;
         auto const count = to_server_.write_some(asio::buffer(next.data() + written_, size), ec);
@@ -219,8 +243,7 @@ inline void stdio_channel::flush() {
         written_ += count;
         in_turn += count;
         if (written_ < next.size()) continue;
-        outbox_.pop_front();
-        written_ = 0;
+        drop_front();
     }
     writing_ = !outbox_.empty();
     if (!writing_) return;
