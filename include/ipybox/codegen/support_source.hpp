@@ -17,12 +17,14 @@ inline constexpr support_file package_support[] = {
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module, invalidate_caches
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 
@@ -47,6 +49,11 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
     own = sys.modules[name]
     if own.__doc__:  # which cannot know where the package stands
         own.__doc__ = own.__doc__.replace(f"from mcptools.{server} import", f"from {name} import", 1)
+    vars(own).pop("package", None)  # a tool may have the name that this function has there
+    parent, _, last = name.rpartition(".")
+    function = vars(sys.modules[parent]).get(last) if parent in sys.modules else None
+    if inspect.isfunction(function):  # mcptools.search, whose name a server has
+        own.__class__ = type("Package", (ModuleType,), {"__call__": staticmethod(function)})
 
     def get(attribute: str) -> Any:
         if attribute in modules():
@@ -78,11 +85,11 @@ def package(name: str, server: str) -> tuple[Any, Callable[[str], Any], Callable
 
 def _client(server: str) -> Any:
     try:
-        from ipybox_kernel.tools import ToolRunner
+        from ipybox_kernel.tools import ToolRunner  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return NoKernel(server)
     return ToolRunner(server_name=server)
-)py", 2729}},
+)py", 3217}},
 {"_mcp.py", {R"py("""Calls of tools, and their results. Written by ipybox together with them."""
 
 from __future__ import annotations
@@ -97,19 +104,31 @@ from collections.abc import Callable
 from enum import Enum
 from functools import cache, wraps
 from types import ModuleType
-from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args, get_origin, overload
 
-from ._model import UNSET, Model, json_name, needs, refuse_non_numbers, usage, with_integers
+from ._model import UNSET, Model, json_name, needs, place_of, refuse_non_numbers, usage, with_integers
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError  # isort: skip  # _model says how to install it
 
 __all__ = ["UNSET", "Model", "to_result", "to_text", "tool"]
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
+_P = TypeVar("_P", bound=Model, contravariant=True)
+_R = TypeVar("_R", covariant=True)
+
+if TYPE_CHECKING:
+
+    class _Run(Protocol[_P, _R]):
+        """The function of a tool, to those who check types."""
+
+        @overload
+        def __call__(self, params: _P, /) -> _R: ...
+        @overload
+        def __call__(self, params: dict[str, Any], /) -> _R: ...
+        @overload
+        def __call__(self, **fields: Any) -> _R: ...
 
 
-def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
+def tool(run: Callable[[_P], _R]) -> _Run[_P, _R]:
     """Makes a function of Params one that also takes what stands for them: run({...}), run(owner=...), run()."""
     space = run.__globals__
     module = sys.modules.get(run.__module__)
@@ -121,13 +140,13 @@ def tool(run: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(run)
         async def call(*args: Any, **fields: Any) -> Any:
             __tracebackhide__ = True
-            return await run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+            return await run(_params(run, space["Params"], args, fields))  # type: ignore[arg-type, misc]
     else:
 
         @wraps(run)
         def call(*args: Any, **fields: Any) -> Any:
             __tracebackhide__ = True
-            return run(_params(run, space["Params"], args, fields))  # type: ignore[call-arg, arg-type]
+            return run(_params(run, space["Params"], args, fields))  # type: ignore[arg-type]
 
     return call  # type: ignore[return-value]
 
@@ -143,9 +162,11 @@ def _params(run: Any, params: type[Model], args: tuple[Any, ...], fields: dict[s
     if len(args) == 1 and not fields:
         if isinstance(given, params):
             return given
-        if type(given) is dict:
+        if type(given) is dict and all(isinstance(word, str) for word in given):
             return params(**given)
     name = f"{run.__module__.rpartition('.')[2]}.{run.__name__}"
+    if len(args) == 1 and not fields and isinstance(given, dict):
+        raise TypeError(f"{name}() takes fields by names that are strings: {name}({needs(params)})")
     if len(args) == 1 and not fields and isinstance(given, Model):
         raise TypeError(f"{name}() takes {usage(params)}, not {type(given).__module__}.{type(given).__qualname__}")
     raise TypeError(
@@ -255,27 +276,32 @@ def to_result(result: Any, answer: Any) -> Any:
 
 def _checked(result: Any, answer: Any) -> Any:
     """The tool has done its work by now. An exception would only have it called again."""
-    validate = _validate_of(result)
     try:
-        return validate(answer)
+        value, problem = _judged(_validate_of(result), answer)
+    except RecursionError:
+        value, problem = answer, "nested too deeply to be checked, and returned as it came"
+    if problem:
+        warnings.warn(f"the result is {problem}", stacklevel=5)
+    return value
+
+
+def _judged(validate: Callable[[Any], Any], answer: Any) -> tuple[Any, str]:
+    """The result, and what is wrong with it if there is anything."""
+    try:
+        return validate(answer), ""
     except ValidationError as error:
         refused = error
-    except RecursionError:
-        warnings.warn("the result is nested too deeply to be checked, and returned as it came", stacklevel=5)
-        return answer
     parsed = _parsed(answer)
     if parsed is not answer:
         try:
-            return validate(parsed)
+            return validate(parsed), ""
         except ValidationError as error:
             refused = error
     first = refused.errors(include_url=False)[0]
-    where = "".join(f"[{step!r}]" for step in first["loc"])
-    warnings.warn(
-        f"the result is not what the tool's schema promises and returned as it came: result{where}: {first['msg']}",
-        stacklevel=5,
-    )
-    return _records(parsed)
+    place, _ = place_of(first["loc"], parsed, first["type"] == "missing")
+    where = "".join(f"[{step!r}]" for step in place)
+    promise = f"not what the tool's schema promises and returned as it came: result{where}: {first['msg']}"
+    return _records(parsed), promise
 
 
 @cache
@@ -303,7 +329,7 @@ def _records(value: Any) -> Any:
     if isinstance(value, dict):
         return Record({name: _records(item) for name, item in value.items()})
     return [_records(item) for item in value] if isinstance(value, list) else value
-)py", 8451}},
+)py", 9346}},
 {"_model.py", {R"py("""Objects of JSON as classes, and values of Python as JSON. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -450,7 +476,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
     inputs: dict[tuple[Any, ...], Any] = {}
     missing, unknown = [], []
     for one in error.errors(include_url=False, include_context=False):
-        place, found = _place(one["loc"], given, one["type"] == "missing")
+        place, found = place_of(one["loc"], given, one["type"] == "missing")
         if one["type"] == "missing":
             missing.append(place)
         if one["type"] == "extra_forbidden":
@@ -485,7 +511,7 @@ def _readable(error: ValidationError, cls: type[Model], given: Any) -> Validatio
     return ValidationError.from_exception_data(cls.__name__, lines)
 
 
-def _place(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
+def place_of(where: tuple[int | str, ...], given: Any, is_missing: bool) -> tuple[tuple[int | str, ...], Any]:
     """The place of an error in what was given. Pydantic also names the alternatives of unions on the way."""
     place: list[int | str] = []
     for index, step in enumerate(where):
@@ -552,7 +578,7 @@ def with_integers(validate: Callable[[Any], _R], value: Any) -> _R:
                 place
                 for one in error.errors(include_url=False, include_context=False)
                 if one["type"] in ("int_type", "literal_error")
-                for place, found in [_place(one["loc"], given, False)]
+                for place, found in [place_of(one["loc"], given, False)]
                 if isinstance(found, float) and found.is_integer()
             ]
             if not wanted:
@@ -625,7 +651,7 @@ def _takes_none(cls: type[Model], name: str) -> bool:
     except ValidationError:
         return False
     return True
-)py", 13703}},
+)py", 13709}},
 {"_pattern.py", {R"py("""Regular expressions of JSON Schema (ECMA-262) in Python's. Written by ipybox together with its package."""
 
 from __future__ import annotations
@@ -1429,16 +1455,17 @@ describe("server") lists what a server has. None of them imports a tool.
 
 from __future__ import annotations
 
-import json
-import re
-from ast import literal_eval
+# A server's package becomes an attribute of this module, so what functions need here has an underscore before it.
+import json as _json
+import re as _re
+from ast import literal_eval as _literal_eval
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from difflib import get_close_matches
-from importlib import import_module
-from pathlib import Path
+from difflib import get_close_matches as _get_close_matches
+from importlib import import_module as _import_module
+from pathlib import Path as _Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote
+from urllib.parse import unquote as _unquote
 
 __all__ = ["describe", "progress", "search"]
 
@@ -1465,13 +1492,16 @@ class _Tool(NamedTuple):
         return properties if isinstance(properties, dict) else {}
 
     def line(self) -> str:
+        return "".join(c if c.isprintable() else repr(c)[1:-1] for c in self._line())
+
+    def _line(self) -> str:
         schema = self.listed.get("inputSchema")
         required = schema.get("required") if isinstance(schema, dict) else None
         names = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
         if len(self.properties()) > len(names):
             names.append("...")
         text = " ".join(str(self.listed.get("description") or self.listed.get("title") or "").split())
-        sentence = re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+        sentence = _re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
         short = sentence if len(sentence) <= 100 else sentence[:99] + "…"
         return f"{self.name}({', '.join(names)})" + (f" - {short}" if short else "")
 
@@ -1505,7 +1535,7 @@ def describe(name: str) -> Text:
     server, _, tool_name = name.removeprefix(f"{__name__}.").partition(".")
     servers = _servers()
     if server not in servers:  # as its configuration has it, perhaps: brave-search for brave_search
-        server = {known.lower(): known for known in servers}.get(re.sub(r"\W", "_", server).lower(), server)
+        server = {known.lower(): known for known in servers}.get(_re.sub(r"\W", "_", server).lower(), server)
     if server not in servers:
         raise LookupError(f"there is no server {server!r}; there are: {', '.join(servers) or 'none'}")
     tools = _tools(server)
@@ -1518,7 +1548,7 @@ def describe(name: str) -> Text:
             unset = "\n# = UNSET: optional, and not sent unless it is given" if "UNSET" in interface else ""
             checks = _checks(interface, tool.listed)
             return Text(f"from {__name__}.{server} import {tool.module}\n{unset}\n\n{interface.rstrip()}{checks}")
-    close = get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
+    close = _get_close_matches(tool_name, [tool.module for tool in tools], n=3, cutoff=0.4)
     hint = f"did you mean {', '.join(close)}?" if close else f"describe({server!r}) lists what it has"
     raise LookupError(f"{server} has no tool {tool_name!r}: {hint}")
 
@@ -1533,12 +1563,12 @@ def progress(heard: Callable[[Any], object] = print) -> AbstractContextManager[N
 def _checks(interface: str, listed: dict[str, Any]) -> str:
     """The parts of the listed schema that the interface names, as comments: _params("#/properties/x") checks by one."""
     lines = []
-    for kind, pointer in dict.fromkeys(re.findall(r'_(params|result)\(("#(?:[^"\\]|\\.)*")\)', interface)):
+    for kind, pointer in dict.fromkeys(_re.findall(r'_(params|result)\(("#(?:[^"\\]|\\.)*")\)', interface)):
         part: Any = listed.get("inputSchema" if kind == "params" else "outputSchema")
-        for step in unquote(literal_eval(pointer)).split("/")[1:]:
+        for step in _unquote(_literal_eval(pointer)).split("/")[1:]:
             step = step.replace("~1", "/").replace("~0", "~")
             part = part[int(step)] if isinstance(part, list) else part[step]
-        text = json.dumps(part, ensure_ascii=False)
+        text = _json.dumps(part, ensure_ascii=False)
         lines.append(f"# _{kind}({pointer}): {text if len(text) <= 1000 else text[:999] + '…'}")
     return "\n\n\n" + "\n".join(lines) if lines else ""
 
@@ -1546,8 +1576,8 @@ def _checks(interface: str, listed: dict[str, Any]) -> str:
 def __getattr__(name: str) -> Any:
     """The package of a server, which need not be imported."""
     if not name.startswith("_") and name in _servers():
-        return import_module(f"{__name__}.{name}")
-    close = get_close_matches(name, _servers(), n=1)
+        return _import_module(f"{__name__}.{name}")
+    close = _get_close_matches(name, _servers(), n=1)
     hint = f": did you mean {close[0]!r}?" if close else ""
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
@@ -1556,8 +1586,8 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_servers()})
 
 
-def _root() -> Path:
-    return Path(__file__).parent
+def _root() -> _Path:
+    return _Path(__file__).parent
 
 
 def _servers() -> list[str]:
@@ -1565,10 +1595,10 @@ def _servers() -> list[str]:
 
 
 def _tools(server: str) -> list[_Tool]:
-    document = json.loads((_root() / server / "_schemas.json").read_bytes())
+    document = _json.loads((_root() / server / "_schemas.json").read_bytes())
     listed = {tool["name"]: tool for tool in document["tools"]}
     return [_Tool(server, module, listed[name]) for module, name in document["modules"].items()]
-)py", 6710};
+)py", 7046};
 
 } // namespace ipybox::codegen::detail
 // clang-format on
