@@ -62,7 +62,7 @@ def environment(env: dict[str, str]) -> dict[str, str]:
 
 def program_path(path: str) -> str:
     """The folder of this interpreter comes first: ``!pip`` and ``!python`` are this kernel's."""
-    folders = [os.path.dirname(sys.executable), *path.split(os.pathsep)]
+    folders = [os.path.dirname(sys.executable), *(path.split(os.pathsep) if path else [])]
     return os.pathsep.join(dict.fromkeys(folders))
 
 

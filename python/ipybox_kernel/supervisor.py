@@ -44,6 +44,7 @@ class Supervisor:
         lifeline: list[int],
         limits: dict[str, int],
         variables: list[str],
+        changeable: list[str],
         walls: dict[str, Any] | None,
     ) -> None:
         self.pid = os.getpid()
@@ -53,6 +54,7 @@ class Supervisor:
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.variables = variables  # of which the sandbox decides
+        self.changeable = changeable  # directories in which it lets code write, unless they are mounted read-only
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -180,7 +182,7 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
-        from ipybox_kernel import child
+        from ipybox_kernel import child, search_path
 
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.available_guard(request.get("guard"))
@@ -189,6 +191,8 @@ class Supervisor:
 
         def environment(listener: socket.socket | None) -> dict[str, str]:
             given = self.sandboxed(checked.env(own()["env"]))
+            if self.changeable:
+                given["PATH"] = search_path.without_open(given.get("PATH", os.defpath), self.changeable)
             env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
             return env
@@ -320,7 +324,8 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     check_room = taken(allowed, end)
     control = Control(end)
     try:
-        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []), between)
+        variables, changeable = hello.get("variables", []), hello.get("changeable", [])
+        supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
         if hello.get("protocol") != PROTOCOL:
             control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None

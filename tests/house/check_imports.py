@@ -19,7 +19,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     # what is asked of the operating system
     "system": (
         {"filters", "hosts", "landlock", "limits", "packages", "places", "privileges", "process", "refused"}
-        | {"guards", "workplace"},
+        | {"guards", "search_path", "workplace"},
         set(),
     ),
     # namespaces between kernels

@@ -9,6 +9,7 @@
 #include "support/has_bubblewrap.hpp"
 #include "support/kernel_box.hpp"
 #include "support/scratch_dir.hpp"
+#include "support/skip.hpp"
 
 /** \file
  * Files that MCP servers are started from: what code can change of them, and who is told.
@@ -42,7 +43,50 @@ std::vector<executor::unprotected_file> about(executor_base const& box, fs::path
     return found;
 }
 
+/// Options with a PATH of directories that are the code's, and of two that it cannot change.
+executor_options with_path(scratch_dir const& dir, fs::path const& closed) {
+    auto options = options_in(dir.path());
+    fs::create_directories(options.working_dir / "bin");
+    options.kernel.env["PATH"] = "node_modules/.bin:/run/user/1/bin:" + (options.working_dir / "bin").string() + ":" +
+                                 (options.working_dir / ".venv/bin").string() + ":" + closed.string() + ":/usr/bin";
+    return options;
+}
+
+/// PATH in the sandbox, without the directory of the interpreter.
+std::string path_in(executor& box) {
+    return text_of(box.execute("import os; print(os.environ['PATH'].split(':', 1)[1])"));
+}
+
 } // namespace
+
+TEST_CASE("a name is that of no program that code has made: what it can change is not on its PATH", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    scratch_dir const dir;
+    auto const closed = dir.path() / "work/tools/bin"; // as the environment of the kernel is, where it lies there
+    fs::create_directories(closed);
+    auto options = with_path(dir, closed);
+    auto const whole = options.kernel.env["PATH"];
+    options.sandbox.read_only = {dir.path() / "work/tools"};
+    executor box(options, deny_approval{});
+    CHECK(path_in(box) == closed.string() + ":/usr/bin");
+    runtime const shared({.working_dir = options.working_dir,
+                          .kernel = {.python = python()},
+                          .sandbox = {.read_only = options.sandbox.read_only}});
+    executor within_walls(options, deny_approval{}, shared);
+    CHECK(path_in(within_walls) == closed.string() + ":/usr/bin");
+    executor open(options, deny_approval{}, unsandboxed);
+    CHECK(path_in(open) == whole);
+}
+
+TEST_CASE("landlock: what code can change is not on its PATH", "[kernel]") {
+    scratch_dir const dir;
+    if (auto const works = landlock_sandbox().wrap({{"/bin/true"}, {}, dir.path()}); !works)
+        return skip(works.error().text());
+    auto const closed = dir.path() / "tools"; // belongs to the user
+    fs::create_directories(closed);
+    executor box(with_path(dir, closed), deny_approval{}, landlock_sandbox());
+    CHECK(path_in(box) == "/run/user/1/bin:" + closed.string() + ":/usr/bin"); // which it cannot make
+}
 
 TEST_CASE("a server that is registered while the kernel runs is told of, and protected in the next kernel",
           "[kernel]") {

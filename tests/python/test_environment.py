@@ -177,3 +177,43 @@ def test_nothing_outside_is_needed(host: Host, tmp_path: Path) -> None:
     assert kernel.run("!/bin/echo hi").text() == "hi\n"
     assert os.listdir(tmp_path) == []
     kernel.close()
+
+
+def test_what_code_can_change_is_not_on_the_path(tmp_path: Path) -> None:
+    open_folder, closed = tmp_path / "open", tmp_path / "closed"
+    for folder in (open_folder / "bin", open_folder / "own", closed / "bin"):
+        folder.mkdir(parents=True)
+    (open_folder / "own").chmod(0o555)  # whose owner changes that
+    (closed / "through").symlink_to(open_folder / "bin")
+    (open_folder / "link").symlink_to(closed / "bin")  # which code can replace
+    (closed / "link").symlink_to("bin")
+    given = [
+        "",
+        ".",
+        "node_modules/.bin",
+        f"{open_folder}/bin",
+        f"{open_folder}/own",
+        f"{open_folder}/missing/bin",
+        f"{open_folder}/link",
+        f"{closed}/through",
+        f"{closed}/../open/bin",
+        f"{closed}/bin",
+        f"{closed}/link",
+        f"{closed}/missing",
+        "/usr/bin",
+    ]
+    kept = [f"{closed}/bin", f"{closed}/link", f"{closed}/missing", "/usr/bin"]
+    assert path_of_a_kernel(given, changeable=[str(open_folder)]) == kept
+    assert path_of_a_kernel(given) == given
+    assert path_of_a_kernel([""], changeable=[str(open_folder)]) == []
+
+
+def path_of_a_kernel(given: list[str], **hello: object) -> list[str]:
+    """PATH without the interpreter's own directory."""
+    host = Host(**hello)
+    kernel = host.fork(env={**default_env(), "PATH": os.pathsep.join(given)})
+    first, *others = kernel.run("import os; print(os.environ['PATH'])").text().strip().split(os.pathsep)
+    assert first == os.path.dirname(PYTHON)
+    kernel.close()
+    host.close()
+    return others

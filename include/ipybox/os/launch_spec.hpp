@@ -79,6 +79,11 @@ struct launch_spec {
     /// not at all. A policy adds its own to those that are there.
     std::vector<std::string> sandbox_variables = {};
 
+    /// Directories in which code can write and make files, where they are not mounted read-only inside. A policy that
+    /// confines code names them: nothing in them is a program that a name of PATH stands for. Absolute and without
+    /// links.
+    std::vector<std::filesystem::path> changeable = {};
+
     /// Data that the started program can read, by the number of the descriptor: for what stands in front of it, as
     /// `bwrap`.
     std::map<int, std::string> inputs = {};

@@ -26,12 +26,13 @@ namespace ipybox::detail {
 /// docs/kernel-protocol.md section 1.
 inline constexpr int protocol_version = 1;
 
+inline json texts(std::vector<std::filesystem::path> const& paths) {
+    json names = json::array();
+    for (auto const& path : paths) names.push_back(path.string());
+    return names;
+}
+
 inline json described(launch_spec::kernel_walls const& walls, std::vector<system_access> const& allow) {
-    auto const texts = [](std::vector<std::filesystem::path> const& paths) {
-        json names = json::array();
-        for (auto const& path : paths) names.push_back(path.string());
-        return names;
-    };
     json names = json::array();
     for (auto const access : allow) names.push_back(access.name());
     return {{"workspace", walls.workspace.string()},
@@ -51,6 +52,7 @@ inline std::string greeting(supervisor_options const& options, launch_spec const
                   {"modules", options.preload},
                   {"limits", limits_in(options.limits, launch)},
                   {"variables", launch.sandbox_variables},
+                  {"changeable", texts(launch.changeable)},
                   {"domain", launch.confinement != nullptr},
                   {"packages", options.package_dir.string()}};
     if (launch.walls) hello["walls"] = described(*launch.walls, launch.allow);

@@ -124,6 +124,7 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     detail::hide_variables(spec, config_.hidden_variables);
     spec.sandbox_variables.emplace_back("TMPDIR");
     spec.env["TMPDIR"] = directory->path().string();
+    spec.changeable = std::move(scene->grants.writable);
     spec.keeps = std::make_shared<os::claimed_directory>(*std::move(directory));
     return spec;
 }

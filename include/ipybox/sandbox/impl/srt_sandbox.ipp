@@ -298,6 +298,7 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     spec = detail::through_srt(std::move(spec), *std::move(settings), *srt, *belongings);
     spec.working_dir = scene->working_dir;
     spec.read_only_devices = detail::protected_devices({});
+    spec.changeable.assign(1, "/"); // all else is mounted read-only
     spec.keeps = std::make_shared<detail::srt_belongings>(*std::move(belongings));
     return spec;
 }
