@@ -1126,6 +1126,13 @@ class Broker:
                 self.owners[pid] = kernel
         return strangers - self.owners.keys()
 
+    def has_kernels_alone(self) -> bool:
+        """Whether nothing runs below this process but kernels, which cannot signal its children."""
+        try:
+            return not self.owners and len(process.children_of_task("thread-self")) == len(self.environments)
+        except OSError:
+            return False  # /proc cannot tell
+
     def has_group(self, pid: int) -> bool:
         """Whether a program that has ended left processes in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)
@@ -1143,7 +1150,7 @@ def session_of(pid: int) -> int:
         return os.getsid(pid)
     except ProcessLookupError:
         return 0
-)py", 3228}},
+)py", 3564}},
 {"cells", {R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
 from __future__ import annotations
@@ -2056,7 +2063,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from ipybox_kernel import filters, landlock, privileges
+from ipybox_kernel import filters, landlock, privileges, process
 
 SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
 
@@ -2088,6 +2095,7 @@ def unavailable() -> str:
         finally:
             os._exit(0)
     os.close(writing)
+    process.wait_for_report(reading, pid)
     with open(reading, "rb") as pipe:
         text = pipe.read().decode()
     os.waitpid(pid, 0)
@@ -2118,7 +2126,7 @@ def replace(module: Any, name: str) -> None:
     denied.__name__ = denied.__qualname__ = name
     denied.__doc__ = SENTENCE
     setattr(module, name, denied)
-)py", 2684}},
+)py", 2735}},
 {"hooks", {R"py("""Functions of IPython's shell, with what a kernel adds to them."""
 
 from __future__ import annotations
@@ -2653,7 +2661,8 @@ class Shared:
     def run(self, kernel: int, words: Words, descriptors: list[int], entrance: int | None) -> int:
         """Starts a program for a kernel; raises Refused."""
         argv, env, cwd = words(self.broker.environments[kernel])
-        return self.start(argv, cwd, lambda: process.start(argv, env, descriptors, entrance))
+        alone = self.broker.has_kernels_alone()
+        return self.start(argv, cwd, lambda: process.start(argv, env, descriptors, entrance, alone=alone))
 
     def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> int:
         self.enter(cwd)
@@ -2747,7 +2756,7 @@ class Walled:
 
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
-)py", 7602}},
+)py", 7663}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -4465,7 +4474,10 @@ import ctypes
 import errno
 import fcntl
 import os
+import select
 import signal
+import stat
+import time
 
 from ipybox_kernel import landlock
 
@@ -4481,6 +4493,9 @@ PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 
 DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # which Python or the supervisor ignores
+
+BEGINNING = 5.0  # seconds in which a child has to become a program
+LOOK = 20  # milliseconds between two looks whether it is stopped
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -4608,14 +4623,17 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     return True
 
 
-def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None) -> int:
+def start(
+    argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None, *, alone: bool = True
+) -> int:
     """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
 
     With an entrance it is in that control group before it runs, and so is all that it starts. Without one posix_spawn
-    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
+    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal, and waits without
+    a bound. Therefore it is taken only where nothing else runs that could stop the child.
     """
-    if entrance is not None:
-        return start_in_cgroup(entrance, argv, env, descriptors)
+    if entrance is not None or not alone:
+        return start_forked(entrance, argv, env, descriptors)
     actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors)]
 
     def spawn(path: str) -> int:
@@ -4624,6 +4642,17 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance
         )
 
     return found(argv[0], env, spawn)
+
+
+def open_null_anew(descriptors: list[int]) -> None:
+    """Puts the null device of this sandbox in the place of the host's, by which root's code could change its mode."""
+    null = os.stat(os.devnull).st_rdev
+    for descriptor in descriptors:
+        about = os.fstat(descriptor)
+        if stat.S_ISCHR(about.st_mode) and about.st_rdev == null:
+            own = os.open(os.devnull, fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
+            os.dup2(own, descriptor, inheritable=False)
+            os.close(own)
 
 
 def execute(argv: list[str], env: dict[str, str]) -> None:
@@ -4673,7 +4702,7 @@ def run(
     return start_prepared(prepare, argv, env)
 
 
-def start_in_cgroup(entrance: int, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+def start_forked(entrance: int | None, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
     def prepare() -> None:
         enter_cgroup(entrance)
         os.setsid()
@@ -4697,12 +4726,31 @@ def start_prepared(prepare: Callable[[], None], argv: list[str], env: dict[str, 
         finally:
             os._exit(127)
     os.close(writing)
+    wait_for_report(reading, pid)
     with open(reading, "rb") as failure:
         code = failure.read()
     if code:
         os.waitpid(pid, 0)
         raise OSError(int(code), os.strerror(int(code)), argv[0])
     return pid
+
+
+def wait_for_report(reading: int, pid: int) -> None:
+    """Waits until a descriptor can be read whose other end a child closes when it becomes a program, or ends.
+
+    Programs that know its pid can stop it before that, and must not stop this process with it: it is killed then.
+    """
+    poller = select.poll()
+    poller.register(reading, select.POLLIN)
+    late = time.monotonic() + BEGINNING
+    while not poller.poll(LOOK):
+        if is_stopped(pid) or time.monotonic() > late:
+            kill(pid, signal.SIGKILL)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped a child."""
+    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def enter_cgroup(entrance: int | None, process: int = 0) -> None:
@@ -4721,7 +4769,7 @@ def enter_cgroup_or_end(entrance: int | None) -> None:
     except OSError as error:
         os.write(2, f"a kernel cannot enter its control group: {error.strerror}\n".encode())
         os._exit(1)
-)py", 9224}},
+)py", 10806}},
 {"programs", {R"py("""Programs that the host is asked to run: they are no children of the kernel."""
 
 from __future__ import annotations
@@ -4925,6 +4973,7 @@ import errno
 import os
 import socket
 
+from ipybox_kernel import process
 from ipybox_kernel.landlock import Missing
 from ipybox_kernel.refused import Refused
 
@@ -4961,18 +5010,19 @@ def tell(report: socket.socket, words: str) -> None:
     report.send(words.encode(errors="replace")[:LONGEST_WORDS])
 
 
-def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
-    """The reports of the processes that make walls, until the last one has closed its end."""
+def collect(report: socket.socket, pid: int) -> tuple[dict[str, str], list[int]]:
+    """The reports of the processes that make walls, until the last one has closed its end: the child with this pid."""
     words: dict[str, str] = {}
     descriptors: list[int] = []
     while True:
+        process.wait_for_report(report.fileno(), pid)
         data, received, _, _ = socket.recv_fds(report, LONGEST_WORDS, 1)
         descriptors += received
         if not data:
             return words, descriptors
         name, _, text = data.decode(errors="replace").partition(" ")
         words.setdefault(name, text)
-)py", 2076}},
+)py", 2199}},
 {"rooms", {R"py("""Rooms: namespaces for one kernel and its programs, with a first process that the supervisor starts in them."""
 
 from __future__ import annotations
@@ -5052,7 +5102,7 @@ def prepare(plan: Plan) -> Room:
         build(plan, theirs)
     theirs.close()
     with ours:
-        words, _ = collect(ours)
+        words, _ = collect(ours, between)
     os.waitpid(between, 0)
     if "failure" in words or "init" not in words:
         raise Missing(words.get("failure", "a process that was to make namespaces died"))
@@ -5131,7 +5181,7 @@ def give_up_rights(plan: Plan) -> None:
     privileges.drop_capabilities()
     landlock.give_up_new_privileges()
     privileges.filter_calls(plan.filter, plan.machine)
-)py", 6427}},
+)py", 6436}},
 {"search_path", {R"py("""The directories in which programs are looked for by their names."""
 
 from __future__ import annotations
@@ -6293,6 +6343,7 @@ class Supervisor:
         kernel = request["kernel"]
         if len(descriptors) != 3:
             raise Refused("request", "a program needs three descriptors")
+        process.open_null_anew(descriptors)
         if kernel not in self.children.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
 
@@ -6382,18 +6433,19 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         supervisor.serve(ready)
         return
 
-    from ipybox_kernel import child, preload
-
 )py"
-R"py(    supervisor.warm_up = preload.warm_up(kernel)
+R"py(    from ipybox_kernel import child, preload
+
+    supervisor.warm_up = preload.warm_up(kernel)
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 15155}},
+)py", 15199}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -6504,6 +6556,11 @@ class ToolRunner:
         return f"ToolRunner(server_name={self.server_name!r})"
 
 
+def _printable(text: str) -> str:
+    """The text of a server, without what a terminal would obey."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class Content:
     """Something beside text that a tool answered: ``data``, its MIME type as ``mime``, and the ``uri`` of a file."""
 
@@ -6514,7 +6571,7 @@ class Content:
 
     def __repr__(self) -> str:
         where = f" {self.uri}," if self.uri else ""
-        return f"<{type(self).__name__}{where} {self.mime}, {len(self.data)} bytes>"
+        return _printable(f"<{type(self).__name__}{where} {self.mime}, {len(self.data)} bytes>")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {"text/plain": repr(self)}
@@ -6524,7 +6581,14 @@ class Shown(Content):
     """Content that can be looked at or listened to."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {"text/plain": repr(self), self.mime: self.data}
+        # the type is the server's word: it does not choose how a front end shows what else there is
+        mime = self.mime.partition(";")[0].strip().lower()
+        bundle: dict[str, Any] = {"text/plain": repr(self)}
+        if mime == "image/svg+xml":
+            bundle[mime] = self.data.decode(errors="replace")
+        elif re.fullmatch(r"(image|audio)/[a-z0-9.+-]+", mime):
+            bundle[mime] = self.data
+        return bundle
 
 
 class Image(Shown):
@@ -6570,7 +6634,7 @@ class Link:
 
     def __repr__(self) -> str:
         about = "".join(f", {text}" for text in (self.title or self.name, self.description, self.mime) if text)
-        return f"<Link {self.uri}{about}>"
+        return _printable(f"<Link {self.uri}{about}>")
 
 
 Part = Content | Link
@@ -6667,7 +6731,7 @@ def plain(value: Any) -> Any:
 
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
-)py", 8860}},
+)py", 9449}},
 {"tracebacks", {R"py("""Errors of cells, shown without the machinery that ran them."""
 
 from __future__ import annotations
@@ -7119,7 +7183,7 @@ def fork_kernel(
             process.enter_cgroup_or_end(entrance)
             return 0, settle(plan, room, directory, network, environment, theirs)
         theirs.close()
-        words, descriptors = collect(ours)
+        words, descriptors = collect(ours, pid)
     listener = socket.socket(fileno=descriptors[0]) if descriptors else None
     failure = failure_in(words)
     if failure is None:
@@ -7165,7 +7229,7 @@ def start(program: Program) -> int:
         if not pid:
             become(program, theirs)
         theirs.close()
-        words, _ = collect(ours)
+        words, _ = collect(ours, pid)
     failure = failure_in(words)
     if failure is None:
         return pid
@@ -7195,7 +7259,7 @@ def become(program: Program, report: socket.socket) -> NoReturn:
     except BaseException as error:
         fail(report, error, 127)
     os._exit(127)
-)py", 8729}},
+)py", 8739}},
 {"warming", {R"py("""Preparations that make the first error of a kernel as fast as the next ones, in small pieces while nothing runs."""
 
 from __future__ import annotations
