@@ -153,6 +153,7 @@
 #include <ipybox/os/impl/datagram.ipp>
 #include <ipybox/os/impl/directory.ipp>
 #include <ipybox/os/impl/file_identity.ipp>
+#include <ipybox/os/impl/held_forks.ipp>
 #include <ipybox/os/impl/landlock.ipp>
 #include <ipybox/os/impl/new_file.ipp>
 #include <ipybox/os/impl/open_without_links.ipp>

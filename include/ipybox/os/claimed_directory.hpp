@@ -13,8 +13,8 @@ namespace ipybox::os {
 /**
  * \brief A temporary_directory that does not outlive its process for long: where that was killed, the next one of the
  * same name removes it.
- * \details It is locked (flock(2)) as long as this object lives, or a fork of its process: one that is not locked was
- * left behind.
+ * \details It is locked (flock(2)) as long as this object lives in the process that made it: one that is not locked
+ * was left behind.
  */
 class claimed_directory {
   public:

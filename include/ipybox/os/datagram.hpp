@@ -12,7 +12,7 @@
 
 namespace ipybox::os {
 
-/// Two connected Unix sockets, close-on-exec.
+/// Two connected Unix sockets, close-on-exec and kept out of forks.
 struct socket_pair {
     unique_fd ours;
     unique_fd theirs;
@@ -37,7 +37,7 @@ enum class transfer { done, would_block, closed, failed };
 /// Receives one datagram of at most `limit` bytes without blocking. Descriptors that come along are closed.
 [[nodiscard]] transfer receive_datagram(int socket, std::string& bytes, std::size_t limit);
 
-/// The same; `descriptors` become those that come along, 8 at most, close-on-exec.
+/// The same; `descriptors` become those that come along, 8 at most, as those of a pair.
 [[nodiscard]] transfer receive_datagram(int socket, std::string& bytes, std::size_t limit,
                                         std::vector<unique_fd>& descriptors);
 

@@ -5,7 +5,7 @@
 
 namespace ipybox::os {
 
-/// The two ends of a pipe, both closed by exec.
+/// The two ends of a pipe, both closed by exec and kept out of forks.
 struct pipe_ends {
     unique_fd reader;
     unique_fd writer;

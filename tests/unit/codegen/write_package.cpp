@@ -1,4 +1,5 @@
 #include <ipybox/codegen/generated_package.hpp>
+#include <ipybox/codegen/impl/directory.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include "support/catch.hpp"
 #include "support/contains.hpp"
 #include "support/files.hpp"
+#include "support/idle_fork.hpp"
 #include "support/scratch_dir.hpp"
 
 using namespace ipybox;
@@ -189,6 +191,17 @@ TEST_CASE("write_package: one generator after the other") {
     CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
     held.reset();
     CHECK(waiting.get());
+}
+
+TEST_CASE("write_package: a fork does not hold the lock of a generator") {
+    scratch_dir const dir;
+    auto const root = codegen::detail::directory::make(dir.path(), {});
+    REQUIRE(root);
+    auto held = root->lock(".server.lock", 0ms);
+    REQUIRE(held);
+    test::idle_fork const lives;
+    held->reset();
+    CHECK(package_of({"a"}).write(dir.path(), {.patience = 0ms}));
 }
 
 TEST_CASE("write_package: many at once") {

@@ -145,6 +145,35 @@ TEST_CASE("placeholders: a fork of their host does not remove them") {
     CHECK(here.is_clean());
 }
 
+TEST_CASE("placeholders: a fork of a host that has ended holds none") {
+    placed const here;
+    int told[2] = {-1, -1};
+    REQUIRE(::pipe2(told, O_CLOEXEC) == 0);
+    ipybox::os::unique_fd const reader(told[0]);
+    ipybox::os::unique_fd const writer(told[1]);
+    auto const host = ::fork();
+    if (host == 0) {
+        auto const held = here.journal.hold(here.wanted);
+        auto const fork_of_host = ::fork();
+        if (fork_of_host == 0) {
+            auto const self = ::getpid();
+            if (::write(writer.get(), &self, sizeof self) != sizeof self) ::_exit(1);
+            for (;;) ::pause();
+        }
+        for (;;) ::pause();
+    }
+    REQUIRE(host > 0);
+    pid_t idle = -1;
+    REQUIRE(::read(reader.get(), &idle, sizeof idle) == sizeof idle);
+    REQUIRE(idle > 0);
+    CHECK(here.held() > 0);
+    ::kill(host, SIGKILL);
+    ::waitpid(host, nullptr, 0);
+    CHECK(here.held() == 0);
+    CHECK(here.is_clean());
+    ::kill(idle, SIGKILL);
+}
+
 TEST_CASE("placeholders: a path that cannot be made is left out") {
     placed here;
     here.wanted = {{"/proc/none"}, {here.work / "missing/file"}, {here.work / ".bashrc"}};

@@ -64,8 +64,8 @@ inline result<program_pipes> make_pipes(program_run const& wanted) {
     if (!input) return failure(input);
     auto output = add_pipe(pipes.ours);
     if (!output) return failure(output);
-    auto errors = wanted.merge ? result<os::unique_fd>(os::unique_fd(::fcntl(output->get(), F_DUPFD_CLOEXEC, 0)))
-                               : add_pipe(pipes.ours);
+    auto const copy = [&output] { return ::fcntl(output->get(), F_DUPFD_CLOEXEC, 0); };
+    auto errors = wanted.merge ? result<os::unique_fd>(os::make_unforked(copy)) : add_pipe(pipes.ours);
     if (!errors) return failure(errors);
     pipes.theirs = {std::move(*input), std::move(*output), std::move(*errors)};
     return pipes;

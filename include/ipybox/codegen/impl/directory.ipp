@@ -173,7 +173,9 @@ IPYBOX_DECL result<void> directory::remove(std::string const& name, int levels) 
 
 IPYBOX_DECL result<os::unique_fd> directory::lock(std::string const& name, std::chrono::milliseconds patience) const {
     auto const until = std::chrono::steady_clock::now() + clamped(patience);
-    os::unique_fd file(::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    static constexpr int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    // A fork would hold the lock as long as it lives.
+    auto file = os::make_unforked([&] { return ::openat(fd_.get(), name.c_str(), flags, 0600); });
     if (!file) return refused("opening the lock", name);
     if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return file;
 

@@ -4,7 +4,6 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/kernel/impl/supervisor_launch.hpp>
 #include <ipybox/os/process.hpp>
-#include <ipybox/os/unforked.hpp>
 
 #include <asio/awaitable.hpp>
 
@@ -73,8 +72,6 @@ class supervisor_process {
     std::string program_;
 
     owning_process const owner_;
-    os::unforked switch_unforked_;
-    os::unforked lifeline_unforked_;
 };
 
 } // namespace ipybox::detail

@@ -25,14 +25,12 @@ IPYBOX_DECL result<void> supervisor_process::adopt(launched_supervisor& started)
     process_ = std::move(started.process);
     program_ = std::move(started.program);
     lifeline_ = std::move(started.lifeline);
-    if (lifeline_) lifeline_unforked_ = os::unforked(lifeline_.get());
-    control_switch_.reset(::fcntl(started.control.get(), F_DUPFD_CLOEXEC, 0));
+    control_switch_ = os::make_unforked([&] { return ::fcntl(started.control.get(), F_DUPFD_CLOEXEC, 0); });
     if (!control_switch_) {
         auto why = system_failure("a descriptor for the supervisor", errno);
         process_ = os::process();
         return failure(std::move(why));
     }
-    switch_unforked_ = os::unforked(control_switch_.get());
     return {};
 }
 
@@ -50,9 +48,7 @@ IPYBOX_DECL void supervisor_process::end(std::chrono::milliseconds patience) {
     if (!process_.wait(patience)) process_ = os::process(); // its destructor kills the whole tree
     kept_.reset();
     groups_.reset();
-    switch_unforked_ = os::unforked();
     control_switch_.reset();
-    lifeline_unforked_ = os::unforked();
     lifeline_.reset();
 }
 

@@ -157,7 +157,6 @@ inline result<void> stdio_channel::start() {
         kept_ = std::move(spec->keeps);
     }
     lifeline_ = std::move(lifeline.ours);
-    if (lifeline_) unforked_.emplace_back(lifeline_.get());
     try {
         asio::local::stream_protocol const protocol;
         unforked_input_ = os::unforked(input->ours.get());

@@ -16,9 +16,10 @@
 namespace ipybox::os {
 namespace detail {
 
-/// An own directory under this path, not a link to one.
+/// An own directory under this path, not a link to one. No fork holds the lock that it gets.
 inline unique_fd open_own_directory(std::filesystem::path const& path) {
-    unique_fd opened(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    auto opened =
+        make_unforked([&path] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); });
     struct ::stat about{};
     if (!opened || ::fstat(opened.get(), &about) != 0 || about.st_uid != ::geteuid()) return {};
     return opened;

@@ -15,9 +15,10 @@ namespace detail {
 
 inline result<socket_pair> make_pair(int type) {
     int ends[2];
+    held_forks const meanwhile(2);
     if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) != 0)
         return failure(ipybox::detail::system_failure("socketpair", errno));
-    return socket_pair{unique_fd(ends[0]), unique_fd(ends[1])};
+    return socket_pair{unique_fd(ends[0], meanwhile), unique_fd(ends[1], meanwhile)};
 }
 
 inline transfer outcome(ssize_t count) noexcept {
@@ -94,14 +95,14 @@ IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_
 
 namespace detail {
 
-inline void take_descriptors(msghdr& message, std::vector<unique_fd>& into) {
+inline void take_descriptors(msghdr& message, std::vector<unique_fd>& into, held_forks const& meanwhile) {
     for (auto* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
         auto const count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (std::size_t i = 0; i < count; ++i) {
             int number = -1;
             std::memcpy(&number, CMSG_DATA(header) + i * sizeof number, sizeof number);
-            into.emplace_back(number);
+            into.emplace_back(number, meanwhile);
         }
     }
 }
@@ -123,11 +124,12 @@ IPYBOX_DECL transfer receive_datagram(int socket, std::string& bytes, std::size_
         message.msg_controllen = sizeof control;
         return ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
     };
+    held_forks const meanwhile(static_cast<int>(most_descriptors));
     ssize_t count = receive();
     if (count < 0 && errno == ECONNRESET) count = receive(); // as above
     auto const outcome = detail::outcome(count);
     if (outcome != transfer::done) return outcome;
-    detail::take_descriptors(message, descriptors);
+    detail::take_descriptors(message, descriptors, meanwhile);
     if (static_cast<std::size_t>(count) > limit) {
         errno = EMSGSIZE;
         return transfer::failed;

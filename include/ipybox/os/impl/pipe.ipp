@@ -11,8 +11,9 @@ namespace ipybox::os {
 
 IPYBOX_DECL result<pipe_ends> make_pipe() {
     int ends[2];
+    held_forks const meanwhile(2);
     if (::pipe2(ends, O_CLOEXEC) != 0) return failure(ipybox::detail::system_failure("pipe2", errno));
-    return pipe_ends{unique_fd(ends[0]), unique_fd(ends[1])};
+    return pipe_ends{unique_fd(ends[0], meanwhile), unique_fd(ends[1], meanwhile)};
 }
 
 } // namespace ipybox::os

@@ -1,87 +1,23 @@
 #pragma once
 
+#include <ipybox/os/impl/unforked_descriptors.hpp>
 #include <ipybox/os/unforked.hpp>
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <mutex>
-#include <vector>
 
 namespace ipybox::os {
-namespace detail {
-
-/// The descriptors that no fork keeps. The child's handler makes system calls only.
-class unforked_descriptors {
-  public:
-    constexpr unforked_descriptors() noexcept = default;
-
-    void add(int descriptor) {
-        std::scoped_lock const lock(mutex_);
-        numbers_.push_back(descriptor);
-    }
-
-    void remove(int descriptor) noexcept {
-        std::scoped_lock const lock(mutex_);
-        auto const found = std::find(numbers_.begin(), numbers_.end(), descriptor);
-        if (found != numbers_.end()) numbers_.erase(found);
-    }
-
-    /// For pthread_atfork(3), which may fail for want of memory.
-    [[nodiscard]] static bool handle_forks();
-
-  private:
-    void in_child() noexcept {
-        if (!numbers_.empty()) replace_all();
-        mutex_.unlock();
-    }
-
-    void replace_all() noexcept {
-        // The other end stays open as long as the process does: nothing comes from it, and what is written waits in it.
-        int silent[2] = {-1, -1};
-        bool const made = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, silent) == 0;
-        for (int const number : numbers_) {
-            // Without a socket to put there: closed, so that at least the other end sees our parent's end.
-            if (made)
-                (void)::dup3(silent[0], number, O_CLOEXEC);
-            else
-                (void)::close(number);
-        }
-        if (made) (void)::close(silent[0]);
-    }
-
-    std::mutex mutex_;
-    std::vector<int> numbers_;
-};
-
-/// Never destroyed: forks may come at the very end of the program.
-union lasting_descriptors {
-    constexpr lasting_descriptors() noexcept : all() {}
-    lasting_descriptors(lasting_descriptors const&) = delete;
-    lasting_descriptors& operator=(lasting_descriptors const&) = delete;
-    ~lasting_descriptors() {} // NOLINT(modernize-use-equals-default): that would be deleted
-
-    unforked_descriptors all;
-};
-
-// Both are there before the program begins. The child of a fork that comes while another thread makes one would wait
-// for it, and has no such thread.
-inline constinit lasting_descriptors unforked_of_this_process;
-inline bool const forks_are_handled = unforked_descriptors::handle_forks();
-
-inline bool unforked_descriptors::handle_forks() {
-    return ::pthread_atfork([] { unforked_of_this_process.all.mutex_.lock(); },
-                            [] { unforked_of_this_process.all.mutex_.unlock(); },
-                            [] { unforked_of_this_process.all.in_child(); }) == 0;
-}
-
-} // namespace detail
 
 IPYBOX_DECL unforked::unforked(int descriptor) : descriptor_(descriptor) {
-    if (descriptor_ >= 0) detail::unforked_of_this_process.all.add(descriptor_);
+    if (descriptor_ < 0) return;
+    auto& all = detail::unforked_of_this_process.all;
+    std::scoped_lock const lock(all.mutex);
+    all.add(descriptor_);
+}
+
+IPYBOX_DECL unforked::unforked(int descriptor, held_forks const&) noexcept : descriptor_(descriptor) {
+    if (descriptor_ >= 0) detail::unforked_of_this_process.all.add(descriptor_); // there is room
 }
 
 IPYBOX_DECL unforked& unforked::operator=(unforked&& other) noexcept {
@@ -90,8 +26,17 @@ IPYBOX_DECL unforked& unforked::operator=(unforked&& other) noexcept {
     return *this;
 }
 
-IPYBOX_DECL unforked::~unforked() {
-    if (descriptor_ >= 0) detail::unforked_of_this_process.all.remove(descriptor_);
+IPYBOX_DECL void unforked::close() noexcept {
+    auto& all = detail::unforked_of_this_process.all;
+    std::scoped_lock const lock(all.mutex);
+    (void)::close(descriptor_);
+    all.remove(std::exchange(descriptor_, -1));
+}
+
+IPYBOX_DECL void unforked::let_go() noexcept {
+    auto& all = detail::unforked_of_this_process.all;
+    std::scoped_lock const lock(all.mutex);
+    all.remove(descriptor_);
 }
 
 } // namespace ipybox::os

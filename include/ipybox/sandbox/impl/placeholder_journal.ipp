@@ -74,12 +74,17 @@ inline void remove_placeholder(placeholder const& p) {
     if (!is_directory && S_ISREG(status->st_mode) && status->st_size == 0) (void)::unlink(p.what.path.c_str());
 }
 
+/// Opens a file that is about to be locked: a fork would hold the lock as long as it lives.
+inline os::unique_fd open_for_lock(std::filesystem::path const& file, int flags) {
+    return os::make_unforked([&] { return ::open(file.c_str(), flags | O_CLOEXEC, 0600); });
+}
+
 /// Has the directory to itself while it lives.
 class journal_lock {
   public:
     static result<journal_lock> take(std::filesystem::path const& directory, std::chrono::milliseconds bound) {
         auto const file = directory / "lock";
-        os::unique_fd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        auto fd = open_for_lock(file, O_RDWR | O_CREAT | O_NOFOLLOW);
         if (!fd) return failure(system_failure("opening " + file.string(), errno));
         auto const until = std::chrono::steady_clock::now() + bound;
         // There is no lock with a time limit; others hold it for a moment.
@@ -111,7 +116,7 @@ void each_journal(std::filesystem::path const& directory, Visit visit) {
     std::error_code ignored;
     for (auto const& entry : std::filesystem::directory_iterator(directory, ignored)) {
         if (!entry.path().native().ends_with(journal_suffix)) continue;
-        os::unique_fd const fd(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+        auto const fd = open_for_lock(entry.path(), O_RDONLY | O_NOFOLLOW);
         if (!fd) continue;
         bool const lives = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
         auto const text = os::read_all(fd.get(), entry.path().string(), longest_journal);
@@ -248,7 +253,7 @@ placeholder_journal::hold(std::vector<guarded_path> const& guarded) const {
     if (!lock) return failure(lock.error());
     auto const living = living_placeholders(directory_);
     auto const file = directory_ / (random_hex(8) + std::string(journal_suffix));
-    os::unique_fd journal(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+    auto journal = open_for_lock(file, O_RDWR | O_CREAT | O_EXCL | O_APPEND);
     if (!journal || ::flock(journal.get(), LOCK_EX | LOCK_NB) != 0)
         return failure(system_failure("making " + file.string(), errno));
     held = std::make_shared<held_placeholders>(directory_, file, std::move(journal));

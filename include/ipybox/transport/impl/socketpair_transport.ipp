@@ -34,8 +34,9 @@ struct socketpair_transport::connection {
     using socket_type = asio::local::stream_protocol::socket;
 
     connection(asio::any_io_executor const& executor, os::unique_fd fd)
-        : socket(executor, asio::local::stream_protocol(), fd.release()),
-          written(executor, asio::steady_timer::time_point::max()), socket_unforked(socket.native_handle()) {}
+        : socket(executor), written(executor, asio::steady_timer::time_point::max()), socket_unforked(fd.get()) {
+        socket.assign(asio::local::stream_protocol(), fd.release());
+    }
 
     /// The next message. Takes its own share of the connection, since a start that took too long leaves it behind.
     static asio::awaitable<result<jupyter::message>> receive(std::shared_ptr<connection> c) {
