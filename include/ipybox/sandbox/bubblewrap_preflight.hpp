@@ -37,8 +37,8 @@ inline constexpr std::chrono::seconds longest_trial(20);
 /**
  * \brief Runs a trivial program under `program flags…` and the filter of system calls, and tells which flags to use.
  * \details The flags come back as they are, without `--disable-userns` where bwrap is older than that. Success is
- * remembered for the process, failure is not: what the text advises can be done while the process runs. One check at a
- * time.
+ * remembered for the process, failure is not: what the text advises can be done while the process runs. Nothing is
+ * locked meanwhile: a fork would wait for it, or for ever. Threads that begin at once try each by itself.
  * \par Errors errc::sandbox_unavailable
  */
 [[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,

@@ -36,7 +36,7 @@ struct srt_need {
 /**
  * \brief Finds out whether srt works here: its version, what it needs, and whether bubblewrap may do what srt asks of
  * it.
- * \details Success is remembered for the process, failure is not. One check at a time.
+ * \details As bubblewrap_preflight: success is remembered for the process, failure is not.
  * \param bwrap empty: the one of the search path
  * \param search_path PATH of srt
  * \par Errors errc::sandbox_unavailable

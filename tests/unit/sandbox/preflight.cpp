@@ -4,6 +4,9 @@
 #include <support/catch.hpp>
 #include <support/contains.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <fstream>
 #include <optional>
@@ -122,7 +125,29 @@ TEST_CASE("preflight: what a bwrap says reaches the error, and success is rememb
     for (int i = 0; i < 4; ++i) threads.emplace_back([&] { (void)bubblewrap_preflight(own, {"--x"}, no_filter, 5s); });
     for (auto& thread : threads) thread.join();
     CHECK(bubblewrap_preflight(own, {"--x"}, no_filter, 5s).value() == std::vector<std::string>{"--x"});
-    CHECK(std::filesystem::file_size(dir.path() / "runs") == 2);
+    auto const runs = std::filesystem::file_size(dir.path() / "runs");
+    CHECK(bubblewrap_preflight(own, {"--x"}, no_filter, 5s));
+    CHECK(std::filesystem::file_size(dir.path() / "runs") == runs);
+}
+
+TEST_CASE("preflight: a fork that comes meanwhile can make its own") {
+    scratch_dir const dir;
+    auto const begun = dir.path() / "begun";
+    auto const go_on = dir.path() / "go_on";
+    auto const own = script(dir, "[ \"$1\" = --slow ] && { touch " + begun.string() + "; while ! [ -e " +
+                                     go_on.string() + " ]; do sleep 0.01; done; }\necho 'ipybox: the sandbox works'");
+    std::thread slow([&own] { (void)bubblewrap_preflight(own, {"--slow"}, no_filter, 60s); });
+    while (!std::filesystem::exists(begun)) std::this_thread::sleep_for(1ms);
+    auto const child = ::fork();
+    if (child == 0) {
+        ::alarm(30);
+        ::_exit(bubblewrap_preflight(own, {"--quick"}, no_filter, 20s) ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+    std::ofstream{go_on};
+    slow.join();
 }
 
 TEST_CASE("preflight: a bwrap that does not know --disable-userns is used without") {

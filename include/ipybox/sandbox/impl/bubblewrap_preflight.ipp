@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/held_forks.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
 #include <ipybox/os/read_file.hpp>
@@ -10,7 +11,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -136,20 +136,22 @@ IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesyste
                                                                   std::vector<std::string> flags,
                                                                   std::string const& filter,
                                                                   std::chrono::milliseconds bound) {
-    static std::mutex mutex;
     static std::map<std::vector<std::string>, std::vector<std::string>> remembered;
     std::vector<std::string> key{program.string()};
     key.insert(key.end(), flags.begin(), flags.end());
     key.push_back(filter);
 
-    std::lock_guard const lock(mutex);
-    if (auto const known = remembered.find(key); known != remembered.end()) return known->second;
+    {
+        os::held_forks const lock;
+        if (auto const known = remembered.find(key); known != remembered.end()) return known->second;
+    }
     auto works = try_bubblewrap(program, flags, filter, bound);
     if (!works && works.error().text().find("Unknown option --disable-userns") != std::string::npos) {
         std::erase(flags, "--disable-userns");
         works = try_bubblewrap(program, flags, filter, bound);
     }
     if (!works) return failure(works);
+    os::held_forks const lock;
     remembered.emplace(std::move(key), flags);
     return flags;
 }

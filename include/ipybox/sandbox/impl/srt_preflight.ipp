@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/held_forks.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
@@ -12,7 +13,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -108,13 +108,16 @@ inline result<void> try_srt(std::filesystem::path const& srt, std::filesystem::p
 
 IPYBOX_DECL result<void> srt_preflight(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
                                        std::string const& search_path, std::chrono::milliseconds bound) {
-    static std::mutex mutex;
     static std::set<std::tuple<std::filesystem::path, std::filesystem::path, std::string>> remembered;
     std::tuple const key(srt, bwrap, search_path);
-    std::lock_guard const lock(mutex);
-    if (remembered.contains(key)) return {};
+    {
+        os::held_forks const lock;
+        if (remembered.contains(key)) return {};
+    }
     auto works = try_srt(srt, bwrap, search_path, bound);
-    if (works) remembered.insert(key);
+    if (!works) return works;
+    os::held_forks const lock;
+    remembered.insert(key);
     return works;
 }
 
