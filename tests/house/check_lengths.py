@@ -12,7 +12,11 @@ SUFFIXES = {".hpp", ".ipp", ".cpp", ".py", ".pyi", ".sh", ".cmake", ".js", ".mjs
 NAMES = {"CMakeLists.txt", "dev", "run"}
 
 #: What a program made.
-GENERATED = {"include/ipybox/codegen/support_source.hpp", "include/ipybox/kernel/runtime_source.hpp"}
+GENERATED = {
+    "include/ipybox/codegen/support_source.hpp",
+    "include/ipybox/kernel/runtime_source.hpp",
+    "include/ipybox/sandbox/filter_blocks.hpp",
+}
 
 
 @dataclass(frozen=True)

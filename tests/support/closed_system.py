@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import json
 import os
 import platform
@@ -114,6 +115,8 @@ TRIES = {
         "file handle": lambda: call("handle", -100, b"/", 0, 0, 0),
         "syslog": lambda: call("syslog", 99, 0, 0),
         "typing": lambda: type_into_terminal(),
+        "lease": lambda: control("/dev/null", 1024, 0),
+        "notification": lambda: control("/", 1026, 0),
         "limits of the parent": lambda: call("prlimit", os.getpid(), 0, 1, 0),
         "set-user-ID program": lambda: set_mode(0o4755),
         "openat2": lambda: call("openat2", -100, b".", bytes(24), 24),
@@ -127,6 +130,7 @@ OPEN = {
     "internet": lambda: make_socket(socket.AF_INET),
     "internet 6": lambda: make_socket(socket.AF_INET6),
     "interfaces": lambda: make_socket(16, 3, 0),
+    "owner of signals": lambda: control("/", 8, 0),
     "limits of its own": lambda: call("prlimit", 0, 0, struct.pack("qq", *resource.getrlimit(resource.RLIMIT_CPU)), 0),
     "mode of a program": lambda: set_mode(0o2755),
     "a look at limits": lambda: call("prlimit", os.getpid(), 0, 0, bytes(16)),
@@ -144,6 +148,18 @@ def set_mode(mode: int) -> str:
     file = os.memfd_create("program")
     try:
         os.fchmod(file, mode)
+    except OSError as error:
+        return errno.errorcode[error.errno or 0]
+    finally:
+        os.close(file)
+    return "ok"
+
+
+def control(path: str, command: int, argument: int) -> str:
+    """fcntl(2)."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.fcntl(file, command, argument)
     except OSError as error:
         return errno.errorcode[error.errno or 0]
     finally:

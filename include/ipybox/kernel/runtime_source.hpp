@@ -1768,6 +1768,7 @@ NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would ta
 O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
 S_ISUID = 0o4000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
+F_SETLEASE, F_NOTIFY = 1024, 1026
 
 Block = list["Step"]
 
@@ -1810,25 +1811,28 @@ COMMON = {
     "open_tree_attr": 467,
 }
 NAMES_X86_64 = {
-    "open": 2, "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "execve": 59, "creat": 85, "chmod": 90,
-    "fchmod": 91, "ptrace": 101, "syslog": 103, "mknod": 133, "uselib": 134, "vhangup": 153, "modify_ldt": 154,
-    "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166,
-    "swapon": 167, "swapoff": 168, "reboot": 169, "iopl": 172, "ioperm": 173, "init_module": 175, "delete_module": 176,
-    "quotactl": 179, "clock_settime": 227, "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250,
-    "openat": 257, "mknodat": 259, "fchmodat": 268, "unshare": 272, "perf_event_open": 298, "fanotify_init": 300,
-    "prlimit64": 302, "name_to_handle_at": 303, "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308,
-    "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313, "seccomp": 317,
-    "kexec_file_load": 320, "bpf": 321, "execveat": 322, "userfaultfd": 323,
+    "open": 2, "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "execve": 59, "fcntl": 72, "creat": 85,
+    "chmod": 90, "fchmod": 91, "ptrace": 101, "syslog": 103, "mknod": 133, "uselib": 134, "setpriority": 141,
+    "sched_setparam": 142, "sched_setscheduler": 144, "vhangup": 153, "modify_ldt": 154, "pivot_root": 155,
+    "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167,
+    "swapoff": 168, "reboot": 169, "iopl": 172, "ioperm": 173, "init_module": 175, "delete_module": 176,
+    "quotactl": 179, "sched_setaffinity": 203, "clock_settime": 227, "kexec_load": 246, "add_key": 248,
+    "request_key": 249, "keyctl": 250, "ioprio_set": 251, "openat": 257, "mknodat": 259, "fchmodat": 268,
+    "unshare": 272, "perf_event_open": 298, "fanotify_init": 300, "prlimit64": 302, "name_to_handle_at": 303,
+    "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
+    "kcmp": 312, "finit_module": 313, "sched_setattr": 314, "seccomp": 317, "kexec_file_load": 320, "bpf": 321,
+    "execveat": 322, "userfaultfd": 323,
 }  # fmt: skip
 NAMES_AARCH64 = {
-    "ioctl": 29, "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "fchmod": 52,
-    "fchmodat": 53, "openat": 56, "vhangup": 58, "quotactl": 60, "acct": 89, "unshare": 97, "kexec_load": 104,
-    "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116, "ptrace": 117, "reboot": 142,
+    "fcntl": 25, "ioctl": 29, "ioprio_set": 30, "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41,
+    "chroot": 51, "fchmod": 52, "fchmodat": 53, "openat": 56, "vhangup": 58, "quotactl": 60, "acct": 89, "unshare": 97,
+    "kexec_load": 104, "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116, "ptrace": 117,
+    "sched_setparam": 118, "sched_setscheduler": 119, "sched_setaffinity": 122, "setpriority": 140, "reboot": 142,
     "settimeofday": 170, "adjtimex": 171, "socket": 198, "socketpair": 199, "add_key": 217, "request_key": 218,
-    "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224, "swapoff": 225, "perf_event_open": 241,
-    "prlimit64": 261, "fanotify_init": 262, "name_to_handle_at": 264, "open_by_handle_at": 265, "clock_adjtime": 266,
-    "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "finit_module": 273, "seccomp": 277,
-    "bpf": 280, "execveat": 281, "userfaultfd": 282, "kexec_file_load": 294,
+    "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224, "swapoff": 225, "perf_event_open": 241, "prlimit64": 261,
+    "fanotify_init": 262, "name_to_handle_at": 264, "open_by_handle_at": 265, "clock_adjtime": 266, "setns": 268,
+    "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "finit_module": 273, "sched_setattr": 274,
+    "seccomp": 277, "bpf": 280, "execveat": 281, "userfaultfd": 282, "kexec_file_load": 294,
 }  # fmt: skip
 
 MACHINES = {
@@ -1869,6 +1873,7 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
             *deny(machine, *ALWAYS.split()),
             *families(machine),
             *typing_into_terminals(machine),
+            *leases(machine),
             *limits_of_others(machine),
             *set_user_id_programs(machine),
         ],
@@ -1961,6 +1966,11 @@ def typing_into_terminals(machine: Machine) -> Block:
     return argument(machine, "ioctl", 1, [Step(EQUAL, 1, 0, TIOCSTI), Step(EQUAL, 0, 1, TIOCLINUX), denial()])
 
 
+def leases(machine: Machine) -> Block:
+    """No lease, which would make everyone else wait who opens the file; it takes no right but to read it."""
+    return argument(machine, "fcntl", 1, [Step(EQUAL, 1, 0, F_SETLEASE), Step(EQUAL, 0, 1, F_NOTIFY), denial()])
+
+
 def limits_of_others(machine: Machine) -> Block:
     """Limits are set for oneself alone: a supervisor that may open no file could not find what it has to end."""
     judgement = [
@@ -2001,7 +2011,7 @@ def set_user_id_programs(machine: Machine) -> Block:
 def pack(steps: Block) -> bytes:
     """The instructions as the kernel takes them."""
     return b"".join(struct.pack("HBBI", *step) for step in steps)
-)py", 11638}},
+)py", 12277}},
 {"formats", {R"py("""Representations of plain values, found without asking every formatter."""
 
 from __future__ import annotations
