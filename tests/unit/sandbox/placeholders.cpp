@@ -186,13 +186,22 @@ TEST_CASE("placeholders: a path that cannot be made is left out") {
 TEST_CASE("placeholders: a journal that another process keeps locked is an error after a bound") {
     placed const here;
     (void)here.held();
-    ipybox::os::unique_fd const lock(::open((here.journal.directory() / "lock").c_str(), O_RDWR | O_CLOEXEC));
+    ipybox::os::unique_fd const lock(::open((here.journal.directory() / "lock").c_str(), O_WRONLY | O_CLOEXEC));
     REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
     auto const held = here.journal.hold(here.wanted);
     REQUIRE_FALSE(held);
     CHECK(held.error() == ipybox::errc::io_error);
     CHECK(held.error().text().find("is locked by another process for more than 5000 ms") != std::string::npos);
     CHECK_FALSE(fs::exists(here.work / ".git"));
+}
+
+TEST_CASE("placeholders: who may only read cannot hold the lock") {
+    placed const here;
+    auto const lock = here.journal.directory() / "lock";
+    std::ofstream{lock}; // an older one
+    fs::permissions(lock, fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read);
+    here.hold();
+    CHECK(fs::status(lock).permissions() == fs::perms::owner_write);
 }
 
 TEST_CASE("placeholders: a journal of 16 MiB is read, and a longer one is not") {

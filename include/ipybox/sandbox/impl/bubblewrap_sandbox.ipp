@@ -200,7 +200,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (!placeholders) return failure(placeholders);
     spec.keeps = *std::move(placeholders);
     detail::close_paths(mounts, *rules, spec);
-    mounts.add_read_only(journal->directory());
+    mounts.add_hidden(journal->directory()); // nor its locks be held
     mounts.mirror_second_names();
     mounts.append_to(*argv);
     auto places = mounts.places();

@@ -75,8 +75,8 @@ inline void remove_placeholder(placeholder const& p) {
 }
 
 /// Opens a file that is about to be locked: a fork would hold the lock as long as it lives.
-inline os::unique_fd open_for_lock(std::filesystem::path const& file, int flags) {
-    return os::make_unforked([&] { return ::open(file.c_str(), flags | O_CLOEXEC, 0600); });
+inline os::unique_fd open_for_lock(std::filesystem::path const& file, int flags, ::mode_t mode = 0600) {
+    return os::make_unforked([&] { return ::open(file.c_str(), flags | O_CLOEXEC, mode); });
 }
 
 /// Has the directory to itself while it lives.
@@ -84,8 +84,9 @@ class journal_lock {
   public:
     static result<journal_lock> take(std::filesystem::path const& directory, std::chrono::milliseconds bound) {
         auto const file = directory / "lock";
-        auto fd = open_for_lock(file, O_RDWR | O_CREAT | O_NOFOLLOW);
-        if (!fd) return failure(system_failure("opening " + file.string(), errno));
+        // Code that could read it could hold the lock; and a lease that code has on it must not make this wait.
+        auto fd = open_for_lock(file, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0200);
+        if (!fd || ::fchmod(fd.get(), 0200) != 0) return failure(system_failure("opening " + file.string(), errno));
         auto const until = std::chrono::steady_clock::now() + bound;
         // There is no lock with a time limit; others hold it for a moment.
         while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -116,7 +117,7 @@ void each_journal(std::filesystem::path const& directory, Visit visit) {
     std::error_code ignored;
     for (auto const& entry : std::filesystem::directory_iterator(directory, ignored)) {
         if (!entry.path().native().ends_with(journal_suffix)) continue;
-        auto const fd = open_for_lock(entry.path(), O_RDONLY | O_NOFOLLOW);
+        auto const fd = open_for_lock(entry.path(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (!fd) continue;
         bool const lives = ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0;
         auto const text = os::read_all(fd.get(), entry.path().string(), longest_journal);
