@@ -16,14 +16,17 @@
 #include <asio/use_awaitable.hpp>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -69,6 +72,13 @@ control.send(b'{"id": %d, "pid": ' % number + b"[" * 60000 + b"]" * 60000 + b"}"
 control.recv(1)
 )";
 
+/// Answers with a text of a length.
+std::string const answering = std::string(says_ready) + R"(
+while asked := control.recv(1 << 17):
+    why = {"kind": "fork", "text": "x" * int(sys.argv[2])}
+    control.send(json.dumps({"id": json.loads(asked)["id"], "error": why}).encode())
+)";
+
 /// A supervisor whose part a script plays; it gets the number of its socket and the arguments.
 supervisor_options scripted_by(std::string const& script, std::vector<std::string> const& arguments = {}) {
     supervisor_options options;
@@ -104,6 +114,41 @@ error refused(std::string const& kind, std::string const& number) {
     auto launch = launch_in_tmp();
     launch.guard = kernel_guard::no_exec;
     return not_forked(context, scripted, std::move(launch));
+}
+
+/// While it lives, there are pieces of 16 KiB, and no larger ones.
+class little_memory {
+  public:
+    little_memory() : pieces_(256) {
+        for (auto& piece : pieces_) piece = std::make_unique<char[]>(16 * 1024);
+        ::getrlimit(RLIMIT_AS, &before_);
+        rlimit const no_more{1, before_.rlim_max};
+        larger_.reserve(10'000);
+        ::setrlimit(RLIMIT_AS, &no_more);
+        while (larger_.size() < larger_.capacity()) {
+            larger_.emplace_back(new (std::nothrow) char[32 * 1024]);
+            if (!larger_.back()) break;
+        }
+        // Each second one stays, so that they do not make a large piece together.
+        for (std::size_t i = 0; i < pieces_.size(); i += 2) pieces_[i].reset();
+    }
+    little_memory(little_memory const&) = delete;
+    little_memory& operator=(little_memory const&) = delete;
+    ~little_memory() { ::setrlimit(RLIMIT_AS, &before_); }
+
+  private:
+    std::vector<std::unique_ptr<char[]>> pieces_;
+    std::vector<std::unique_ptr<char[]>> larger_;
+    rlimit before_{};
+};
+
+/// Why a supervisor does not fork whose answer comes when there is no more memory.
+error answered_with_little_memory(int length) {
+    asio::io_context context;
+    supervisor scripted(context.get_executor(), scripted_by(answering, {std::to_string(length)}));
+    REQUIRE(test::run(context, scripted.ready(20s)));
+    little_memory const here;
+    return not_forked(context, scripted);
 }
 
 /// Handlers of the application that run one after the other.
@@ -227,6 +272,17 @@ TEST_CASE("supervisor: an answer that nests without end breaks the protocol, and
     auto const why = not_forked(context, scripted);
     CHECK(why == errc::protocol_error);
     CHECK(why.text().find("nests too deeply") != std::string::npos);
+}
+
+// AddressSanitizer needs memory of its own.
+TEST_CASE("supervisor: an answer is received though there is little memory", "[large]") {
+    CHECK(answered_with_little_memory(1) == errc::kernel_start_failed);
+}
+
+TEST_CASE("supervisor: an answer that no memory is left for is its end, and not that of the context", "[large]") {
+    auto const why = answered_with_little_memory(100'000);
+    CHECK(why == errc::io_error);
+    CHECK(why.text().find("the host could not do this") != std::string::npos);
 }
 
 TEST_CASE("supervisor: a request that the system does not send fails at once, and alone") {

@@ -3,6 +3,7 @@
 #include <ipybox/async/bounded_completion.hpp>
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/io_thread.hpp>
+#include <ipybox/core/exception_error.hpp>
 #include <ipybox/kernel/impl/supervisor_launch.hpp>
 #include <ipybox/kernel/impl/supervisor_message.hpp>
 #include <ipybox/kernel/impl/supervisor_process.hpp>
@@ -10,16 +11,19 @@
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/unforked.hpp>
 
+#include <asio/dispatch.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ipybox::detail {
@@ -101,6 +105,32 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
 
     supervisor_core(std::unique_ptr<io_thread>&& own, asio::any_io_executor executor, supervisor_options options);
 
+    /// Runs a part of the work. What it throws, for want of memory as a rule, is the end of this supervisor, and not
+    /// that of the thread.
+    template <class Work>
+    void guarded(Work work) {
+        try {
+            work();
+        } catch (...) { fail(error_of(std::current_exception())); }
+    }
+
+    /// Runs `work(core)` on the executor, guarded.
+    template <class Work>
+    void on_executor(Work work) {
+        asio::dispatch(executor_, [self = shared_from_this(), work = std::move(work)]() mutable {
+            self->guarded([&] { work(*self); });
+        });
+    }
+
+    /// Makes a request on the executor, `make(core, answer)`. What that throws is the answer.
+    template <class T, class Make>
+    void request_of(completion<result<T>> done, std::chrono::milliseconds bound, std::stop_token stop, Make make);
+
+    /// Makes the request `make()` about a process that goes on. Its answer is not waited for; the core may be about to
+    /// end.
+    template <class Make>
+    void tell_of(int pid, Make make);
+
     void ensure_started();
     [[nodiscard]] result<void> add_network(json& message) const;
     [[nodiscard]] result<std::shared_ptr<os::cgroup const>> add_group(json& message,
@@ -130,6 +160,7 @@ class supervisor_core : public std::enable_shared_from_this<supervisor_core> {
     std::filesystem::path private_dir_;
 
     asio::posix::stream_descriptor control_;
+    std::string datagram_; ///< what is received goes here: reading needs no memory then
     asio::posix::stream_descriptor standard_error_;
     bool started_ = false;
     std::optional<supervisor_info> info_;

@@ -56,36 +56,47 @@ IPYBOX_DECL supervisor_core::~supervisor_core() {
     if (!private_dir_.empty()) (void)os::remove_tree(private_dir_);
 }
 
+template <class T, class Make>
+void supervisor_core::request_of(completion<result<T>> done, std::chrono::milliseconds bound, std::stop_token stop,
+                                 Make make) {
+    on_executor(
+        [bound, stop = std::move(stop), done = std::move(done), make = std::move(make)](supervisor_core& core) mutable {
+            auto const answer = core.bounded(bound, std::move(done), std::move(stop));
+            try {
+                make(core, answer);
+            } catch (...) { (*answer)(failure(error_of(std::current_exception()))); }
+        });
+}
+
 IPYBOX_DECL void supervisor_core::when_ready(std::chrono::milliseconds bound, std::stop_token stop,
                                              completion<result<supervisor_info>> done) {
-    asio::dispatch(executor_,
-                   [self = shared_from_this(), bound, stop = std::move(stop), done = std::move(done)]() mutable {
-                       self->ensure_started();
-                       if (self->failure_) return done(failure(*self->failure_));
-                       if (self->info_) return done(*self->info_);
-                       self->ready_waiters_.push_back(self->bounded(bound, std::move(done), std::move(stop)));
-                   });
+    on_executor([bound, stop = std::move(stop), done = std::move(done)](supervisor_core& core) mutable {
+        core.ensure_started();
+        if (core.failure_) return done(failure(*core.failure_));
+        if (core.info_) return done(*core.info_);
+        core.ready_waiters_.push_back(core.bounded(bound, std::move(done), std::move(stop)));
+    });
 }
 
 IPYBOX_DECL void supervisor_core::start_process(json message, std::vector<os::unique_fd> descriptors,
                                                 std::chrono::milliseconds bound, std::stop_token stop,
                                                 completion<result<supervised_process>> done) {
-    asio::dispatch(executor_, [self = shared_from_this(), message = std::move(message), fds = std::move(descriptors),
-                               bound, stop = std::move(stop), done = std::move(done)]() mutable {
-        auto answer = self->bounded(bound, std::move(done), std::move(stop));
-        self->ensure_started(); // it says whether there are hosts to be reached
-        if (auto added = self->add_network(message); !added) return (*answer)(failure(added));
-        auto group = self->add_group(message, fds);
+    auto make = [message = std::move(message), fds = std::move(descriptors)](supervisor_core& core,
+                                                                             auto const& answer) mutable {
+        core.ensure_started(); // it says whether there are hosts to be reached
+        if (auto added = core.add_network(message); !added) return (*answer)(failure(added));
+        auto group = core.add_group(message, fds);
         if (!group) return (*answer)(failure(group));
-        self->request(std::move(message), std::move(fds),
-                      [weak = self->weak_from_this(), answer, group = std::move(*group)](result<json> reply) {
-                          auto const core = weak.lock();
-                          if (!reply) return (*answer)(failure(reply));
-                          if (!core) return (*answer)(failure(errc::not_running));
-                          // Too late for the caller, the handle is dropped here and the process ends with it.
-                          (*answer)(core->started(*reply, group));
-                      });
-    });
+        core.request(std::move(message), std::move(fds),
+                     [weak = core.weak_from_this(), answer, group = std::move(*group)](result<json> reply) {
+                         auto const here = weak.lock();
+                         if (!reply) return (*answer)(failure(reply));
+                         if (!here) return (*answer)(failure(errc::not_running));
+                         // Too late for the caller, the handle is dropped here and the process ends with it.
+                         (*answer)(here->started(*reply, group));
+                     });
+    };
+    request_of(std::move(done), bound, std::move(stop), std::move(make));
 }
 
 /// If hosts can be reached by name, a kernel that is forked gets a socket for that. A foreign kernel gets none: no
@@ -132,45 +143,44 @@ IPYBOX_DECL result<supervised_process> supervisor_core::started(json const& answ
 }
 
 IPYBOX_DECL void supervisor_core::signal(int pid, int number, completion<result<void>> done) {
-    asio::dispatch(executor_, [self = shared_from_this(), pid, number, done = std::move(done)]() mutable {
-        auto answer = self->bounded(std::chrono::seconds(2), std::move(done));
+    auto const make = [pid, number](supervisor_core& core, auto const& answer) {
         json message = {{"op", "signal"}, {"pid", pid}, {"signal", number}, {"group", true}};
-        self->request(std::move(message), {}, [answer](result<json> reply) {
+        core.request(std::move(message), {}, [answer](result<json> reply) {
             if (reply)
                 (*answer)(result<void>());
             else
                 (*answer)(failure(reply));
         });
-    });
+    };
+    request_of(std::move(done), std::chrono::seconds(2), {}, make);
 }
 
 IPYBOX_DECL void supervisor_core::wait_for(std::shared_ptr<supervised_state::watch> ending,
                                            completion<exit_status> done) {
-    asio::dispatch(executor_,
-                   [self = shared_from_this(), ending = std::move(ending), done = std::move(done)]() mutable {
-                       if (ending->status) return done(*ending->status);
-                       if (self->failure_) return done(exit_status());
-                       ending->waiters.push_back(std::move(done));
-                   });
+    on_executor([ending = std::move(ending), done = std::move(done)](supervisor_core& core) mutable {
+        if (ending->status) return done(*ending->status);
+        if (core.failure_) return done(exit_status());
+        ending->waiters.push_back(std::move(done));
+    });
 }
 
 IPYBOX_DECL void supervisor_core::discard(int pid) {
     if (!owner_.is_this()) return;
-    asio::dispatch(executor_, [weak = weak_from_this(), pid] {
-        auto const self = weak.lock();
-        if (!self || self->failure_ || !self->processes_.contains(pid)) return;
-        json message = {{"op", "signal"}, {"pid", pid}, {"signal", SIGKILL}, {"group", true}};
-        self->request(std::move(message), {}, [](result<json> const&) {});
-    });
+    tell_of(pid,
+            [pid] { return json::object({{"op", "signal"}, {"pid", pid}, {"signal", SIGKILL}, {"group", true}}); });
 }
 
 IPYBOX_DECL void supervisor_core::watch(int pid, bool runs) {
     if ((!options_.limits.kernel_memory && !options_.limits.processes) || !options_.limits.cgroup.empty()) return;
-    asio::dispatch(executor_, [weak = weak_from_this(), pid, runs] {
+    tell_of(pid, [pid, runs] { return json::object({{"op", "watch"}, {"pid", pid}, {"runs", runs}}); });
+}
+
+template <class Make>
+void supervisor_core::tell_of(int pid, Make make) {
+    asio::dispatch(executor_, [weak = weak_from_this(), pid, make] {
         auto const self = weak.lock();
         if (!self || self->failure_ || !self->processes_.contains(pid)) return;
-        json message = {{"op", "watch"}, {"pid", pid}, {"runs", runs}};
-        self->request(std::move(message), {}, [](result<json> const&) {});
+        self->guarded([&] { self->request(make(), {}, [](result<json> const&) {}); });
     });
 }
 
@@ -215,6 +225,7 @@ IPYBOX_DECL void supervisor_core::adopt(launched_supervisor started) {
     standard_error_unforked_ = os::unforked(started.standard_error.get());
     standard_error_.assign(started.standard_error.release());
     (void)::fcntl(standard_error_.native_handle(), F_SETFL, O_NONBLOCK);
+    datagram_.reserve(largest_datagram);
     await_control();
     await_standard_error();
 }
@@ -258,7 +269,7 @@ IPYBOX_DECL void supervisor_core::flush() {
                                     auto const self = weak.lock();
                                     if (!self) return;
                                     self->sending_ = false;
-                                    self->flush();
+                                    self->guarded([&] { self->flush(); });
                                 });
             return;
         case os::transfer::closed: outbox_.clear(); return; // reading sees the end and says why
@@ -277,16 +288,18 @@ IPYBOX_DECL void supervisor_core::await_control() {
     control_.async_wait(asio::posix::stream_descriptor::wait_read,
                         [weak = weak_from_this()](asio::error_code cancelled) {
                             auto const self = weak.lock();
-                            if (self && !cancelled && self->read_control()) self->await_control();
+                            if (!self || cancelled) return;
+                            self->guarded([&] {
+                                if (self->read_control()) self->await_control();
+                            });
                         });
 }
 
 /// Handles what has arrived; false at the end.
 IPYBOX_DECL bool supervisor_core::read_control() {
-    std::string datagram;
     for (int datagrams = 0; datagrams < most_datagrams; ++datagrams) {
-        switch (os::receive_datagram(control_.native_handle(), datagram, largest_datagram, arrived_)) {
-        case os::transfer::done: dispatch(datagram); break;
+        switch (os::receive_datagram(control_.native_handle(), datagram_, largest_datagram, arrived_)) {
+        case os::transfer::done: dispatch(datagram_); break;
         case os::transfer::would_block: return !failure_;
         case os::transfer::closed:
         case os::transfer::failed: on_end_of_control(); return false;
@@ -300,7 +313,10 @@ IPYBOX_DECL void supervisor_core::await_standard_error() {
     standard_error_.async_wait(asio::posix::stream_descriptor::wait_read,
                                [weak = weak_from_this()](asio::error_code cancelled) {
                                    auto const self = weak.lock();
-                                   if (self && !cancelled && self->read_standard_error()) self->await_standard_error();
+                                   if (!self || cancelled) return;
+                                   self->guarded([&] {
+                                       if (self->read_standard_error()) self->await_standard_error();
+                                   });
                                });
 }
 
