@@ -34,10 +34,10 @@ TEMPLATE_TEST_CASE("a session keeps its state", "[kernel][compat]", socketpair_t
     CHECK(box.run("print(math.floor(2.5))") == "2");
 }
 
-TEMPLATE_TEST_CASE("text is the whole output, stripped, in order", "[kernel][compat]", socketpair_transport,
-                   zmq_transport) {
+TEMPLATE_TEST_CASE("text is the whole output, in order, without blank lines around it", "[kernel][compat]",
+                   socketpair_transport, zmq_transport) {
     kernel_box<TestType> box;
-    CHECK(box.run("print('  a')\nprint('b')\n'c'") == "a\nb\n'c'");
+    CHECK(box.run("print('\\n  a')\nprint('b')\n'c'") == "  a\nb\n'c'");
     CHECK(box.run("print('é 日本 🐍')") == "é 日本 🐍");
     CHECK(box.run("") == "");
     CHECK(box.run("pass") == "");

@@ -16,8 +16,8 @@ namespace ipybox {
 struct execution_result {
     /// Everything printed, and the plain text of everything displayed, updates of displays too, in order: what a
     /// terminal shows at the end. Each display has lines of its own, so there is a line end between two of them and
-    /// behind text that was printed without one. Without white space at both ends: empty where nothing was printed, or
-    /// white space alone. The events of a stream, and `job::output`, have it all.
+    /// behind text that was printed without one. Without blank lines at its beginning and white space at its end: empty
+    /// where nothing was printed, or white space alone. The events of a stream, and `job::output`, have it all.
     std::string text;
 
     /// The files that PNG images were saved to, in order.

@@ -46,8 +46,8 @@ class output_text {
     /// Nothing more is written to the file, which is closed.
     void close() noexcept;
 
-    /// The text without white space at its ends, a line that says what is left out in its middle. Afterwards there is
-    /// none.
+    /// The text without blank lines at its beginning and white space at its end, a line that says what is left out in
+    /// its middle. Afterwards there is none.
     [[nodiscard]] std::string take();
 
     /// The same, and the text stays: for the time when no more is written.

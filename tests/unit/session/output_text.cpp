@@ -35,7 +35,7 @@ std::string repeated(std::string_view part, std::size_t times) {
 
 } // namespace
 
-TEST_CASE("output_text: within its bound, without white space at the ends") {
+TEST_CASE("output_text: within its bound, without blank lines and white space at the ends") {
     scratch_dir const dir;
     auto out = text_of(100, dir.path());
     out.append(" \n");
@@ -49,6 +49,21 @@ TEST_CASE("output_text: within its bound, without white space at the ends") {
     blank.append(" \n\t");
     CHECK(blank.take().empty());
     CHECK(text_of(100, dir.path()).take().empty());
+}
+
+TEST_CASE("output_text: the first line keeps its indentation") {
+    scratch_dir const dir;
+    auto const taken = [&](std::string const& text) {
+        auto out = text_of(std::size_t(1) << 20, dir.path());
+        out.append(text);
+        return out.take();
+    };
+    CHECK(taken("   a  b\n0  1  3\n") == "   a  b\n0  1  3");
+    CHECK(taken(" \n\t\r\n  a\nb") == "  a\nb");
+    CHECK(taken("\r  50%") == "  50%");
+    CHECK(taken(std::string(10000, '\n') + "  a") == "  a");
+    CHECK(taken(std::string(10000, ' ') + "\n a" + std::string(10000, ' ')) == " a");
+    CHECK(taken("\n" + std::string(10000, ' ') + "a") == std::string(10000, ' ') + "a");
 }
 
 TEST_CASE("output_text: up to the bound there is no file") {

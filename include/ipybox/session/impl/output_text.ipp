@@ -3,6 +3,8 @@
 #include <ipybox/core/utf8.hpp>
 #include <ipybox/session/output_text.hpp>
 
+#include <string.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -19,15 +21,28 @@ inline bool is_blank(std::string_view text) noexcept {
     return others == 0;
 }
 
-/// The kept text may be blank as a whole: 128 MiB, looked at in one handler.
+/// The beginning of the last line. Quick, for a line may be as long as the kept text.
+inline std::size_t last_line_of(std::string_view text) noexcept {
+    std::size_t begin = 0;
+    for (char const end : {'\n', '\r'})
+        if (auto const* found = static_cast<char const*>(::memrchr(text.data(), end, text.size())))
+            begin = std::max(begin, static_cast<std::size_t>(found - text.data()) + 1);
+    return begin;
+}
+
+/// Without blank lines before it and white space behind it. The first line keeps its indentation: it may be the header
+/// of a table. The kept text may be blank as a whole: 128 MiB, looked at in one handler.
 inline std::string_view stripped(std::string_view text) noexcept {
     static constexpr std::string_view space = " \t\n\r\f\v";
     static constexpr std::size_t block = 4096;
-    while (text.size() >= block && is_blank(text.substr(0, block))) text.remove_prefix(block);
-    while (text.size() >= block && is_blank(text.substr(text.size() - block))) text.remove_suffix(block);
-    auto const begin = text.find_first_not_of(space);
-    if (begin == std::string_view::npos) return text.substr(0, 0);
-    return text.substr(begin, text.find_last_not_of(space) - begin + 1);
+    auto rest = text;
+    while (rest.size() >= block && is_blank(rest.substr(0, block))) rest.remove_prefix(block);
+    while (rest.size() >= block && is_blank(rest.substr(rest.size() - block))) rest.remove_suffix(block);
+    auto const first = rest.find_first_not_of(space);
+    if (first == std::string_view::npos) return text.substr(0, 0);
+    auto const blank = static_cast<std::size_t>(rest.data() - text.data()) + first;
+    auto const begin = last_line_of(text.substr(0, blank));
+    return text.substr(begin, blank + rest.find_last_not_of(space) - first + 1 - begin);
 }
 
 IPYBOX_DECL output_text::output_text(std::size_t bound, std::shared_ptr<output_places> places,
