@@ -55,13 +55,12 @@ class execution_stream {
     template <asio::completion_token_for<void(event)> Token = asio::use_awaitable_t<>>
     auto async_next(Token&& token = Token{}) {
         return asio::async_initiate<Token, void(event)>(
-            [events = events_](auto handler) { start_next(events, {std::move(handler), executor_of(*events)}); },
-            token);
+            [events = events_](auto handler) { start_next(events, {std::move(handler), lender_of(*events)}); }, token);
     }
 
   private:
     static void start_next(std::shared_ptr<detail::event_queue> const& events, detail::completion<event> done);
-    static asio::any_io_executor executor_of(detail::event_queue const& events);
+    static detail::executor_lender const& lender_of(detail::event_queue const& events);
 
     std::shared_ptr<detail::event_queue> events_;
     bool refused_ = false; ///< `next` has said that it cannot be served

@@ -129,7 +129,7 @@ class executor_base {
     auto async_execute(std::string code, execute_options options, Token&& token = Token{}) {
         return asio::async_initiate<Token, void(result<execution_result>)>(
             [session = session_](auto handler, std::string text, execute_options call) {
-                submit_execute(session, std::move(text), std::move(call), {std::move(handler), executor_of(*session)});
+                submit_execute(session, std::move(text), std::move(call), {std::move(handler), lender_of(*session)});
             },
             token, std::move(code), std::move(options));
     }
@@ -178,7 +178,7 @@ class executor_base {
     auto async_get(std::string name, Token&& token = Token{}) {
         return asio::async_initiate<Token, void(result<json_value>)>(
             [session = session_](auto handler, std::string variable) {
-                submit_get(session, std::move(variable), {std::move(handler), executor_of(*session)});
+                submit_get(session, std::move(variable), {std::move(handler), lender_of(*session)});
             },
             token, std::move(name));
     }
@@ -405,7 +405,7 @@ class executor_base {
     auto async_install_package(std::vector<std::string> words, Token&& token = Token{}) {
         return asio::async_initiate<Token, void(result<installation>)>(
             [session = session_](auto handler, std::vector<std::string> wanted) {
-                submit_installation(session, std::move(wanted), {std::move(handler), executor_of(*session)});
+                submit_installation(session, std::move(wanted), {std::move(handler), lender_of(*session)});
             },
             token, std::move(words));
     }
@@ -424,7 +424,7 @@ class executor_base {
     auto async_approve(approval_subject subject, Token&& token = Token{}) {
         return asio::async_initiate<Token, void(result<std::uint64_t>)>(
             [session = session_](auto handler, approval_subject wanted) {
-                submit_approval(session, std::move(wanted), {std::move(handler), executor_of(*session)});
+                submit_approval(session, std::move(wanted), {std::move(handler), lender_of(*session)});
             },
             token, std::move(subject));
     }
@@ -449,7 +449,8 @@ class executor_base {
     /// The state of the kernel; a snapshot.
     [[nodiscard]] kernel_state state() const noexcept;
 
-    /// The strand that the executor works on.
+    /// The strand that the executor works on. A copy of it keeps nothing: let go of it before its I/O context goes,
+    /// which is the application's, or ends with this object.
     [[nodiscard]] asio::any_io_executor get_executor() const;
 
   protected:
@@ -472,7 +473,7 @@ class executor_base {
     template <class T, class Token>
     auto initiate(submit_function begin, Token&& token) {
         return asio::async_initiate<Token, void(result<T>)>(
-            [session = session_, begin](auto handler) { begin(session, {std::move(handler), executor_of(*session)}); },
+            [session = session_, begin](auto handler) { begin(session, {std::move(handler), lender_of(*session)}); },
             token);
     }
 
@@ -485,7 +486,7 @@ class executor_base {
         return asio::async_initiate<Token, void(result<codegen::generated_sources>)>(
             [session = session_](auto handler, std::string name, std::filesystem::path root, generate_how options) {
                 submit_generation(session, std::move(name), std::move(root), std::move(options),
-                                  {std::move(handler), executor_of(*session)});
+                                  {std::move(handler), lender_of(*session)});
             },
             token, std::move(server), std::move(root_dir), std::move(how));
     }
@@ -500,7 +501,7 @@ class executor_base {
     auto initiate_put(std::string name, result<std::string> json, Token& token) {
         return asio::async_initiate<Token, void(result<void>)>(
             [session = session_](auto handler, std::string variable, result<std::string> text) {
-                submit_put(session, std::move(variable), std::move(text), {std::move(handler), executor_of(*session)});
+                submit_put(session, std::move(variable), std::move(text), {std::move(handler), lender_of(*session)});
             },
             token, std::move(name), std::move(json));
     }
@@ -518,7 +519,7 @@ class executor_base {
     static void submit_execute(session_ptr const&, std::string, execute_options,
                                detail::completion<result<execution_result>>);
     execution_stream read_events_of(std::shared_ptr<detail::execution> e);
-    static asio::any_io_executor executor_of(detail::session_handle const&);
+    static detail::executor_lender const& lender_of(detail::session_handle const&);
 
     session_ptr session_;
 };

@@ -6,7 +6,6 @@
 #include <ipybox/execution/job_output.hpp>
 #include <ipybox/execution/job_state.hpp>
 
-#include <asio/any_io_executor.hpp>
 #include <asio/async_result.hpp>
 #include <asio/use_awaitable.hpp>
 
@@ -73,7 +72,8 @@ class job {
     auto async_wait(std::chrono::milliseconds bound, Token&& token = Token{}) const {
         return asio::async_initiate<Token, void(bool)>(
             [core = core_](auto handler, std::chrono::milliseconds longest) {
-                start_wait(core, longest, {std::move(handler), executor_of(*core)});
+                auto const session = lender_of(*core);
+                start_wait(core, longest, {std::move(handler), *session});
             },
             token, bound);
     }
@@ -111,7 +111,7 @@ class job {
   private:
     static void start_wait(std::shared_ptr<detail::job_core> const& core, std::chrono::milliseconds bound,
                            detail::completion<bool> done);
-    static asio::any_io_executor executor_of(detail::job_core const& core);
+    static std::shared_ptr<detail::executor_lender const> lender_of(detail::job_core const& core);
 
     std::shared_ptr<detail::job_core> core_;
 };

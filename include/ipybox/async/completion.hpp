@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/context_waiters.hpp>
+#include <ipybox/async/executor_lender.hpp>
 #include <ipybox/core/config.hpp>
 
 #include <asio/any_io_executor.hpp>
@@ -10,6 +11,7 @@
 #include <asio/execution/outstanding_work.hpp>
 #include <asio/prefer.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -41,8 +43,15 @@ class completion {
   public:
     completion() noexcept = default;
 
+    /// `fallback` is for a handler without an executor of its own; the caller sees to it that its context stays
+    /// meanwhile.
     template <class Handler>
     completion(Handler handler, asio::any_io_executor const& fallback, waiting_work work = waiting_work::tracked)
+        : model_(make(std::move(handler), own_executor(fallback), work)) {}
+
+    /// The same for an executor whose context another thread may destroy.
+    template <class Handler>
+    completion(Handler handler, executor_lender const& fallback, waiting_work work = waiting_work::tracked)
         : model_(make(std::move(handler), fallback, work)) {}
 
     template <class Function>
@@ -82,13 +91,23 @@ class completion {
         [[nodiscard]] virtual asio::cancellation_slot slot() const noexcept { return {}; }
     };
 
+    /// An executor that the caller has.
+    class own_executor final : public executor_lender {
+      public:
+        explicit own_executor(asio::any_io_executor const& e) : executor_(e) {}
+        void with_executor(borrower const& use) const override { use(executor_); }
+
+      private:
+        asio::any_io_executor const& executor_;
+    };
+
     /// Sets a promise wherever it is called; nothing of the caller's runs in it.
     template <class Handler>
     struct model_of_future final : base {
         using executor_type = asio::associated_executor_t<Handler, asio::any_io_executor>;
 
-        model_of_future(Handler h, asio::any_io_executor const& fallback)
-            : executor(asio::get_associated_executor(h, fallback)), handler(std::move(h)) {}
+        explicit model_of_future(Handler h)
+            : executor(asio::get_associated_executor(h, asio::any_io_executor())), handler(std::move(h)) {}
 
         void deliver(T value) override {
             auto call = [h = std::move(handler), value = std::move(value)]() mutable {
@@ -110,11 +129,18 @@ class completion {
 
     template <class Handler>
     struct model final : base, context_waiters::waiter {
-        model(Handler h, asio::any_io_executor const& fallback, waiting_work work)
-            : executor(asio::get_associated_executor(h, fallback)), slot_(asio::get_associated_cancellation_slot(h)),
-              handler(std::move(h)) {
-            if (work == waiting_work::tracked)
-                executor = asio::prefer(executor, asio::execution::outstanding_work.tracked);
+        explicit model(Handler h) : slot_(asio::get_associated_cancellation_slot(h)), handler(std::move(h)) {}
+
+        /// Takes an executor, whose context cannot go meanwhile, and belongs to that from now on. False: it is going.
+        [[nodiscard]] bool join(asio::any_io_executor const& e, waiting_work work,
+                                std::shared_ptr<waiter> const& self) {
+            asio::any_io_executor mine = e;
+            if (work == waiting_work::tracked) mine = asio::prefer(mine, asio::execution::outstanding_work.tracked);
+            waiters = context_waiters::of(mine);
+            executor = std::move(mine);
+            bool const joined = waiters->try_add(self);
+            if (!joined) executor = asio::any_io_executor();
+            return joined;
         }
 
         void deliver(T v) override {
@@ -152,15 +178,23 @@ class completion {
     };
 
     template <class Handler>
-    static std::shared_ptr<base> make(Handler handler, asio::any_io_executor const& fallback, waiting_work work) {
+    static std::shared_ptr<base> make(Handler handler, executor_lender const& fallback, waiting_work work) {
         // use_future's executor cannot be erased.
-        using own_executor = asio::associated_executor_t<Handler, asio::any_io_executor>;
-        if constexpr (!std::is_convertible_v<own_executor, asio::any_io_executor>) {
-            return std::make_shared<model_of_future<Handler>>(std::move(handler), fallback);
+        using associated = asio::associated_executor_t<Handler, asio::any_io_executor>;
+        if constexpr (!std::is_convertible_v<associated, asio::any_io_executor>) {
+            return std::make_shared<model_of_future<Handler>>(std::move(handler));
         } else {
-            auto made = std::make_shared<model<Handler>>(std::move(handler), fallback, work);
-            made->waiters = context_waiters::of(made->executor);
-            made->waiters->add(made);
+            // The handler is asked and moved before the executor is lent, and abandoned afterwards: it is the
+            // application's.
+            asio::any_io_executor const own = asio::get_associated_executor(handler, asio::any_io_executor());
+            auto const made = std::make_shared<model<Handler>>(std::move(handler));
+            bool joined = false;
+            auto const join = [&](asio::any_io_executor const& executor) { joined = made->join(executor, work, made); };
+            if (own)
+                join(own);
+            else
+                fallback.with_executor(std::ref(join)); // without an allocation
+            if (!joined) made->abandon();
             return made;
         }
     }

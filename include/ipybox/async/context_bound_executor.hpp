@@ -27,6 +27,7 @@ class context_bound_executor {
     context_bound_executor& operator=(context_bound_executor const&) = delete;
     ~context_bound_executor() {
         on_end(nullptr);
+        state_->let_go();
         waiters_->remove(*state_);
     }
 
@@ -72,6 +73,12 @@ class context_bound_executor {
   private:
     struct state final : context_waiters::waiter {
         explicit state(asio::any_io_executor e) : executor(std::move(e)) {}
+
+        /// While this is a waiter of the context, which waits for the lock before it goes.
+        void let_go() noexcept {
+            std::scoped_lock const lock(mutex);
+            executor = asio::any_io_executor();
+        }
 
         void arrive() override {}
         void abandon() noexcept override {

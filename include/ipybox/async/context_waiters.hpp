@@ -43,6 +43,9 @@ class context_waiters {
     /// Gives a waiter to the context. One that is gone already abandons it.
     void add(std::shared_ptr<waiter> w);
 
+    /// The same, but false where the context is gone already: the waiter is the caller's to abandon.
+    [[nodiscard]] bool try_add(std::shared_ptr<waiter> const& w);
+
     /**
      * \brief Has a waiter arrive on its executor, unless the context was faster.
      * \details `prepare()` is called with the lock held, and posting holds it too: the context cannot go meanwhile.

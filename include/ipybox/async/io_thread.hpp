@@ -52,6 +52,8 @@ class io_thread {
         return thread_reaper::join(std::move(run_->thread));
     }
 
+    [[nodiscard]] std::thread::id id() const noexcept { return run_->thread.get_id(); }
+
     [[nodiscard]] asio::io_context::executor_type get_executor() noexcept { return run_->context->get_executor(); }
 
   private:

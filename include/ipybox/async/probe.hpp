@@ -2,15 +2,12 @@
 
 #include <ipybox/core/config.hpp>
 
-#include <asio/any_io_executor.hpp>
-#include <asio/dispatch.hpp>
-#include <asio/post.hpp>
-
 #include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace ipybox::detail {
 
@@ -21,38 +18,53 @@ namespace ipybox::detail {
  */
 class probe {
   public:
-    enum class outcome { inline_here, elsewhere, not_run };
+    enum class outcome { inline_here, elsewhere, not_run, context_gone };
 
-    /// Hands the probe to an executor, which may run it at once, and waits no longer than the bound for another thread
-    /// to do so.
-    [[nodiscard]] static outcome dispatch(asio::any_io_executor const& executor, std::chrono::milliseconds bound) {
-        auto const sent = std::make_shared<probe>();
-        asio::dispatch(executor, [sent] { sent->on_run(); });
-        return sent->wait(bound);
-    }
+    /// What is handed to the executor. Dropped unrun, it tells that the context has gone.
+    class handler {
+      public:
+        explicit handler(std::shared_ptr<probe> sent) noexcept : sent_(std::move(sent)) {}
+        handler(handler&&) noexcept = default;
+        handler(handler const&) = delete;
+        handler& operator=(handler&&) = delete;
+        handler& operator=(handler const&) = delete;
+        ~handler() {
+            if (sent_) sent_->settle(std::thread::id());
+        }
+        void operator()() { std::exchange(sent_, nullptr)->settle(std::this_thread::get_id()); }
 
-    /// The same, where the executor never runs it at once.
-    [[nodiscard]] static outcome post(asio::any_io_executor const& executor, std::chrono::milliseconds bound) {
+      private:
+        std::shared_ptr<probe> sent_;
+    };
+
+    /// Has `send` hand the handler to an executor, and waits no longer than the bound for a thread to run it. Nothing
+    /// of the executor's context is used while it waits.
+    template <class Send>
+    [[nodiscard]] static outcome of(Send send, std::chrono::milliseconds bound) {
         auto const sent = std::make_shared<probe>();
-        asio::post(executor, [sent] { sent->on_run(); });
+        send(handler(sent));
         return sent->wait(bound);
     }
 
   private:
-    void on_run() {
+    /// The thread that has run it; none where it was dropped.
+    void settle(std::thread::id where) {
         std::scoped_lock const lock(mutex_);
-        where_ = std::this_thread::get_id();
-        ran_.notify_all();
+        settled_ = true;
+        where_ = where;
+        changed_.notify_all();
     }
 
     outcome wait(std::chrono::milliseconds bound) {
         std::unique_lock lock(mutex_);
-        if (!ran_.wait_for(lock, bound, [this] { return where_ != std::thread::id(); })) return outcome::not_run;
+        if (!changed_.wait_for(lock, bound, [this] { return settled_; })) return outcome::not_run;
+        if (where_ == std::thread::id()) return outcome::context_gone;
         return where_ == std::this_thread::get_id() ? outcome::inline_here : outcome::elsewhere;
     }
 
     std::mutex mutex_;
-    std::condition_variable ran_;
+    std::condition_variable changed_;
+    bool settled_ = false;
     std::thread::id where_;
 };
 

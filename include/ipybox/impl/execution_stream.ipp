@@ -50,8 +50,8 @@ IPYBOX_DECL void execution_stream::start_next(std::shared_ptr<detail::event_queu
     events->next(std::move(done), wait);
 }
 
-IPYBOX_DECL asio::any_io_executor execution_stream::executor_of(detail::event_queue const& events) {
-    return events.executor();
+IPYBOX_DECL detail::executor_lender const& execution_stream::lender_of(detail::event_queue const& events) {
+    return events;
 }
 
 } // namespace ipybox

@@ -153,7 +153,7 @@ IPYBOX_DECL execution_stream executor_base::read_events_of(std::shared_ptr<detai
         auto const session = weak.lock();
         return session ? session->may_block() : result<void>();
     };
-    e->events = std::make_shared<detail::event_queue>(session_->executor(), may_block);
+    e->events = std::make_shared<detail::event_queue>(session_, may_block);
     execution_stream reader(e->events);
     session_->execute(std::move(e));
     return reader;
@@ -355,6 +355,6 @@ IPYBOX_DECL void executor_base::submit_execute(session_ptr const& s, std::string
     s->execute(std::move(e));
 }
 
-IPYBOX_DECL asio::any_io_executor executor_base::executor_of(detail::session_handle const& s) { return s.executor(); }
+IPYBOX_DECL detail::executor_lender const& executor_base::lender_of(detail::session_handle const& s) { return s; }
 
 } // namespace ipybox

@@ -4,8 +4,6 @@
 #include <ipybox/session/job_core.hpp>
 #include <ipybox/session/session_handle.hpp>
 
-#include <asio/system_executor.hpp>
-
 #include <utility>
 
 namespace ipybox {
@@ -39,9 +37,9 @@ IPYBOX_DECL void job::start_wait(std::shared_ptr<detail::job_core> const& core, 
         wait->complete(core->state() == detail::job_state::ended);
 }
 
-IPYBOX_DECL asio::any_io_executor job::executor_of(detail::job_core const& core) {
-    auto const session = core.session();
-    return session ? session->executor() : asio::any_io_executor(asio::system_executor());
+IPYBOX_DECL std::shared_ptr<detail::executor_lender const> job::lender_of(detail::job_core const& core) {
+    auto session = core.session();
+    return session ? std::move(session) : detail::session_handle::closed();
 }
 
 } // namespace ipybox

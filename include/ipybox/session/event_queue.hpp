@@ -1,15 +1,15 @@
 #pragma once
 
 #include <ipybox/async/completion.hpp>
+#include <ipybox/async/executor_lender.hpp>
 #include <ipybox/core/owning_process.hpp>
 #include <ipybox/execution/execution_event.hpp>
-
-#include <asio/any_io_executor.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -22,14 +22,14 @@ namespace ipybox::detail {
  * there is room again.
  * \par Thread safety Safe.
  */
-class event_queue {
+class event_queue final : public executor_lender {
   public:
     using event = std::optional<execution_event>;
 
-    /// `executor` is where handlers without one of their own run; `may_block` tells whether a thread that waits would
-    /// be served.
-    event_queue(asio::any_io_executor executor, std::function<result<void>()> may_block)
-        : executor_(std::move(executor)), may_block_(std::move(may_block)) {}
+    /// `session` has the executor where handlers without one of their own run; `may_block` tells whether a thread that
+    /// waits would be served.
+    event_queue(std::weak_ptr<executor_lender const> session, std::function<result<void>()> may_block)
+        : session_(std::move(session)), may_block_(std::move(may_block)) {}
 
     /// One that is behind its end, for streams that were moved from.
     [[nodiscard]] static std::shared_ptr<event_queue> const& ended();
@@ -65,7 +65,7 @@ class event_queue {
 
     /// The executor of handlers without an executor of their own. Behind the end that is the system's: the session's
     /// may be gone.
-    [[nodiscard]] asio::any_io_executor executor() const;
+    void with_executor(borrower const& use) const override;
 
     /// Whether a thread that waits for the next event would be served. Behind the end it need not wait.
     [[nodiscard]] result<void> may_block() const;
@@ -89,7 +89,7 @@ class event_queue {
 
     [[nodiscard]] std::optional<event> take_locked(std::function<void()>& tell);
 
-    asio::any_io_executor executor_; ///< let go of at the end, with `may_block_`: their context may go then
+    std::weak_ptr<executor_lender const> const session_;
     std::function<result<void>()> may_block_;
     std::atomic<std::uint64_t> last_wait_ = 0;
     owning_process const owner_;

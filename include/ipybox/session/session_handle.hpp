@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/async/context_waiters.hpp>
+#include <ipybox/async/executor_lender.hpp>
 #include <ipybox/async/serial_context.hpp>
 #include <ipybox/async/side_threads.hpp>
 #include <ipybox/codegen/generate_options.hpp>
@@ -13,6 +14,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -20,6 +22,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -40,7 +43,7 @@ struct generated_place {
  * was closed, or once that context has gone; calls then fail with errc::not_running.
  * \par Thread safety Safe.
  */
-class session_handle : public std::enable_shared_from_this<session_handle> {
+class session_handle final : public executor_lender, public std::enable_shared_from_this<session_handle> {
   public:
     [[nodiscard]] static std::shared_ptr<session_handle> make(serial_context where, session_parts parts);
 
@@ -168,6 +171,9 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     [[nodiscard]] kernel_state state() const;
 
     /// The executor on which the session works; the system's executor when it is closed.
+    void with_executor(borrower const& use) const override;
+
+    /// A copy of it for the application, whose matter it is then that the context stays.
     [[nodiscard]] asio::any_io_executor executor() const;
 
     /// Whether a call that blocks the calling thread would be served; the error says why not. May take its time.
@@ -210,6 +216,8 @@ class session_handle : public std::enable_shared_from_this<session_handle> {
     std::unique_ptr<io_thread> thread_;
     std::shared_ptr<context_waiters> context_; ///< of an application
     std::shared_ptr<context_waiters::waiter> context_end_;
+    std::condition_variable closed_;
+    std::thread::id closing_; ///< the thread that closes; none before that, and behind it
     std::map<std::string, std::vector<generated_place>> generated_; ///< packages of host tools
     std::atomic<std::uint64_t> jobs_ = 0;
     side_threads aside_;

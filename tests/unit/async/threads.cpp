@@ -245,7 +245,8 @@ TEST_CASE("serial_context: strands and executors that track work are known by wh
 
 TEST_CASE("serial_context: a context that no thread runs serves nothing") {
     asio::io_context context;
-    auto const served = served_elsewhere(context.get_executor(), 20ms, 10ms);
+    serving_threads const none(asio::make_strand(asio::any_io_executor(context.get_executor())));
+    auto const served = none.others(20ms, 10ms);
     REQUIRE_FALSE(served);
     CHECK(served.error() == ipybox::errc::would_deadlock);
     CHECK(served.error().text().starts_with("no thread runs the executor's I/O context: run it on another thread"));

@@ -1,6 +1,7 @@
 #include <ipybox/session/event_queue.hpp>
 
 #include <support/catch.hpp>
+#include <support/lent_executor.hpp>
 
 #include <asio/io_context.hpp>
 
@@ -19,7 +20,8 @@ using detail::event_queue;
 
 struct read_queue {
     asio::io_context context;
-    event_queue queue{context.get_executor(), [] { return result<void>(); }};
+    std::shared_ptr<test::lent_executor const> lent = test::lend(context.get_executor());
+    event_queue queue{lent, [] { return result<void>(); }};
     std::string told;
 
     read_queue() {
@@ -255,14 +257,20 @@ TEST_CASE_METHOD(read_queue, "event_queue: asked when all has been read and the 
 }
 
 TEST_CASE_METHOD(read_queue, "event_queue: behind the end handlers run where nobody has to run a context") {
-    CHECK(queue.executor() == asio::any_io_executor(context.get_executor()));
+    asio::any_io_executor const its_own = context.get_executor();
+    asio::any_io_executor seen;
+    auto const look = [&](asio::any_io_executor const& lent_now) { seen = lent_now; };
+    queue.with_executor(look);
+    CHECK(seen == its_own);
     queue.finish(done());
-    CHECK(queue.executor() != asio::any_io_executor(context.get_executor()));
+    queue.with_executor(look);
+    CHECK(seen == asio::any_io_executor(asio::system_executor()));
 }
 
 TEST_CASE("event_queue: one thread writes, another one reads", "[tsan]") {
     asio::io_context context;
-    auto const queue = std::make_shared<event_queue>(context.get_executor(), [] { return result<void>(); });
+    auto const lent = test::lend(context.get_executor());
+    auto const queue = std::make_shared<event_queue>(lent, [] { return result<void>(); });
     std::atomic<int> rooms = 0;
     queue->on_reader([&] { ++rooms; }, [] {});
     std::thread writer([queue] {

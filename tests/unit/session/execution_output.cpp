@@ -5,6 +5,7 @@
 #include <ipybox/session/seen_messages.hpp>
 
 #include <support/catch.hpp>
+#include <support/lent_executor.hpp>
 #include <support/scratch_dir.hpp>
 
 #include <asio/co_spawn.hpp>
@@ -31,8 +32,8 @@ struct written_output {
     test::scratch_dir dir;
     asio::io_context context;
     kernel_lifecycle life;
-    std::shared_ptr<event_queue> events =
-        std::make_shared<event_queue>(context.get_executor(), [] { return result<void>(); });
+    std::shared_ptr<test::lent_executor const> lent = test::lend(context.get_executor());
+    std::shared_ptr<event_queue> events = std::make_shared<event_queue>(lent, [] { return result<void>(); });
     int full = 0; ///< how often the kernel would have had to wait
     std::shared_ptr<seen_messages> seen = std::make_shared<seen_messages>(context.get_executor());
     std::shared_ptr<execution_inbox> inbox = std::make_shared<execution_inbox>(context.get_executor());

@@ -66,11 +66,13 @@ IPYBOX_DECL std::shared_ptr<context_waiters> const& context_waiters::of(asio::an
 }
 
 IPYBOX_DECL void context_waiters::add(std::shared_ptr<waiter> w) {
-    {
-        std::scoped_lock const lock(mutex_);
-        if (!gone_) return link(std::move(w));
-    }
-    w->abandon();
+    if (!try_add(w)) w->abandon();
+}
+
+IPYBOX_DECL bool context_waiters::try_add(std::shared_ptr<waiter> const& w) {
+    std::scoped_lock const lock(mutex_);
+    if (!gone_) link(w);
+    return !gone_;
 }
 
 IPYBOX_DECL void context_waiters::remove(waiter& w) noexcept {

@@ -18,7 +18,7 @@ inline std::size_t event_size(execution_event const& e) {
 IPYBOX_DECL std::shared_ptr<event_queue> const& event_queue::ended() {
     // Never destroyed: static objects may hold streams until the end of the program.
     static auto const& none = *new auto([] {
-        auto queue = std::make_shared<event_queue>(asio::system_executor(), nullptr);
+        auto queue = std::make_shared<event_queue>(std::weak_ptr<executor_lender const>(), nullptr);
         queue->finished_ = true;
         return queue;
     }());
@@ -59,7 +59,6 @@ IPYBOX_DECL event_queue::delivery event_queue::push_locked(execution_event e) {
 
 IPYBOX_DECL void event_queue::finish(result<execution_result> last) {
     delivery deliver;
-    asio::any_io_executor previous = asio::system_executor();
     {
         std::scoped_lock const lock(mutex_);
         deliver = push_locked(execution_event(std::move(last)));
@@ -68,7 +67,6 @@ IPYBOX_DECL void event_queue::finish(result<execution_result> last) {
         on_left_ = nullptr;
         on_read_ = nullptr;
         may_block_ = nullptr;
-        std::swap(executor_, previous);
     }
     deliver();
 }
@@ -127,9 +125,16 @@ IPYBOX_DECL void event_queue::when_read(std::function<void()> then) {
     then();
 }
 
-IPYBOX_DECL asio::any_io_executor event_queue::executor() const {
-    std::scoped_lock const lock(mutex_);
-    return executor_;
+IPYBOX_DECL void event_queue::with_executor(borrower const& use) const {
+    std::shared_ptr<executor_lender const> session;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (!finished_) session = session_.lock();
+    }
+    if (session)
+        session->with_executor(use);
+    else
+        use(asio::system_executor());
 }
 
 IPYBOX_DECL result<void> event_queue::may_block() const {

@@ -212,6 +212,7 @@ IPYBOX_DECL void session_handle::close() {
         executor = std::move(executor_);
         may_block = std::move(may_block_);
         thread = std::move(thread_);
+        closing_ = std::this_thread::get_id();
     }
     // A thread of its own brings everything to an end, in its order and within bounds. Nothing can be known of who runs
     // an application's context.
@@ -225,16 +226,25 @@ IPYBOX_DECL void session_handle::close() {
     if (context_) context_->remove(*context_end_);
     // Only then a context of its own goes, with everything that still waits in it.
     body.reset();
+    executor = asio::any_io_executor();
+    may_block = nullptr;
+    {
+        std::scoped_lock const lock(mutex_);
+        closing_ = std::thread::id();
+    }
+    closed_.notify_all();
 }
 
-/// The application's context goes under an executor that is open.
+/// The application's context goes, under an executor that is open or that another thread is closing.
 IPYBOX_DECL void session_handle::context_ends() noexcept {
     if (!owner_.is_this()) return;
     std::shared_ptr<session> body;
     asio::any_io_executor executor;
     std::function<result<void>()> may_block;
     {
-        std::scoped_lock const lock(mutex_);
+        std::unique_lock lock(mutex_);
+        // What is being closed belongs to the context until it was let go of.
+        closed_.wait(lock, [this] { return closing_ == std::thread::id() || closing_ == std::this_thread::get_id(); });
         if (!session_) return;
         body = std::move(session_);
         executor = std::move(executor_);
@@ -278,9 +288,18 @@ IPYBOX_DECL kernel_state session_handle::state() const {
     return session_ ? session_->state() : kernel_state::stopped;
 }
 
-IPYBOX_DECL asio::any_io_executor session_handle::executor() const {
+IPYBOX_DECL void session_handle::with_executor(borrower const& use) const {
     std::scoped_lock const lock(mutex_);
-    return session_ ? executor_ : asio::any_io_executor(asio::system_executor());
+    if (session_)
+        use(executor_);
+    else
+        use(asio::system_executor());
+}
+
+IPYBOX_DECL asio::any_io_executor session_handle::executor() const {
+    asio::any_io_executor copy;
+    with_executor([&copy](asio::any_io_executor const& executor) { copy = executor; });
+    return copy;
 }
 
 IPYBOX_DECL result<void> session_handle::may_block() const {
