@@ -30,7 +30,8 @@ struct block_members {
                 return value.has_value();
             }
             auto const value = cursor.skip(json_cursor::any_depth);
-            if (value && member == "annotations") annotations = read_json(*value); // without them the block still counts
+            if (value && member == "annotations")
+                annotations = read_json(*value); // without them the block still counts
             if (value && member == "resource") resource = *value;
             return value.has_value();
         });
@@ -124,7 +125,8 @@ IPYBOX_DECL result<call_result> detail::read_call_result(std::string_view json) 
     });
     // The tool has done its work: what its text says is worth having then.
     if (unreadable && r.content.empty()) wrong = "`structuredContent` that " + unreadable->text();
-    if (!read || !cursor.finished() || (unreadable && r.content.empty())) return failure(errc::protocol_error, "answered `tools/call` with " + wrong);
+    if (!read || !cursor.finished() || (unreadable && r.content.empty()))
+        return failure(errc::protocol_error, "answered `tools/call` with " + wrong);
     return r;
 }
 
