@@ -1769,6 +1769,7 @@ O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
 S_ISUID = 0o4000
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
 F_SETLEASE, F_NOTIFY = 1024, 1026
+FIRST_PROCESS = 1  # the supervisor where the sandbox has a pid namespace of its own, and nothing else has to do with it
 
 Block = list["Step"]
 
@@ -1875,6 +1876,7 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
             *typing_into_terminals(machine),
             *leases(machine),
             *limits_of_others(machine),
+            *scheduling_of_supervisor(machine),
             *set_user_id_programs(machine),
         ],
         "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()])
@@ -1986,6 +1988,21 @@ def limits_of_others(machine: Machine) -> Block:
     return [Step(EQUAL, 0, len(judgement), machine.calls["prlimit64"]), *judgement]
 
 
+#: Calls that set priorities of a process, a group, or all of a user, each with its number for users.
+PRIORITIES = {"setpriority": 2, "ioprio_set": 3}  # PRIO_USER, IOPRIO_WHO_USER
+
+
+def scheduling_of_supervisor(machine: Machine) -> Block:
+    """Priority and processors of the first process stay: it enforces limits. So do those of all that the user has."""
+    block: Block = []
+    first = [Step(EQUAL, 0, 1, FIRST_PROCESS), denial()]
+    for name in ("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"):
+        block += argument(machine, name, 0, first)
+    for name, user in PRIORITIES.items():
+        block += argument(machine, name, 0, [Step(EQUAL, 2, 0, user), Step(LOAD, 0, 0, ARGUMENTS + 8), *first])
+    return block
+
+
 #: Where each call has the mode of a file. In those that open files it stands behind the flags, and counts with some.
 MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
 MODES_OF_OPENED = {"open": 2, "openat": 3}
@@ -2011,7 +2028,7 @@ def set_user_id_programs(machine: Machine) -> Block:
 def pack(steps: Block) -> bytes:
     """The instructions as the kernel takes them."""
     return b"".join(struct.pack("HBBI", *step) for step in steps)
-)py", 12277}},
+)py", 13204}},
 {"formats", {R"py("""Representations of plain values, found without asking every formatter."""
 
 from __future__ import annotations

@@ -136,15 +136,16 @@ TEST_CASE("bubblewrap: processes of the host are not there to be stopped") {
     CHECK(sandbox_test::run(*wrapped).output == "is not there\n");
 }
 
-TEST_CASE("bubblewrap: what makes the program the first to be killed cannot be changed, by root either") {
+TEST_CASE(
+    "bubblewrap: what makes the program the first to be killed or the last to run cannot be changed, by root either") {
     scratch_dir const work;
     auto const code = R"(
 import os, subprocess
-for name in ('oom_score_adj', 'oom_adj'):
-    try: print(open('/proc/1/' + name, 'w'))
-    except PermissionError: print('refused')
+for name in ('oom_score_adj', 'oom_adj', 'autogroup'):
+    try: open('/proc/1/' + name, 'r+b').write(b'0')
+    except (PermissionError, FileNotFoundError): print('refused')
 )";
     auto const wrapped = bubblewrap_sandbox{}.wrap(python({"-c", code}, work.path()));
     if (!wrapped) return ipybox::test::skip(wrapped.error().text());
-    if (::geteuid() == 0) CHECK(sandbox_test::run(*wrapped).output == "refused\nrefused\n");
+    if (::geteuid() == 0) CHECK(sandbox_test::run(*wrapped).output == "refused\nrefused\nrefused\n");
 }

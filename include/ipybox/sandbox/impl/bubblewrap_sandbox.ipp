@@ -67,8 +67,9 @@ inline std::vector<std::string> bubblewrap_flags(bubblewrap_sandbox::options con
     // that.
     if (!has_room && ::geteuid() == 0) {
         add({"--ro-bind", "/proc/sys", "/proc/sys"});
-        // So is what makes the first process the first one to be killed where memory runs out.
-        for (auto const* file : {"/proc/1/oom_score_adj", "/proc/1/oom_adj"}) add({"--ro-bind", "/dev/null", file});
+        // So is what makes the first process the first one to be killed where memory runs out, or the last one to run.
+        for (auto const* file : {"/proc/1/oom_score_adj", "/proc/1/oom_adj", "/proc/1/autogroup"})
+            if (::access(file, F_OK) == 0) add({"--ro-bind", "/dev/null", file});
     }
     add({"--tmpfs", "/sys"});
     for (auto const& directory : devices.directories) add({"--ro-bind", directory.c_str(), directory.c_str()});
