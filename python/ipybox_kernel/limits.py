@@ -18,6 +18,9 @@ SHARED = {
 }
 
 
+#: Of all that the system holds for a user, also for programs outside: signals that wait, bytes of message queues.
+OF_USER = {resource.RLIMIT_SIGPENDING: 1024, resource.RLIMIT_MSGQUEUE: 256 << 10}
+
 FREE_MEMORY = 16 << 20  # bytes that a kernel needs besides what Python takes: the stack of a thread has half of them
 FREE_FILES = 16  # descriptors, of which its streams take most
 
@@ -25,6 +28,8 @@ FREE_FILES = 16  # descriptors, of which its streams take most
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
     lower(resource.RLIMIT_CORE, 0)
+    for kind, limit in OF_USER.items():
+        lower(kind, limit)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])

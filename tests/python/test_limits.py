@@ -120,7 +120,7 @@ def test_processor_time_of_a_program() -> None:
         assert kernel.run("!echo 'a  b' c").text() == "a  b c\n"
 
 
-@pytest.mark.parametrize("name", ["DATA", "NPROC", "FSIZE", "NOFILE", "CPU", "CORE"])
+@pytest.mark.parametrize("name", ["DATA", "NPROC", "FSIZE", "NOFILE", "CPU", "CORE", "SIGPENDING", "MSGQUEUE"])
 def test_what_is_limited_cannot_be_raised(python: str, name: str) -> None:
     limits = {"memory": 1 << 30, "processes": 100, "file_size": MIB, "open_files": 100, "cpu_time": 100}
     with ordinary(python, limits) as host:
@@ -128,6 +128,16 @@ def test_what_is_limited_cannot_be_raised(python: str, name: str) -> None:
         kernel.run(f"import resource\nkind = resource.RLIMIT_{name}\nsoft, hard = resource.getrlimit(kind)")
         assert kernel.run("resource.setrlimit(kind, (hard, hard + 1))").error == "ValueError"
         assert kernel.run("hard").value != "-1"
+
+
+def test_of_what_all_programs_of_a_user_share_code_gets_a_small_part() -> None:
+    """Signals that wait, and message queues: others could have none."""
+    with Host(limits={"memory": 1 << 30}) as host:
+        kernel = host.fork()
+        kernel.run("from resource import *")
+        assert kernel.run(
+            "getrlimit(RLIMIT_SIGPENDING)[1] <= 1024, getrlimit(RLIMIT_MSGQUEUE)[1] <= 1 << 18"
+        ).value == ("(True, True)")
 
 
 def test_what_is_not_limited_stays_as_it_is() -> None:

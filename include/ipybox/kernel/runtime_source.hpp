@@ -3403,6 +3403,9 @@ SHARED = {
 }
 
 
+#: Of all that the system holds for a user, also for programs outside: signals that wait, bytes of message queues.
+OF_USER = {resource.RLIMIT_SIGPENDING: 1024, resource.RLIMIT_MSGQUEUE: 256 << 10}
+
 FREE_MEMORY = 16 << 20  # bytes that a kernel needs besides what Python takes: the stack of a thread has half of them
 FREE_FILES = 16  # descriptors, of which its streams take most
 
@@ -3410,6 +3413,8 @@ FREE_FILES = 16  # descriptors, of which its streams take most
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
     lower(resource.RLIMIT_CORE, 0)
+    for kind, limit in OF_USER.items():
+        lower(kind, limit)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])
@@ -3486,7 +3491,7 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
     limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
-)py", 3563}},
+)py", 3828}},
 {"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it."""
 
 from __future__ import annotations
