@@ -22,6 +22,9 @@ OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
 MOVE_MOUNT_F_EMPTY_PATH = 4
 AT_FDCWD = -100
 
+BYTES_OF_FILE = 4096  # of a private directory, for each file that it can hold
+LEAST_FILES = 4096
+
 
 def rearrange_files(plan: Plan, directory: str) -> None:
     """Gives this process, which is in a directory, a file system without the directories of other kernels."""
@@ -101,7 +104,9 @@ def put_back(path: str, tree: int | None) -> None:
 
 def cover(place: str, size: int) -> None:
     """Mounts an empty directory of its own over a directory."""
-    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}" if size else "mode=755")
+    # Empty files take no bytes of its size, but memory of the system.
+    bounds = f",size={size},nr_inodes={max(LEAST_FILES, size // BYTES_OF_FILE)}" if size else ""
+    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755" + bounds)
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:

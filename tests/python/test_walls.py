@@ -199,6 +199,23 @@ def test_the_way_to_a_working_directory_follows_no_link_of_the_workspace(tmp_pat
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+def test_a_private_directory_holds_so_many_files(tmp_path: Path) -> None:
+    """Empty ones take nothing of its size."""
+    lines = said_by(
+        """
+from ipybox_kernel import landlock, mounts
+landlock.libc.unshare(0x20000)  # CLONE_NEWNS
+mounts.mount(None, "/", None, mounts.MS_REC | mounts.MS_PRIVATE)
+for size in 1 << 20, 64 << 20:
+    mounts.cover(directory, size)
+    about = os.statvfs(directory)
+    print(about.f_files, about.f_blocks * about.f_frsize == size)
+""",
+        tmp_path,
+    )
+    assert lines == ["4096 True", "16384 True"]
+
+
 def test_a_directory_or_a_program_that_is_missing(tmp_path: Path) -> None:
     """What is told in the supervisor does not name it: kernels inherit the memory of that."""
     lines = said_by(
