@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace ipybox::detail {
@@ -28,6 +29,10 @@ inline constexpr std::chrono::seconds longest_trial(20);
 /// The error of an unavailable sandbox: why, and what to do; the way without one is added.
 [[nodiscard]] error sandbox_unavailable(std::string text);
 
+/// Whether a trial failed for want of memory, descriptors or processes, or by this process' limit for the size of
+/// files: no other sandbox would start then either, and nor would a program without one.
+[[nodiscard]] bool is_shortage(std::error_code cause);
+
 /// The bwrap program: `wanted`, or the one on PATH (absolute entries only).
 [[nodiscard]] result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted);
 
@@ -39,7 +44,7 @@ inline constexpr std::chrono::seconds longest_trial(20);
  * \details The flags come back as they are, without `--disable-userns` where bwrap is older than that. Success is
  * remembered for the process, failure is not: what the text advises can be done while the process runs. Nothing is
  * locked meanwhile: a fork would wait for it, or for ever. Threads that begin at once try each by itself.
- * \par Errors errc::sandbox_unavailable
+ * \par Errors errc::sandbox_unavailable; errc::io_error — is_shortage()
  */
 [[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
                                                                     std::vector<std::string> flags,

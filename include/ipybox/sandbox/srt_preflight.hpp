@@ -39,7 +39,7 @@ struct srt_need {
  * \details As bubblewrap_preflight: success is remembered for the process, failure is not.
  * \param bwrap empty: the one of the search path
  * \param search_path PATH of srt
- * \par Errors errc::sandbox_unavailable
+ * \par Errors errc::sandbox_unavailable; errc::io_error — is_shortage()
  */
 [[nodiscard]] result<void> srt_preflight(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
                                          std::string const& search_path,

@@ -4,6 +4,7 @@
 #include <support/catch.hpp>
 #include <support/contains.hpp>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,6 +174,22 @@ TEST_CASE("preflight: is bounded in time and in output") {
     REQUIRE_FALSE(flood);
     CHECK(flood.error().text().size() < 100'000);
     CHECK(std::chrono::steady_clock::now() - started < 20s);
+}
+
+TEST_CASE("preflight: a shortage of the process is told as that, and no missing sandbox") {
+    scratch_dir const dir;
+    auto const own = script(dir, "echo 'ipybox: the sandbox works'");
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    rlimit const few{3, before.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+    auto const checked = bubblewrap_preflight(own, {"--shortage"}, no_filter, 5s);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    REQUIRE_FALSE(checked);
+    CHECK(checked.error() == errc::io_error);
+    CHECK(checked.error().cause() == std::errc::too_many_files_open);
+    CHECK_FALSE(contains(checked.error().text(), "no_sandbox"));
+    CHECK(bubblewrap_preflight(own, {"--shortage"}, no_filter, 5s));
 }
 
 TEST_CASE("preflight: works in a program that ignores SIGCHLD") {

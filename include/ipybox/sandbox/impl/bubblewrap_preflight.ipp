@@ -8,10 +8,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <map>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace ipybox {
@@ -39,6 +41,13 @@ IPYBOX_DECL error sandbox_unavailable(std::string text) {
     return error(errc::sandbox_unavailable,
                  std::move(text) +
                      ". To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
+}
+
+IPYBOX_DECL bool is_shortage(std::error_code cause) {
+    static constexpr std::errc shortages[] = {std::errc::file_too_large, std::errc::too_many_files_open,
+                                              std::errc::too_many_files_open_in_system, std::errc::not_enough_memory,
+                                              std::errc::resource_unavailable_try_again};
+    return std::ranges::any_of(shortages, [cause](std::errc which) { return cause == which; });
 }
 
 IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted) {
@@ -125,8 +134,7 @@ inline result<void> try_bubblewrap(std::filesystem::path const& program, std::ve
     launch_spec spec{command, {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LC_ALL", "C"}}, "/"};
     spec.inputs.emplace(3, filter);
     auto said = os::program_output(spec, bound);
-    // This process has a limit for the size of files, which would stop any other sandbox too.
-    if (!said && said.error().cause() == std::errc::file_too_large) return failure(said.error());
+    if (!said && is_shortage(said.error().cause())) return failure(said.error());
     if (!said) return failure(sandbox_unavailable("bubblewrap does not work here: " + said.error().text()));
     if (said->ends_with(proof)) return {};
     return failure(bubblewrap_unavailable(*said, this_sandbox_host()));

@@ -101,6 +101,7 @@ inline result<void> try_srt(std::filesystem::path const& srt, std::filesystem::p
                             std::string const& search_path, std::chrono::milliseconds bound) {
     if (auto complete = check_srt_needs(srt_system::on_linux, search_path); !complete) return complete;
     auto const said = os::program_output({{srt.string(), "--version"}, {{"PATH", search_path}}, "/"}, bound);
+    if (!said && is_shortage(said.error().cause())) return failure(said.error());
     if (!said) return failure(sandbox_unavailable("srt does not work here: " + said.error().text()));
     if (auto known = check_srt_version(*said); !known) return known;
     return try_bubblewrap_of_srt(bwrap, search_path, bound);
