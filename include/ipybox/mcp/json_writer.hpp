@@ -12,7 +12,8 @@ namespace ipybox::mcp {
 /**
  * \brief Writes a value as JSON on one line, as `dump()` does it, but long strings in runs instead of character by
  * character.
- * \par Errors errc::invalid_argument — it nests deeper than `json_cursor::deepest` or holds text that is not UTF-8
+ * \par Errors errc::invalid_argument — it nests deeper than `json_cursor::deepest`, or holds text that is not UTF-8 or
+ * a discarded value
  */
 [[nodiscard]] result<std::string> write_json(nlohmann::ordered_json const& value);
 [[nodiscard]] result<std::string> write_sorted_json(nlohmann::json const& value); ///< members are sorted by name

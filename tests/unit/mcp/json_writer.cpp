@@ -55,6 +55,17 @@ TEST_CASE("json_writer: what is not UTF-8, as a value or as a name") {
         }
 }
 
+TEST_CASE("json_writer: what a parser discarded") {
+    auto const discarded = nlohmann::ordered_json::parse("{", nullptr, false);
+    REQUIRE(discarded.is_discarded());
+    for (auto const& value : {discarded, nlohmann::ordered_json::array({1, discarded})}) {
+        auto const written = write_json(value);
+        REQUIRE_FALSE(written);
+        CHECK(written.error() == errc::invalid_argument);
+        CHECK(written.error().text().starts_with("holds a discarded value"));
+    }
+}
+
 TEST_CASE("json_writer: as deep as it is read, and no deeper") {
     auto const deep = nested_value(json_cursor::deepest);
     auto const written = write_json(deep);

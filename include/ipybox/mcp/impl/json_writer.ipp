@@ -67,12 +67,16 @@ class json_writer {
         case json::value_t::object: return write_object(value.template get_ref<object_type const&>());
         case json::value_t::array: return write_array(value.template get_ref<array_type const&>());
         case json::value_t::string: return append_json_string(text_, value.template get_ref<std::string const&>());
+        case json::value_t::discarded: discarded_ = true; return false;
         default: text_.append(json_text(value)); return true;
         }
     }
 
     [[nodiscard]] std::string take() { return std::move(text_); }
-    [[nodiscard]] bool too_deep() const noexcept { return depth_ > json_cursor::deepest; }
+    [[nodiscard]] std::string_view obstacle() const noexcept {
+        if (discarded_) return "holds a discarded value, which a parser left where there was no JSON";
+        return depth_ > json_cursor::deepest ? "is nested too deeply" : "holds text that is not UTF-8";
+    }
 
   private:
     bool write_object(object_type const& members) {
@@ -103,13 +107,14 @@ class json_writer {
 
     std::string text_;
     int depth_ = 0;
+    bool discarded_ = false;
 };
 
 template <class Json>
 result<std::string> written(Json const& value) {
     json_writer<Json> writer;
     if (writer.write(value)) return writer.take();
-    return failure(errc::invalid_argument, writer.too_deep() ? "is nested too deeply" : "holds text that is not UTF-8");
+    return failure(errc::invalid_argument, std::string(writer.obstacle()));
 }
 
 } // namespace detail
