@@ -13,7 +13,8 @@ namespace ipybox::mcp {
 /**
  * \brief The program that has to be started for a server: program found, environment and directory complete. Variables
  * have been put in before.
- * \par Errors errc::mcp_start_failed — there is no such program; errc::io_error — `env_file` cannot be read;
+ * \par Errors errc::mcp_start_failed — there is no such program; errc::io_error — `env_file` cannot be read, or the
+ * current directory is needed and not there any more;
  * errc::invalid_argument — it has a line that sets nothing
  */
 [[nodiscard]] result<launch_spec> launch_of(server_params const& server);

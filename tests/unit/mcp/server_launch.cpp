@@ -2,7 +2,9 @@
 #include <ipybox/sandbox/sandbox_config.hpp>
 
 #include <support/catch.hpp>
+#include <support/scratch_dir.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -17,6 +19,25 @@ struct sandbox_with_hosts {
 };
 
 } // namespace
+
+TEST_CASE("server launch: a current directory that is gone is named, where it is needed") {
+    auto const before = std::filesystem::current_path();
+    ipybox::mcp::server_params server;
+    server.command = "/bin/true";
+    {
+        ipybox::test::scratch_dir const dir;
+        std::filesystem::current_path(dir.path());
+    }
+    auto const launch = ipybox::mcp::launch_of(server);
+    server.working_dir = "/";
+    auto const elsewhere = ipybox::mcp::launch_of(server);
+    std::filesystem::current_path(before);
+    REQUIRE_FALSE(launch);
+    CHECK(launch.error() == ipybox::errc::io_error);
+    CHECK(launch.error().text() == "finding the current directory, in which /bin/true would start (set `working_dir`): "
+                                   "No such file or directory");
+    CHECK(elsewhere);
+}
 
 TEST_CASE("server launch: a sandbox that names hosts is refused, as nothing serves them to a server") {
     ipybox::mcp::server_params server;

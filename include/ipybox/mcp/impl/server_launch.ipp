@@ -81,9 +81,13 @@ IPYBOX_DECL result<environment> parse_env_text(std::string const& text, std::str
 
 IPYBOX_DECL result<launch_spec> launch_of(server_params const& server) {
     launch_spec spec;
-    std::error_code unknown;
+    std::error_code unknown; // the current directory may be gone
     spec.working_dir = server.working_dir.empty() ? std::filesystem::current_path(unknown)
                                                   : std::filesystem::absolute(server.working_dir, unknown);
+    if (unknown)
+        return failure(ipybox::detail::system_failure("finding the current directory, in which " + server.command +
+                                                          " would start (set `working_dir`)",
+                                                      unknown.value()));
     spec.env = detail::inherited(server.inherit);
     if (!server.env_file.empty()) {
         auto const more = read_env_file(spec.working_dir / server.env_file);
