@@ -76,7 +76,7 @@ struct ipybox::approval_traits<corporate::reading_rules> {
 void run(ipybox::executor_base& box, std::string line) {
     auto const done = box.execute(std::move(line));
     if (done)
-        std::cout << "run: " << done->text;
+        std::cout << "run: " << done->text << '\n';
     else if (done.error().exception())
         std::cout << "rejected: " << done.error().exception()->evalue << '\n';
     else

@@ -26,7 +26,7 @@ int main() {
     //! [walls]
     auto const show = [](auto const& result) {
         if (result)
-            std::cout << result->text;
+            std::cout << result->text << '\n';
         else
             std::cerr << result.error() << '\n';
         return result.has_value();
