@@ -33,8 +33,8 @@ struct execution_result {
     /// From the request to the reply.
     std::chrono::nanoseconds elapsed{0};
 
-    /// The kernel is a fresh one and the state of earlier cells is gone: it was dead before this execution, or had to
-    /// be killed at its end.
+    /// The kernel is a fresh one and the state of earlier cells is gone: it was dead before this execution, had to be
+    /// killed at its end, or was reset meanwhile.
     bool kernel_restarted = false;
 
     /// The exit code of code that leaves by `exit` or `sys.exit`. After `exit(n)` the execution has succeeded and the

@@ -145,7 +145,11 @@ TEST_CASE("cell_answer: how a cell was ended, and whether its variables are ther
     CHECK(contains(text_of_answer(cell), "all variables are gone]"));
     cell = cell_that_failed(error(errc::cancelled, ""));
     CHECK(status_of(cell) == "cancelled");
-    CHECK(contains(text_of_answer(cell), "[the cell was cancelled"));
+    CHECK(text_of_answer(cell) == "[the cell was cancelled; variables are still there]");
+    cell = cell_that_failed(error(errc::cancelled, ""), "x", true);
+    CHECK(text_of_answer(cell) == "x\n\n[the cell was cancelled; the kernel was replaced, and all variables are gone]");
+    cell.outcome = failure(errc::cancelled);
+    CHECK(text_of_answer(cell) == "x\n\n[the cell was cancelled before it began]");
     cell = cell_that_failed(error(errc::kernel_died, "it was killed"));
     CHECK(status_of(cell) == "kernel_died");
     CHECK(text_of_answer(cell) == "[it was killed]");

@@ -366,7 +366,11 @@ TEST_CASE_METHOD(scripted_box, "session: reset ends what was submitted before, a
     REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
     auto reset = (*this)->async_reset(asio::use_future);
     auto after = begin("after");
-    CHECK(said(got(std::move(running))) == cancelled);
+    auto const r = got(std::move(running));
+    CHECK(said(r) == cancelled);
+    REQUIRE(r.error().output());
+    CHECK(r.error().output()->text == "partial");
+    CHECK(r.error().output()->kernel_restarted);
     CHECK(said(got(std::move(waiting))) == cancelled);
     CHECK(said(got(std::move(reset))) == "ok");
     CHECK(said(got(std::move(after))) == "fine");

@@ -100,9 +100,10 @@ inline std::string traceback_of(error::python_exception const& raised, answer_bo
 inline std::string end_of(error const& why) {
     if (why == errc::python_error) return {};
     auto const* brought = why.output();
-    std::string const state = brought != nullptr && brought->kernel_restarted
-                                  ? "; it did not end, so the kernel was replaced, and all variables are gone"
-                                  : "; variables are still there";
+    std::string state = " before it began";
+    if (brought != nullptr)
+        state = brought->kernel_restarted ? "; the kernel was replaced, and all variables are gone"
+                                          : "; variables are still there";
     if (why == condition::timeout) return "the cell was interrupted: " + why.text() + state;
     if (why == errc::cancelled) return "the cell was cancelled" + state;
     return why.text();

@@ -60,6 +60,8 @@ IPYBOX_DECL result<execution_result> outcome_of(execution_end end, execution con
         output.exit_code = end.over->exit_code;
         if (e.of_value || e.options.want_value) put_value(*end.over, output);
     }
+    // A reset, which replaces the kernel without waiting for the end of its code.
+    if (e.unwanted && e.unwanted->at_once && e.unwanted->reason == errc::cancelled) output.kernel_restarted = true;
     auto why = failure_of(end, e, output);
     if (!why) return output;
     // How the code came to its end, where it was: of a timeout and a cancellation too.
