@@ -19,15 +19,16 @@ class kernel_host;
  * \details With walls, each kernel sees of the working directory only that of its executor, and nothing of the other
  * kernels. Without a sandbox there are no walls. A cheap handle. The first kernel starts the supervisor, and is told
  * where that fails; it ends with the last copy and the last executor. The interpreter in an executor's options does not
- * count then. Executors whose options name limits, preloaded modules or packages that are not the runtime's are refused
- * (errc::invalid_argument).
+ * count then. Executors whose options name limits, preloaded modules or packages that are not the runtime's are
+ * refused, and within a sandbox those with a working directory outside of the runtime's (errc::invalid_argument).
  * \par Thread safety Safe.
  */
 class runtime {
   public:
     /// How a runtime works. Members are given in this order.
     struct options {
-        /// Writable in the sandbox; executors' working directories lie in it. Empty: the current directory.
+        /// Writable in the sandbox; executors' working directories lie in it, and an executor that names none works in
+        /// it. Empty: the current directory.
         std::filesystem::path working_dir = {};
 
         /// The process that all its kernels are forked from.

@@ -26,7 +26,7 @@ namespace ipybox {
  */
 struct executor_options {
     /// The directory in which the code runs and may write. It must exist. The kernel returns to it after each cell.
-    /// Empty: the current directory, and cells may leave it.
+    /// Empty: the current directory, or that of the executor's runtime, and cells may leave it.
     std::filesystem::path working_dir = {};
 
     /// The kernel: its interpreter and environment, its start and its end.

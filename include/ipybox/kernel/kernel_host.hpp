@@ -67,8 +67,11 @@ class kernel_host {
     /// The supervisor; makes it if there is none. One of its own that does not protect all that its options name by now
     /// is replaced: no process may live in it.
     /// \par Errors those of `find_python`; errc::kernel_start_failed — no thread for the search; errc::not_running —
-    /// ended, given up, or in a fork; errc::invalid_argument — a tenant has packages of its own
+    /// ended, given up, or in a fork; errc::invalid_argument — a tenant's options are not the landlord's
     asio::awaitable<result<std::shared_ptr<supervisor>>> obtain();
+
+    /// The directory in which the supervisor is started. From any thread.
+    [[nodiscard]] std::filesystem::path working_dir() const;
 
     /// The paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no
     /// supervisor. From any thread.
