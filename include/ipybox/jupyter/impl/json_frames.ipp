@@ -1,8 +1,8 @@
 #pragma once
 
+#include <ipybox/core/as_utf8.hpp>
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/json_text.hpp>
-#include <ipybox/core/utf8.hpp>
 #include <ipybox/jupyter/impl/mime_type.hpp>
 #include <ipybox/jupyter/json_frames.hpp>
 
@@ -54,17 +54,6 @@ inline bool is_display(std::string_view type) noexcept {
 /// JSON above this many bytes stays text in what is displayed.
 inline constexpr std::size_t longest_built_json = 4096;
 
-inline std::string as_utf8(std::string_view text) {
-    if (is_utf8(text)) return std::string(text);
-    std::string valid;
-    while (!text.empty()) {
-        auto const c = first_character(text);
-        valid.append(c.valid ? c.bytes : std::string_view("\xef\xbf\xbd"));
-        text.remove_prefix(c.bytes.size());
-    }
-    return valid;
-}
-
 /// Reads what a frame holds into a message, building no more than is bounded.
 class content_reader {
   public:
@@ -110,7 +99,7 @@ class content_reader {
             if (text->size() <= longest_built_json) return built(cursor, data[type]);
             cursor = ahead;
             data[type] = "";
-            message_.json_texts[type] = as_utf8(*text);
+            message_.json_texts[type] = ipybox::detail::as_utf8(*text);
             return true;
         });
     }

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <ipybox/core/utf8.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace ipybox::detail {
+
+/// The text, with U+FFFD in place of bytes that are not UTF-8.
+inline std::string as_utf8(std::string_view text) {
+    if (is_utf8(text)) return std::string(text);
+    std::string valid;
+    while (!text.empty()) {
+        auto const c = first_character(text);
+        valid.append(c.valid ? c.bytes : std::string_view("\xef\xbf\xbd"));
+        text.remove_prefix(c.bytes.size());
+    }
+    return valid;
+}
+
+} // namespace ipybox::detail
