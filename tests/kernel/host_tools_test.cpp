@@ -295,6 +295,20 @@ TEST_CASE("host tools: added and removed while a kernel runs", "[kernel]") {
     CHECK(contains(box.run("try:\n    more.run(n=1)\nexcept Exception as e:\n    print(e)"), "no MCP server 'host'"));
 }
 
+TEST_CASE("host tools: a package that could not be written is not written again", "[kernel]") {
+    host_box box({add_tool()});
+    scratch_dir const dir;
+    auto const to_a_file = dir.write("file", "");
+    for (auto const& nowhere : {std::filesystem::path("/proc/none"), to_a_file}) {
+        CHECK_FALSE(box->generate_mcp_sources("host", nowhere));
+        auto made = box->async_generate_mcp_sources("host", nowhere, asio::use_future);
+        CHECK_FALSE(made.get());
+    }
+    CHECK(box->add_tool(host_tool("more", "", {"n"}, [](int n) { return n + 1; })));
+    CHECK(box.run("from mcptools.host import more\nmore.run(n=1)") == "2");
+    CHECK(box->remove_tool("more") == true);
+}
+
 TEST_CASE("host tools: names", "[kernel]") {
     host_box box({add_tool()});
     auto const code_of = [](result<void> const& r) { return r ? std::error_code() : r.error().code(); };

@@ -263,18 +263,21 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
         *session_, [&](auto done) { session_->list_tools(server, std::move(done)); });
     if (!tools) return failure(tools.error());
     auto const how = detail::options_for(server, options, *session_);
-    session_->remember_place(server, {root_dir, how});
-    return codegen::generate(server, *tools, root_dir, how);
+    auto written = codegen::generate(server, *tools, root_dir, how);
+    if (written) session_->remember_place(server, {root_dir, how});
+    return written;
 }
 
 IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,
                                                   std::filesystem::path root_dir, generate_how how,
                                                   detail::completion<result<codegen::generated_sources>> done) {
     auto options = detail::options_for(server, how ? *how : codegen::generate_options(), *s);
-    s->remember_place(server, {root_dir, options});
-    auto const make = [server, root_dir = std::move(root_dir),
-                       options = std::move(options)](std::vector<mcp::tool> const& tools) {
-        return codegen::generate(server, tools, root_dir, options);
+    auto const make = [server, root_dir = std::move(root_dir), options = std::move(options),
+                       weak = std::weak_ptr(s)](std::vector<mcp::tool> const& tools) {
+        auto written = codegen::generate(server, tools, root_dir, options);
+        auto const session = weak.lock();
+        if (written && session) session->remember_place(server, {root_dir, options});
+        return written;
     };
     s->make_of_tools<codegen::generated_sources>(server, make, std::move(done));
 }
