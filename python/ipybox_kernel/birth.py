@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+import os
+
+from ipybox_kernel.refused import Refused
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
+
+
+class Outputs:
+    """The pipes for descriptors 1 and 2 of a kernel. The host reads what a kernel that dies has left in them."""
+
+    def __init__(self) -> None:
+        self.pipes: list[tuple[int, int]] = []
+        try:
+            for _ in range(2):
+                self.pipes.append(os.pipe2(os.O_CLOEXEC))
+        except OSError as error:
+            self.close()
+            raise Refused("fork", f"a pipe for the output of the kernel: {error.strerror}") from None
+
+    def reading_ends(self) -> list[int]:
+        """Those of the host. The others are closed: they are the kernel's."""
+        for _, end in self.pipes:
+            os.close(end)
+        return [end for end, _ in self.pipes]
+
+    def close(self) -> None:
+        for pipe in self.pipes:
+            for end in pipe:
+                os.close(end)
 
 
 class Birth:
@@ -16,6 +44,7 @@ class Birth:
         supervisor: int,
         stream: socket,
         actions: socket | None,
+        outputs: Outputs,
         env: dict[str, str],
         restore_cwd: bool,
         guard: bool,
@@ -26,6 +55,7 @@ class Birth:
         self.supervisor = supervisor  # with which it dies; 0: the system sees to that
         self.stream = stream
         self.actions = actions
+        self.outputs = outputs
         self.env = env
         self.restore_cwd = restore_cwd
         self.guard = guard

@@ -41,12 +41,13 @@ class Control:
         return data, [fd for _, _, packed in ancillary for fd in struct.unpack(f"{len(packed) // 4}i", packed)]
 
     def reply(self, number: int, answer: dict[str, Any]) -> None:
-        """Answers a request. A listening socket goes to the host as a descriptor, and is let go of here."""
-        listener = answer.pop("listener", None)
-        if not listener:
-            return self.send({"id": number, **answer})
-        with listener:
-            self.send({"id": number, **answer}, [listener.fileno()])
+        """Answers a request. Its descriptors go to the host, and are let go of here."""
+        descriptors = answer.pop("descriptors", [])
+        try:
+            self.send({"id": number, **answer}, descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         """Sends an answer or an event; raises EOFError."""

@@ -68,7 +68,7 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, restore_cwd: bool, first: bool) -> NoReturn:
+    def run(self, link: Link, outputs: list[tuple[int, int]], restore_cwd: bool, first: bool) -> NoReturn:
         """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
 
         The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
@@ -82,7 +82,7 @@ class HandlersKernel(IPythonKernel):
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         interrupts.install(loop)
-        self.streams.open()
+        self.streams.open(outputs)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)

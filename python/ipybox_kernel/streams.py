@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
-from ipybox_kernel.pipe import available, text_decoder, write_all
+from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
@@ -179,11 +179,12 @@ class Binary(io.BufferedIOBase):
 class Capture:
     """The pipe on descriptor 1 or 2, for what is written there past Python."""
 
-    def __init__(self, out: Out, streams: Streams) -> None:
+    def __init__(self, out: Out, streams: Streams, pipe: tuple[int, int]) -> None:
         self.channel = out.channel
         self.streams = streams
         self.decoder = text_decoder()
-        self.fd, end = os.pipe2(os.O_CLOEXEC)
+        self.fd, end = pipe
+        self.room = Room(MAX_TEXT)
         os.set_blocking(self.fd, False)
         try:
             fcntl.fcntl(self.fd, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_SIZE)
@@ -199,13 +200,16 @@ class Capture:
             remaining -= size
 
     def pump(self) -> int:
-        """Sends one piece of what is in the pipe, after the text that was printed before; returns its size."""
+        """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
+
+        From reading it to sending it no other thread runs that could end the process, unless the link is full: what is
+        in the pipe then, the host finds there.
+        """
         with interrupts, self.streams.lock:
-            try:
-                data = os.read(self.fd, MAX_TEXT)
-            except BlockingIOError:
+            if not available(self.fd):
                 return 0  # the other thread was faster
             self.streams.flush_text()
+            data = self.room.read(self.fd)
             text = self.decoder.decode(data).encode()
             if text:
                 self.channel.write(text)
@@ -228,10 +232,10 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self) -> None:
-        """Takes descriptors 1 and 2 and starts to send over the link of the session."""
-        for out in (self.out, self.err):
-            out.capture = Capture(out, self)
+    def open(self, pipes: list[tuple[int, int]]) -> None:
+        """Takes descriptors 1 and 2 for these pipes and starts to send over the link of the session."""
+        for out, pipe in zip((self.out, self.err), pipes, strict=True):
+            out.capture = Capture(out, self, pipe)
         pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}
         self.service = Service(self.session, self.sink, self.flush_text, pumps)
         interrupts.tell = self.service.tell

@@ -13,7 +13,7 @@ from collections import deque
 from contextlib import contextmanager
 
 from ipybox_kernel import checked, hosts, isolation, landlock, packages, places, process
-from ipybox_kernel.birth import Birth
+from ipybox_kernel.birth import Birth, Outputs
 from ipybox_kernel.broker import Broker
 from ipybox_kernel.children import Children
 from ipybox_kernel.control import Control
@@ -202,7 +202,12 @@ class Supervisor:
             return asked
 
         living, network = self.children.living, bool(request.get("network"))
-        kernel = self.isolation.fork(directory, network, environment, living, entrance)
+        outputs = Outputs()
+        try:
+            kernel = self.isolation.fork(directory, network, environment, living, entrance)
+        except BaseException:
+            outputs.close()
+            raise
         if not kernel.pid:
             self.close()
             if kernel.listener:
@@ -212,6 +217,7 @@ class Supervisor:
                 supervisor=self.isolation.supervisor,
                 stream=stream,
                 actions=actions[0] if actions else None,
+                outputs=outputs,
                 env=env,
                 restore_cwd=restore_cwd,
                 guard=guard,
@@ -225,7 +231,8 @@ class Supervisor:
         if self.forks == 2:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
-        return {"pid": kernel.pid, **({"listener": kernel.listener} if kernel.listener else {})}
+        listener = [kernel.listener.detach()] if kernel.listener else []
+        return {"pid": kernel.pid, "descriptors": [*listener, *outputs.reading_ends()]}
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""

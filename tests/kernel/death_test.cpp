@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 using namespace ipybox;
 using namespace ipybox::test;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 } // namespace
 
@@ -59,6 +60,41 @@ TEST_CASE("death is noticed, however it came", "[kernel]") {
             REQUIRE(box->execute(code).error() == errc::kernel_died);
             REQUIRE(box->reset());
         }
+    }
+}
+
+TEST_CASE("what was written past Python before the kernel died is output, once", "[kernel]") {
+    struct death {
+        char const* code;
+        std::string text;
+    };
+    death const deaths[] = {
+        {"os.write(2, b'before\\n')\nos.abort()", "before"},
+        {"os.write(1, b'before\\n')\nos._exit(1)", "before"},
+        {"print('first', flush=True)\nos.system('echo second')\nos._exit(1)", "first\nsecond"},
+        {"os.write(1, b'\\xff\\n')\nos.abort()", "\uFFFD"},
+        {"os.write(1, b'x' * 60000)\nos.abort()", std::string(60'000, 'x')},
+        {"os.write(1, b'out\\n')\nos.write(2, b'err\\n')\nctypes.string_at(0)", "out\nerr"},
+    };
+    kernel_box<> box;
+    for (int i = 0; i < 5; ++i)
+        for (auto const& d : deaths) {
+            INFO(d.code);
+            auto const r = box->execute(std::string("import ctypes, os\n") + d.code);
+            REQUIRE_FALSE(r);
+            CHECK(r.error() == errc::kernel_died);
+            REQUIRE(r.error().output());
+            CHECK((r.error().output()->text == d.text));
+            REQUIRE(box->reset());
+        }
+    for (int i = 0; i < 5; ++i) {
+        auto const r = box->execute("import ctypes, faulthandler\nfaulthandler.enable(file=2)\nctypes.string_at(0)");
+        REQUIRE_FALSE(r);
+        REQUIRE(r.error().output());
+        auto const& text = r.error().output()->text;
+        CHECK_THAT(text, StartsWith("Fatal Python error: Segmentation fault"));
+        CHECK_THAT(text, Contains("line 3 in <module>"));
+        REQUIRE(box->reset());
     }
 }
 

@@ -84,6 +84,10 @@ class supervised_process {
     /// The hosts that it may reach by name; none where it has no such socket.
     [[nodiscard]] std::shared_ptr<sandbox_config const> network() const;
 
+    /// The text that was written to descriptor 1 or 2 of a forked kernel, 1 MiB at most, and that it did not forward
+    /// before its end. To be called then. Afterwards there is none.
+    [[nodiscard]] std::string take_unforwarded(int descriptor) const;
+
     /// Its pid in the supervisor's pid namespace.
     [[nodiscard]] int pid() const noexcept;
 

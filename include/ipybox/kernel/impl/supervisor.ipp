@@ -12,7 +12,10 @@
 #include <asio/use_awaitable.hpp>
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -34,6 +37,21 @@ IPYBOX_DECL os::unique_fd supervised_process::take_listener() const {
 
 IPYBOX_DECL std::shared_ptr<sandbox_config const> supervised_process::network() const {
     return state_ ? state_->network : nullptr;
+}
+
+/// All that could write there has ended with the kernel. The pipe is still looked at first: nothing here may wait for
+/// what is untrusted.
+IPYBOX_DECL std::string supervised_process::take_unforwarded(int descriptor) const {
+    static constexpr std::size_t most = std::size_t(1) << 20;
+    auto const pipe = state_ ? std::exchange(state_->outputs.at(descriptor == 1 ? 0 : 1), {}) : os::unique_fd();
+    int available = 0;
+    std::string text;
+    if (!pipe || ::ioctl(pipe.get(), FIONREAD, &available) != 0 || available <= 0) return text;
+    (void)::fcntl(pipe.get(), F_SETFL, O_NONBLOCK);
+    text.resize(std::min(static_cast<std::size_t>(available), most));
+    auto const count = ::read(pipe.get(), text.data(), text.size());
+    text.resize(count > 0 ? static_cast<std::size_t>(count) : 0);
+    return text;
 }
 
 IPYBOX_DECL asio::awaitable<exit_status> supervised_process::exited() const {

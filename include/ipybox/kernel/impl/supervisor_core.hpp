@@ -44,6 +44,9 @@ class supervised_state {
     os::unique_fd listener;                        ///< where the process asks for hosts, until it is taken
     std::shared_ptr<sandbox_config const> network; ///< the hosts; none where there is no such socket
 
+    /// Of a forked kernel: the reading ends of the pipes that are its descriptors 1 and 2.
+    std::array<os::unique_fd, 2> outputs;
+
     struct watch {
         std::optional<exit_status> status;
         std::vector<completion<exit_status>> waiters;

@@ -135,10 +135,13 @@ IPYBOX_DECL result<supervised_process> supervisor_core::started(json const& answ
     auto state = std::make_shared<supervised_state>(shared_from_this(), pid->get<int>());
     state->ending->group = std::move(group);
     processes_[state->pid] = state->ending;
-    if (network_ && !arrived.empty()) {
-        state->listener = std::move(arrived.front());
+    auto next = arrived.begin();
+    if (network_ && next != arrived.end()) {
+        state->listener = std::move(*next++);
         state->network = network_;
     }
+    for (auto& output : state->outputs)
+        if (next != arrived.end()) output = std::move(*next++);
     return supervised_process(std::move(state));
 }
 

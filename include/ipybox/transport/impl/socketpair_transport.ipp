@@ -2,6 +2,7 @@
 
 #include <ipybox/async/aside.hpp>
 #include <ipybox/async/with_timeout.hpp>
+#include <ipybox/core/as_utf8.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
 #include <ipybox/os/datagram.hpp>
@@ -52,9 +53,29 @@ struct socketpair_transport::connection {
             auto const buffer = asio::buffer(room.data(), room.size());
             auto const count =
                 co_await c->socket.async_read_some(buffer, asio::redirect_error(asio::use_awaitable, end));
-            if (end) co_return failure(co_await death(c->process));
+            if (end) {
+                auto const why = co_await death(c->process);
+                if (auto rest = unforwarded(*c)) co_return std::move(*rest);
+                co_return failure(why);
+            }
             c->reader.commit(count);
         }
+    }
+
+    /// The last output of code whose kernel has died: what it, or a process of it, wrote past Python. A kernel that
+    /// dies before it runs code says it in its diagnostics.
+    static std::optional<jupyter::message> unforwarded(connection const& c) {
+        if (c.executing.empty()) return std::nullopt;
+        for (auto const& [descriptor, name] : {std::pair(1, "stdout"), std::pair(2, "stderr")}) {
+            auto text = detail::as_utf8(c.process.take_unforwarded(descriptor));
+            if (text.empty()) continue;
+            jupyter::message last(jupyter::message::channel::iopub, "stream", {{"name", name}});
+            last.parent_id = c.executing;
+            last.size = text.size();
+            last.content["text"] = std::move(text);
+            return last;
+        }
+        return std::nullopt;
     }
 
     /// Long JSON is read aside.
