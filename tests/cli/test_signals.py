@@ -75,6 +75,20 @@ def test_ctrl_c_is_counted_for_each_cell(program: Program, on_terminal: Terminal
     assert terminal.wait() == 130
 
 
+def test_ctrl_c_while_the_kernel_ends(any_sandbox: Program, on_terminal: Terminals) -> None:
+    code = (
+        "import threading, time\ndef work():\n    time.sleep(1)\n    print('still here')\n    time.sleep(60)\n"
+        "threading.Thread(target=work).start()"
+    )
+    terminal = on_terminal("--end-grace", "60", "-c", code)
+    terminal.expect("still here")
+    before = time.monotonic()
+    terminal.press_ctrl_c()
+    assert terminal.wait() == 130
+    assert time.monotonic() - before < 3  # when the program gives up
+    any_sandbox.assert_all_gone()
+
+
 def slow_python(program: Program) -> str:
     """An interpreter that takes its time, and leaves a sign when it is started."""
     venv = program.directory / "venv"

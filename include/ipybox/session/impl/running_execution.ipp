@@ -75,8 +75,10 @@ IPYBOX_DECL asio::awaitable<result<execution_result>> running_execution::run() {
     }
     co_await end_kernel(next);
     if (end_.over && !end_.killed) watched_.code_ended();
-    // A kernel that was left while it runs code stays busy: it is of no use for another execution.
-    if (end_.over || !abandoned()) kernel_.life().finish();
+    // A kernel that was left while it runs code, or comes to its end, stays busy: it is of no use for another
+    // execution, and not asked to end once more.
+    bool const is_of_use = end_.over && !end_.over->leaving;
+    if (is_of_use || !abandoned()) kernel_.life().finish();
     co_await large_.finish();
     while (output_.recorder().write_some()) co_await let_others_run();
     co_return outcome();
