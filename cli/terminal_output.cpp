@@ -4,6 +4,15 @@
 #include <string>
 
 namespace ipybox::cli {
+namespace {
+
+/// IPython's own, of magics: the cell prints it, and it has no traceback.
+bool was_printed(error const& why) {
+    return why == errc::python_error && why.exception() && why.exception()->ename == "UsageError" &&
+           why.exception()->traceback.empty();
+}
+
+} // namespace
 
 void terminal_output::text(std::size_t, output_chunk const& chunk) {
     (chunk.stream == output_chunk::stream_name::stderr_ ? err_ : out_).write(chunk.text);
@@ -27,6 +36,7 @@ void terminal_output::finished(std::size_t cell, result<execution_result> const&
     }
     std::ostringstream text;
     auto const& error = result.error();
+    if (was_printed(error)) return;
     // Where the code was when it had to be ended is worth knowing, too.
     if (error != errc::python_error) {
         if (error.exception())

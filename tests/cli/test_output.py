@@ -179,6 +179,12 @@ def test_tracebacks_and_warnings_tell_cells_apart(program: Program) -> None:
         assert part in ended.err
 
 
+def test_a_usage_error_is_said_once(program: Program) -> None:
+    ended = program.run("-c", "%nosuchmagic")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == "UsageError: Line magic function `%nosuchmagic` not found.\n"
+
+
 def test_timeout_is_for_each_cell_and_the_session_lives_on(program: Program) -> None:
     file = program.write("a.py", "import time\na = 1\ntime.sleep(60)\n# %%\ntime.sleep(0.2)\nprint(a)")
     ended = program.run(file, "--timeout", "0.4", "--keep-going")
