@@ -93,7 +93,7 @@ exit_code run_in(executor_base& box, std::vector<cell> const& cells, run_options
 exit_code run_program(run_options const& options, orphans const& left_behind) {
     auto const passed = options.raw_output ? escape_sequences::all : escape_sequences::colours;
     output_file out(STDOUT_FILENO, passed);
-    output_file err(STDERR_FILENO, passed);
+    output_file err(STDERR_FILENO, passed, out);
     auto const cells = read_cells(options.source);
     if (!cells) {
         err.write_lines("ipybox: " + cells.error().text());

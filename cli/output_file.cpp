@@ -1,19 +1,35 @@
 #include <cli/output_file.hpp>
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 namespace ipybox::cli {
+namespace {
+
+bool are_one_terminal(int one, int other) {
+    if (::isatty(one) == 0 || ::isatty(other) == 0) return false;
+    struct ::stat a{};
+    struct ::stat b{};
+    return ::fstat(one, &a) == 0 && ::fstat(other, &b) == 0 && a.st_rdev == b.st_rdev;
+}
+
+} // namespace
 
 output_file::output_file(int descriptor, escape_sequences passed) : descriptor_(descriptor) {
     if (passed == escape_sequences::colours && ::isatty(descriptor) != 0) filter_.emplace();
 }
 
+output_file::output_file(int descriptor, escape_sequences passed, output_file const& beside)
+    : output_file(descriptor, passed) {
+    if (are_one_terminal(descriptor, beside.descriptor_)) position_ = beside.position_;
+}
+
 void output_file::write(std::string_view text) {
     if (text.empty()) return;
-    position_.pass(text);
+    position_->pass(text);
     if (filter_)
         write_all((*filter_)(text));
     else
@@ -36,9 +52,9 @@ void output_file::write_all(std::string_view text) {
 }
 
 void output_file::write_lines(std::string_view text) {
-    write(position_.end_line());
+    write(position_->end_line());
     write(text);
-    write(position_.end_line());
+    write(position_->end_line());
 }
 
 } // namespace ipybox::cli

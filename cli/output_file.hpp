@@ -4,6 +4,7 @@
 
 #include <cli/terminal_text.hpp>
 
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -27,6 +28,9 @@ class output_file {
     /// A file or pipe gets all that is written, whichever sequences are to pass.
     explicit output_file(int descriptor, escape_sequences passed = escape_sequences::colours);
 
+    /// A stream beside another one. Where both are one terminal, what one has begun a line with, the other one ends.
+    output_file(int descriptor, escape_sequences passed, output_file const& beside);
+
     /// Writes all of it. Throws output_error.
     void write(std::string_view text);
 
@@ -38,7 +42,7 @@ class output_file {
 
     int descriptor_;
     std::optional<terminal_text> filter_; ///< for a terminal
-    line_position position_;
+    std::shared_ptr<line_position> position_ = std::make_shared<line_position>();
 };
 
 } // namespace ipybox::cli

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 
@@ -97,6 +98,25 @@ def test_a_question_has_the_colours_that_the_person_has_chosen(program: Program,
     for number in (104, 110, 111):  # of the palette, of text, of the background: back to what they were
         assert f"\x1b]{number}\x1b\\".encode() in before_the_question
     terminal.type("n\n")
+
+
+@pytest.mark.parametrize(
+    ("code", "before", "own"),
+    [
+        ("print('abc', end='')", "abc", "[1] "),
+        ("?len", "Type:      builtin_function_or_method", "[1] "),
+        ("import os, sys\nsys.stdout.write('abc')\nsys.stdout.flush()\nos.abort()", "abc", "ipybox: cell 1: "),
+        ("import sys\nsys.stdout.write('abc')\nsys.stdout.flush()\n1 / 0", "abc", "-----"),
+    ],
+    ids=["times", "pager", "death", "error"],
+)
+def test_lines_of_the_program_are_lines_of_their_own(
+    program: Program, on_terminal: Terminals, code: str, before: str, own: str
+) -> None:
+    terminal = on_terminal("--times", "-c", code, size=SIZE)
+    terminal.wait()
+    rows = screen(terminal)
+    assert any(row == before and after.startswith(own) for row, after in itertools.pairwise(rows)), rows
 
 
 def test_no_row_is_pushed_away_by_blanks(program: Program, on_terminal: Terminals) -> None:
