@@ -65,6 +65,7 @@ std::string no_command(CLI::App const& program) {
 }
 
 std::string what_is_wrong(CLI::App const& program, CLI::App const* command, CLI::Error const& error) {
+    if (dynamic_cast<CLI::RequiresError const*>(&error) != nullptr) return error.what();
     if (!command) return no_command(program);
     bool const is_unknown = dynamic_cast<CLI::ExtrasError const*>(&error) != nullptr;
     return is_unknown ? unknown_arguments(*command) : error.what();

@@ -305,7 +305,7 @@ void add_run_command(CLI::App& program, run_options& options, double& timeout, a
 bool is_server_without_verb(std::vector<char const*> const& words) {
     if (words.size() < 2) return false;
     std::string_view const first(words[1]);
-    return first.starts_with("--") && first != "--help" && first != "--version";
+    return first.starts_with("--") && first != "--help" && first != "--version" && first != "--verbose";
 }
 
 } // namespace

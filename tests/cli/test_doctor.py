@@ -250,3 +250,4 @@ def test_version_with_libraries() -> None:
 def test_verbose_alone_is_wrong() -> None:
     ended = subprocess.run([BINARY, "--verbose"], capture_output=True, text=True, timeout=PATIENCE)
     assert ended.returncode == 2
+    assert "--verbose requires --version" in ended.stderr
