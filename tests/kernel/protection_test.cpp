@@ -117,6 +117,41 @@ TEST_CASE("a server that is registered while the kernel runs is told of, and pro
     CHECK(text_of(box.execute(attack_on(other))) == "Read-only file system");
 }
 
+TEST_CASE("what a server is started from, and does not exist, is not made by code", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    scratch_dir const dir;
+    auto const work = dir.path() / "work";
+    executor box(options_in(dir.path()), deny_approval{});
+    mcp::server_params server{.command = (work / "server.sh").string()};
+    server.working_dir = "/";
+    server.env_file = work / "server.env";
+    server.env["PYTHONPATH"] = (work / "lib").string();
+    auto const attack = "import os\n"
+                        "for path in ('server.sh', 'lib/sitecustomize.py', 'server.env'):\n"
+                        "    try:\n"
+                        "        os.makedirs(os.path.dirname(path) or '.', exist_ok=True)\n"
+                        "        with open(path, 'a') as file: file.write('PYTHONPATH=.')\n"
+                        "    except OSError as e: print(path, e.strerror)\n";
+    REQUIRE(box.register_mcp_server("pay", server));
+    REQUIRE(box.start());
+    CHECK(box.unprotected_files().empty());
+    auto const refused =
+        "server.sh Read-only file system\nlib/sitecustomize.py Read-only file system\nserver.env Permission denied";
+    CHECK(text_of(box.execute(attack)) == refused);
+    CHECK(fs::is_empty(work / "server.env"));
+    REQUIRE(box.reset()); // with placeholders in place
+    CHECK(text_of(box.execute(attack)) == refused);
+    REQUIRE(box.stop());
+
+    // One that was not known when the sandbox was made.
+    REQUIRE(box.remove_mcp_server("pay"));
+    REQUIRE(box.start());
+    REQUIRE(box.register_mcp_server("pay", server));
+    auto const open = about(box, work / "server.sh");
+    REQUIRE(open.size() == 1);
+    CHECK(open[0].cure == executor::unprotected_file::protection::next_kernel);
+}
+
 TEST_CASE("a kernel that has all protected keeps its supervisor", "[kernel]") {
     if (!has_bubblewrap()) return;
     scratch_dir const dir;

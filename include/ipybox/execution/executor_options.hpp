@@ -93,11 +93,14 @@ struct executor_options {
         sandbox_limits limits = {};
 
         /// Files and directories that the code must not write to, wherever they lie: what decides about actions, or
-        /// runs outside of the sandbox. Paths that do not exist yet are left out. The interpreter and its environment,
-        /// and the running program, are among them by themselves.
+        /// runs outside of the sandbox. The code must not make those that do not exist either: in a writable directory
+        /// an empty file takes the place of such a path, or an empty directory where it ends with a slash (not in
+        /// landlock_sandbox). The interpreter and its environment, and the running program, are among them by
+        /// themselves.
         std::vector<std::filesystem::path> read_only = {};
 
         /// Files and directories that the code must not read: secrets. A working directory in one of them stays open.
+        /// Those that do not exist are as in `read_only`.
         std::vector<std::filesystem::path> hidden = {};
     };
     /// Options of the sandbox.

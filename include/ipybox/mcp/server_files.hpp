@@ -8,20 +8,24 @@
 
 namespace ipybox::mcp::detail {
 
-/// The files that a server on this machine is started from, as far as they exist. Code that can change it decides what
-/// runs outside of the sandbox.
+/// The files that a server on this machine is started from. Code that can change or make them decides what runs outside
+/// of the sandbox.
 struct server_files {
     /// The program with its environment (the virtual environment, `node_modules`); what the arguments name, with the
     /// directories of the scripts among them, for scripts import what lies beside them; what variables such as
     /// PYTHONPATH name; where installed packages are; the `.env` of the directory it starts in, and all of that
-    /// directory where it may take code from there (`launch_habits`). Absolute, sorted.
+    /// directory where it may take code from there (`launch_habits`). Absolute, sorted, as far as they exist.
     std::vector<std::filesystem::path> read_only = {};
 
-    /// Files with values of its environment.
+    /// Those that do not exist and would count as soon as they did: the program, scripts among its arguments, `.env`,
+    /// what those variables name, where packages are installed. Absolute, sorted; directories end with a slash.
+    std::vector<std::filesystem::path> missing = {};
+
+    /// Files with values of its environment, whether they exist or not.
     std::vector<std::filesystem::path> secret = {};
 };
 
-/// The files of a server whose variables have been put in. Empty where its program is missing.
+/// The files of a server whose variables have been put in.
 [[nodiscard]] server_files files_of(server_params const& server);
 
 } // namespace ipybox::mcp::detail

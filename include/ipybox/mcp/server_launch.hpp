@@ -19,6 +19,9 @@ namespace ipybox::mcp {
  */
 [[nodiscard]] result<launch_spec> launch_of(server_params const& server);
 
+/// The same as far as it can be told where the program or `env_file` is missing. The program is the server's `command`.
+[[nodiscard]] launch_spec unready_launch_of(server_params const& server);
+
 /// The lifeline of a sandbox, as the shell in front of it has it: at the end of the file the shell kills all of it.
 inline constexpr int lifeline_fd = 3;
 

@@ -51,11 +51,12 @@ struct launch_spec {
     int control_fd = 3; ///< number of the control descriptor inside; a policy may set another
 
     /// Absolute paths that the program must not write to, wherever they lie: what decides about actions, or runs
-    /// outside.
+    /// outside. One that does not exist must not be made either: in a writable directory bubblewrap_sandbox and
+    /// srt_sandbox put an empty file there, or an empty directory for a path that ends with a slash.
     std::vector<std::filesystem::path> read_only = {};
 
     /// Absolute paths of files and directories that the program must not read either: secrets. What the program needs
-    /// in such a directory, as its working directory, stays open.
+    /// in such a directory, as its working directory, stays open. Those that do not exist are as in `read_only`.
     std::vector<std::filesystem::path> hidden = {};
 
     /// The parts of the system that the program needs, and a policy would close.

@@ -13,10 +13,12 @@ namespace ipybox::detail {
 
 /// The directories at which the paths of a configuration begin.
 struct file_scene {
-    std::filesystem::path working_dir;           ///< absolute, without links
-    std::filesystem::path home;                  ///< absolute; empty: none, and paths that begin with ~ mean nothing
-    std::size_t most_entries = 1'000'000;        ///< how many names patterns may search
-    std::vector<guarded_path> placeholders = {}; ///< made by other sandboxes: they count as missing
+    std::filesystem::path working_dir;              ///< absolute, without links
+    std::filesystem::path home;                     ///< absolute; empty: none, and paths that begin with ~ mean nothing
+    std::size_t most_entries = 1'000'000;           ///< how many names patterns may search
+    std::vector<guarded_path> placeholders = {};    ///< made by other sandboxes: they count as missing
+    std::vector<std::filesystem::path> closed = {}; ///< absolute, of a launch: code must not make those that are
+                                                    ///< missing. One that ends with a slash is a directory
 };
 
 /**

@@ -40,7 +40,7 @@ TEST_CASE("server files: scripts bring the directory with what they import, data
     CHECK(has(files.read_only, dir.path() / "servers"));
     CHECK(has(files.read_only, dir.path() / "data/table.csv"));
     CHECK_FALSE(has(files.read_only, dir.path() / "data"));
-    CHECK_FALSE(has(files.read_only, dir.path() / "missing.py"));
+    CHECK(has(files.missing, dir.path() / "missing.py"));
     CHECK_FALSE(has(files.read_only, dir.path()));
     CHECK(files.secret == std::vector{dir.path() / "secrets.env"});
 }
@@ -72,7 +72,33 @@ TEST_CASE("server files: the directory it starts in, where code may come from th
     server.args = {"-m", "some_server"};
     CHECK(has(ipybox::mcp::detail::files_of(server).read_only, dir.path()));
     server.command = "not-there";
-    CHECK(ipybox::mcp::detail::files_of(server).read_only.empty());
+    CHECK(has(ipybox::mcp::detail::files_of(server).read_only, dir.path() / ".env"));
+}
+
+TEST_CASE("server files: what does not exist counts where it would as soon as code has made it") {
+    scratch_dir const dir;
+    server_params server{.command = "./server.sh"};
+    server.working_dir = dir.path();
+    server.args = {"tools/pay.py", "--module=more.js", "data.csv", "run"};
+    server.env_file = "secrets.env";
+    server.env = {{"HOME", dir.path() / "home"},
+                  {"PATH", "bin:/usr/bin"},
+                  {"PYTHONPATH", "lib:packages.zip"},
+                  {"BASH_ENV", "start"}};
+    auto const files = files_of(server);
+    CHECK(files.missing == std::vector<fs::path>{dir.path() / ".env", dir.path() / "bin/", dir.path() / "lib/",
+                                                 dir.path() / "more.js", dir.path() / "packages.zip",
+                                                 dir.path() / "server.sh", dir.path() / "start",
+                                                 dir.path() / "tools/pay.py"});
+    CHECK(files.secret == std::vector{dir.path() / "secrets.env"});
+
+    // The placeholder of a sandbox says no more.
+    std::ofstream(dir.path() / "server.sh").close();
+    CHECK(has(files_of(server).read_only, dir.path() / "server.sh"));
+    CHECK_FALSE(has(files_of(server).missing, dir.path() / "server.sh"));
+    server.command = "python3";
+    server.args = {"server.sh"};
+    CHECK_FALSE(has(files_of(server).read_only, dir.path()));
 }
 
 TEST_CASE("server files: paths in lines for a shell, in lists, and in variables that name code") {

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "run.hpp"
 
@@ -92,6 +93,21 @@ TEST_CASE("configured: by default secrets cannot be read, and everything else of
     CHECK(moved.code != 0);
     CHECK(moved.output.find("text") == std::string::npos);
     CHECK(fs::file_size(box.work() / ".env") == 4);
+}
+
+TEST_CASE("configured: what a launch has closed, and does not exist, cannot be made while it runs") {
+    NEEDS_BUBBLEWRAP();
+    configured const box;
+    auto spec =
+        shell("for p in server.sh lib/x .env keys/token; do mkdir -p ${p%/*}; echo evil > $p; done 2> /dev/null; "
+              "mv lib l; mv server.sh s; rm -rf keys .env; cat .env; ls -A lib keys; [ -f server.sh ] && echo empty",
+              box.work());
+    spec.read_only = {box.work() / "server.sh", box.work() / "lib/", box.home() / "elsewhere"};
+    spec.hidden = {box.work() / ".env", box.work() / "keys/token"};
+    auto const outcome = run_wrapped(std::move(spec), bubblewrap_sandbox{});
+    CHECK(outcome.output.find("evil") == std::string::npos);
+    CHECK(outcome.output.find("keys:\n\nlib:\nempty") != std::string::npos);
+    for (auto const* made : {"server.sh", "lib", ".env", "keys", "l", "s"}) CHECK_FALSE(fs::exists(box.work() / made));
 }
 
 TEST_CASE("configured: a home outside of the private directories keeps its secrets, too") {

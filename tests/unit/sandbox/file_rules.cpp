@@ -294,3 +294,20 @@ TEST_CASE("file_rules: without a home, paths that begin with it mean nothing") {
     CHECK(rules->unreadable.empty());
     CHECK(notes(*rules, "HOME is not set"));
 }
+
+TEST_CASE("file_rules: of what a launch has closed, that which is missing is guarded where code could make it") {
+    fixture const here;
+    here.make("there");
+    file_scene scene{.working_dir = here.work, .home = here.home};
+    scene.placeholders = {{here.work / "held"}};
+    scene.closed = {here.work / "there", here.work / "file", here.work / "lib/",
+                    here.work / "a/b/c", here.work / "held", here.home / "elsewhere"};
+    auto const rules = file_rules_of(sandbox_config().filesystem, 3, scene);
+    REQUIRE(rules);
+    CHECK(holds(rules->guarded, guarded_path{here.work / "file"}));
+    CHECK(holds(rules->guarded, guarded_path{here.work / "lib", a_directory}));
+    CHECK(holds(rules->guarded, guarded_path{here.work / "a", a_directory}));
+    CHECK(holds(rules->guarded, guarded_path{here.work / "held"})); // of another sandbox, which may end before
+    CHECK_FALSE(guards(*rules, here.work / "there"));
+    CHECK_FALSE(guards(*rules, here.home / "elsewhere"));
+}

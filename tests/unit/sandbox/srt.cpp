@@ -254,7 +254,7 @@ TEST_CASE("srt: a launch closes and opens paths") {
     fs::create_directory(here.home / "data");
     spec.read_only = {file("work/rules.json"), here.home / "work/missing", here.work, here.home};
     spec.readable = {file("work/venv/bin/python").parent_path().parent_path(), file("secret/lib").parent_path()};
-    spec.hidden = {file("work/servers.json")};
+    spec.hidden = {file("work/servers.json"), here.work / "later.env"};
     auto const launch = wrapped(here.sandbox(R"({"filesystem": {"denyRead": ["~/secret"]}})"), spec);
     auto const settings = settings_of(launch);
     CHECK(has(settings, "allowWrite", here.home / "data"));
@@ -265,7 +265,9 @@ TEST_CASE("srt: a launch closes and opens paths") {
     CHECK(has(settings, "denyWrite", here.dir.path() / "state/ipybox/placeholders"));
     CHECK(has(settings, "allowRead", here.home / "secret"));
     CHECK(has(settings, "denyRead", here.work / "servers.json"));
-    CHECK_FALSE(has(settings, "denyWrite", here.work / "missing"));
+    CHECK(has(settings, "denyWrite", here.work / "missing"));
+    CHECK(has(settings, "denyWrite", here.work / "later.env"));
+    CHECK(has(settings, "denyRead", here.work / "later.env"));
     // They hold what is writable.
     CHECK_FALSE(has(settings, "denyWrite", here.work));
     CHECK_FALSE(has(settings, "denyWrite", here.home));

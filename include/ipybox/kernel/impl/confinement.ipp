@@ -23,8 +23,16 @@ inline std::vector<std::filesystem::path> prefixes_of(std::filesystem::path cons
     return prefixes;
 }
 
+/// Those of directories that were missing end with a slash.
+inline bool is_same(std::filesystem::path const& one, std::filesystem::path const& other) {
+    auto const plain = [](auto const& path) { return path.has_filename() ? path : path.parent_path(); };
+    return plain(one) == plain(other);
+}
+
 inline bool has_all(std::vector<std::filesystem::path> const& all, std::vector<std::filesystem::path> const& wanted) {
-    return std::ranges::all_of(wanted, [&](auto const& path) { return std::ranges::find(all, path) != all.end(); });
+    return std::ranges::all_of(wanted, [&](auto const& path) {
+        return std::ranges::any_of(all, [&](auto const& one) { return is_same(one, path); });
+    });
 }
 
 IPYBOX_DECL launch_spec confinement_of(supervisor_options const& options) {

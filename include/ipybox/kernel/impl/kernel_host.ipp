@@ -101,7 +101,10 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<kernel_host::supervisor>>> ke
     auto options = wanted();
     auto const made_before = made_with();
     // The mounts of a sandbox stay as they were made.
-    if (!landlord_ && made_before && !detail::protects(*made_before, options)) co_await release();
+    if (!landlord_ && made_before && !detail::protects(*made_before, options)) {
+        co_await release();
+        options = wanted(); // placeholders have gone with it
+    }
     if (auto there = present()) co_return there;
     auto python = co_await look_for_python(options.python);
     if (!python) co_return failure(python);

@@ -15,11 +15,17 @@
 namespace ipybox::mcp {
 namespace detail {
 
-/// By its name, or as it can be executed: what imports or runs things that lie beside it.
-inline bool is_script(std::filesystem::path const& file) {
+inline bool is_named_as_script(std::filesystem::path const& file) {
     constexpr std::string_view endings[] = {".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".rb", ".sh", ".pl", ".jar"};
-    auto const ending = file.extension().string();
-    return std::ranges::find(endings, ending) != std::end(endings) || ::access(file.c_str(), X_OK) == 0;
+    return std::ranges::find(endings, file.extension().string()) != std::end(endings);
+}
+
+/// By its name, or as it can be executed: what imports or runs things that lie beside it. An empty one, which may be a
+/// placeholder, does neither.
+inline bool is_script(std::filesystem::path const& file) {
+    std::error_code ignored;
+    if (std::filesystem::is_empty(file, ignored)) return false;
+    return is_named_as_script(file) || ::access(file.c_str(), X_OK) == 0;
 }
 
 /// The whole that a file belongs to: the outermost `node_modules` above it, or the virtual environment whose program it
@@ -86,21 +92,36 @@ void for_each_path_in(std::string_view word, std::string_view separators, Use us
     }
 }
 
+/// How a path that does not exist counts: not at all, or as what code could make there.
+enum class if_missing { passed_over, file, directory };
+
+/// An archive or a library in a list of directories, by its name.
+inline if_missing kind_in_list(std::filesystem::path const& path) {
+    constexpr std::string_view endings[] = {".egg", ".jar", ".so", ".whl", ".zip"};
+    bool const is_file = std::ranges::find(endings, path.extension().string()) != std::end(endings);
+    return is_file ? if_missing::file : if_missing::directory;
+}
+
 /// Variables with lists of files and directories that programs take code from. An empty part is the directory they
 /// start in.
-inline constexpr char const* code_variables[] = {"PATH",      "PYTHONPATH", "NODE_PATH",       "RUBYLIB",   "PERL5LIB",
-                                                 "CLASSPATH", "BASH_ENV",   "LD_LIBRARY_PATH", "LD_PRELOAD"};
+inline constexpr std::string_view code_variables[] = {
+    "PATH", "PYTHONPATH", "NODE_PATH", "RUBYLIB", "PERL5LIB", "CLASSPATH", "BASH_ENV", "LD_LIBRARY_PATH", "LD_PRELOAD"};
 
 /// Collects the files of one server.
 class file_collector {
   public:
     explicit file_collector(launch_spec const& launch) : launch_(launch) {}
 
-    void add(std::filesystem::path const& named) {
+    void add(std::filesystem::path const& named, if_missing otherwise = if_missing::passed_over) {
+        if (named.empty()) return;
         std::error_code missing;
         auto path = (launch_.working_dir / named).lexically_normal();
         if (!path.has_filename()) path = path.parent_path();
-        if (named.empty() || !std::filesystem::exists(path, missing)) return;
+        if (!std::filesystem::exists(path, missing)) {
+            if (otherwise == if_missing::directory) path /= "";
+            if (otherwise != if_missing::passed_over) missing_.push_back(std::move(path));
+            return;
+        }
         add_with_environment(path, found_);
         if (auto const real = std::filesystem::canonical(path, missing); !missing && real != path)
             add_with_environment(real, found_);
@@ -108,50 +129,65 @@ class file_collector {
 
     void add_arguments() {
         std::string_view const separators = is_shell(launch_.argv.front()) ? "=,: \t\n;&|()<>'\"" : "=,:";
+        auto const& program = launch_.argv.front(); // a name alone was looked for elsewhere
+        if (program.find('/') != std::string::npos) add(program, if_missing::file);
         for (auto const& word : launch_.argv)
-            for_each_path_in(word, separators, [this](std::string_view part) { add(part); });
+            for_each_path_in(word, separators, [&](std::string_view part) {
+                bool const is_one = part.find_first_of(separators) == std::string_view::npos;
+                add(part, is_one && is_named_as_script(part) ? if_missing::file : if_missing::passed_over);
+            });
     }
 
     void add_variables() {
-        for (auto const* name : code_variables) {
-            auto const variable = launch_.env.find(name);
+        for (auto const name : code_variables) {
+            auto const variable = launch_.env.find(std::string(name));
             if (variable == launch_.env.end() || variable->second.empty()) continue;
-            for_each_path_in(variable->second, ":", [this](std::string_view part) { add(part.empty() ? "." : part); });
+            bool const names_files = name == "BASH_ENV" || name == "LD_PRELOAD";
+            for_each_path_in(variable->second, ":", [&](std::string_view part) {
+                if (part.empty()) return add(".");
+                auto const kind = names_files ? if_missing::file : kind_in_list(part);
+                add(part, part.find(':') == std::string_view::npos ? kind : if_missing::passed_over);
+            });
         }
     }
 
     void add_habits() {
-        add(".env");
+        add(".env", if_missing::file);
         auto const habits = habits_of(launch_);
         if (habits.uses_directory) add(".");
-        for (auto const& store : habits.stores) add(store);
+        for (auto const& store : habits.stores) add(store, if_missing::directory);
     }
 
-    /// In the order of paths, each once.
-    [[nodiscard]] std::vector<std::filesystem::path> found() && {
-        std::ranges::sort(found_);
-        auto const doubled = std::ranges::unique(found_);
-        found_.erase(doubled.begin(), doubled.end());
-        return std::move(found_);
-    }
+    [[nodiscard]] std::vector<std::filesystem::path> found() const { return sorted(found_); }
+    [[nodiscard]] std::vector<std::filesystem::path> missing() const { return sorted(missing_); }
 
   private:
+    /// In the order of paths, each once.
+    static std::vector<std::filesystem::path> sorted(std::vector<std::filesystem::path> paths) {
+        std::ranges::sort(paths);
+        auto const doubled = std::ranges::unique(paths);
+        paths.erase(doubled.begin(), doubled.end());
+        return paths;
+    }
+
     launch_spec const& launch_;
     std::vector<std::filesystem::path> found_;
+    std::vector<std::filesystem::path> missing_;
 };
 
 } // namespace detail
 
 IPYBOX_DECL detail::server_files detail::files_of(server_params const& server) {
     detail::server_files files;
-    auto const launch = launch_of(server);
-    if (!launch) return files;
-    detail::file_collector collector(*launch);
+    auto const ready = launch_of(server);
+    auto const launch = ready ? *ready : unready_launch_of(server);
+    detail::file_collector collector(launch);
     collector.add_arguments();
     collector.add_variables();
     collector.add_habits();
-    files.read_only = std::move(collector).found();
-    if (!server.env_file.empty()) files.secret.push_back(launch->working_dir / server.env_file);
+    files.read_only = collector.found();
+    files.missing = collector.missing();
+    if (!server.env_file.empty()) files.secret.push_back(launch.working_dir / server.env_file);
     return files;
 }
 

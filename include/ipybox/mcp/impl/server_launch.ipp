@@ -35,6 +35,18 @@ inline environment inherited(server_params::inherited which) {
     return env;
 }
 
+inline std::filesystem::path start_directory(server_params const& server, std::error_code& unknown) {
+    return server.working_dir.empty() ? std::filesystem::current_path(unknown)
+                                      : std::filesystem::absolute(server.working_dir, unknown);
+}
+
+inline environment whole_environment(server_params const& server, environment const& of_file) {
+    auto env = inherited(server.inherit);
+    for (auto const* more : {&of_file, &server.env})
+        for (auto const& [name, value] : *more) env[name] = value;
+    return env;
+}
+
 inline std::string_view trimmed(std::string_view text) {
     auto const first = text.find_first_not_of(" \t\r");
     if (first == std::string_view::npos) return {};
@@ -82,19 +94,15 @@ IPYBOX_DECL result<environment> parse_env_text(std::string const& text, std::str
 IPYBOX_DECL result<launch_spec> launch_of(server_params const& server) {
     launch_spec spec;
     std::error_code unknown; // the current directory may be gone
-    spec.working_dir = server.working_dir.empty() ? std::filesystem::current_path(unknown)
-                                                  : std::filesystem::absolute(server.working_dir, unknown);
+    spec.working_dir = detail::start_directory(server, unknown);
     if (unknown)
         return failure(ipybox::detail::system_failure("finding the current directory, in which " + server.command +
                                                           " would start (set `working_dir`)",
                                                       unknown.value()));
-    spec.env = detail::inherited(server.inherit);
-    if (!server.env_file.empty()) {
-        auto const more = read_env_file(spec.working_dir / server.env_file);
-        if (!more) return failure(more.error());
-        for (auto const& [name, value] : *more) spec.env[name] = value;
-    }
-    for (auto const& [name, value] : server.env) spec.env[name] = value;
+    auto const of_file =
+        server.env_file.empty() ? result<environment>() : read_env_file(spec.working_dir / server.env_file);
+    if (!of_file) return failure(of_file.error());
+    spec.env = detail::whole_environment(server, *of_file);
 
     auto const path = spec.env.find("PATH");
     bool const is_path = server.command.find('/') != std::string::npos;
@@ -103,6 +111,17 @@ IPYBOX_DECL result<launch_spec> launch_of(server_params const& server) {
     if (program.empty())
         return failure(errc::mcp_start_failed, detail::why_no_program(server.command, spec.working_dir));
     spec.argv.push_back(program.string());
+    spec.argv.insert(spec.argv.end(), server.args.begin(), server.args.end());
+    return spec;
+}
+
+IPYBOX_DECL launch_spec unready_launch_of(server_params const& server) {
+    launch_spec spec;
+    std::error_code unknown; // it is not ready then either
+    spec.working_dir = detail::start_directory(server, unknown);
+    auto const of_file = read_env_file(spec.working_dir / server.env_file);
+    spec.env = detail::whole_environment(server, of_file.value_or(environment()));
+    spec.argv.push_back(server.command);
     spec.argv.insert(spec.argv.end(), server.args.begin(), server.args.end());
     return spec;
 }

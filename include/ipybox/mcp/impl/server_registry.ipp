@@ -171,6 +171,7 @@ IPYBOX_DECL detail::server_files server_registry::files() const {
     detail::server_files all;
     for (auto const& [name, files] : files_by_server()) {
         all.read_only.insert(all.read_only.end(), files.read_only.begin(), files.read_only.end());
+        all.missing.insert(all.missing.end(), files.missing.begin(), files.missing.end());
         all.secret.insert(all.secret.end(), files.secret.begin(), files.secret.end());
     }
     std::scoped_lock const lock(mutex_);

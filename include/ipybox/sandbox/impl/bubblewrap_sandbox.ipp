@@ -177,7 +177,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (!working_dir) return failure(working_dir.error());
     auto const journal = detail::placeholder_journal::open();
     if (!journal) return failure(journal.error());
-    auto const rules = detail::configured_rules(config_, options_.most_searched, *working_dir, *journal);
+    auto const rules = detail::configured_rules(config_, options_.most_searched, *working_dir, *journal, &spec);
     if (!rules) return failure(rules.error());
     if (auto opened = detail::open_paths(mounts, *rules, spec, *working_dir); !opened) return failure(opened);
 
@@ -258,9 +258,9 @@ class changeable_paths {
                 if (auto found = real(path); !is_above_writable(found)) closed_.push_back(std::move(found));
     }
 
+    /// Also of a path that does not exist, which code could make.
     bool contains(std::filesystem::path const& path) const {
-        std::error_code ignored;
-        return std::filesystem::exists(path, ignored) && (is_open(real(path)) || goes_through_open_link(path));
+        return is_open(real(path)) || goes_through_open_link(path);
     }
 
   private:
@@ -268,7 +268,7 @@ class changeable_paths {
 
     static std::filesystem::path real(std::filesystem::path const& path) {
         std::error_code ignored;
-        return std::filesystem::weakly_canonical(path, ignored);
+        return std::filesystem::weakly_canonical(path.has_filename() ? path : path.parent_path(), ignored);
     }
 
     /// Or is one. Such a directory does not count as closed.

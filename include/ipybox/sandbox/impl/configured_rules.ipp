@@ -11,10 +11,13 @@ namespace ipybox::detail {
 
 IPYBOX_DECL result<file_rules> configured_rules(sandbox_config const& config, std::size_t most_searched,
                                                 std::filesystem::path const& working_dir,
-                                                placeholder_journal const& journal) {
+                                                placeholder_journal const& journal, launch_spec const* launch) {
     auto others = journal.sweep();
     if (!others) return failure(others);
-    file_scene const scene{working_dir, home_directory(), most_searched, *std::move(others)};
+    file_scene scene{working_dir, home_directory(), most_searched, *std::move(others)};
+    if (launch != nullptr)
+        for (auto const* paths : {&launch->read_only, &launch->hidden})
+            scene.closed.insert(scene.closed.end(), paths->begin(), paths->end());
     return file_rules_of(config.filesystem, config.search_depth, scene);
 }
 

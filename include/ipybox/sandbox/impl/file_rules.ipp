@@ -61,6 +61,7 @@ class file_rules_maker {
         close_guarded_roots();
         rules_.denied_writes = rules_.guarded.size();
         guard_deciding_names();
+        for (auto const& path : scene_.closed) guard_missing(path);
         add_found(*found, purpose::decides);
         add_found(*found, purpose::repository);
         return std::move(rules_);
@@ -271,6 +272,16 @@ class file_rules_maker {
         if (!home || !is_writable(*home)) return;
         for (auto const& deciding : deciding_names) guard({*home / deciding.name, deciding.kind});
         for (auto const& deciding : deciding_names_of_a_home) guard({*home / deciding.name, deciding.kind});
+    }
+
+    /// What a launch wants to have closed, and is not there yet.
+    void guard_missing(std::filesystem::path const& given) {
+        if (!given.is_absolute()) return;
+        auto path = given.lexically_normal();
+        bool const is_directory = !path.has_filename();
+        if (is_directory) path = path.parent_path();
+        if (placeholder_above(path) == nullptr && without_links(path)) return;
+        guard({std::move(path), is_directory ? a_directory : a_file});
     }
 
     /// If there is none, code could make one, whose settings start programs at the next `git status`.

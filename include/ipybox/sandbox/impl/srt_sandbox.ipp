@@ -169,7 +169,7 @@ struct srt_scene {
 };
 
 inline result<srt_scene> scene_of(sandbox_config const& config, srt_sandbox::options const& options,
-                                  std::filesystem::path const& working_dir) {
+                                  std::filesystem::path const& working_dir, launch_spec const* launch = nullptr) {
     if (!config.devices.empty())
         return failure(errc::invalid_argument, "the sandbox's configuration names devices, which srt cannot open; "
                                                "remove them, or choose bubblewrap");
@@ -177,7 +177,7 @@ inline result<srt_scene> scene_of(sandbox_config const& config, srt_sandbox::opt
     if (!real) return failure(real);
     auto journal = placeholder_journal::open();
     if (!journal) return failure(journal);
-    auto rules = configured_rules(config, options.most_searched, *real, *journal);
+    auto rules = configured_rules(config, options.most_searched, *real, *journal, launch);
     if (!rules) return failure(rules);
     return srt_scene{*std::move(real), *std::move(journal), *std::move(rules)};
 }
@@ -282,7 +282,7 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     if (auto possible = detail::check_handover(spec); !possible) return failure(possible);
     auto const document = detail::document_of(settings_);
     if (!document) return failure(document.error());
-    auto scene = detail::scene_of(document->config, options_, spec.working_dir);
+    auto scene = detail::scene_of(document->config, options_, spec.working_dir, &spec);
     if (!scene) return failure(scene);
     auto const srt = detail::find_usable_srt(options_, document->config.bwrap, spec);
     if (!srt) return failure(srt.error());

@@ -38,7 +38,8 @@ IPYBOX_DECL std::vector<unprotected_file> kernel_manager::unprotected_files() co
     std::vector<protection_wish> wishes;
     for (auto const& path : settings_->options().sandbox.read_only) wishes.push_back({path});
     for (auto const& [server, files] : actions_->servers().files_by_server())
-        for (auto const& path : files.read_only) wishes.push_back({path, server});
+        for (auto const* paths : {&files.read_only, &files.missing})
+            for (auto const& path : *paths) wishes.push_back({path, server});
     return unfulfilled(wishes, host_->confinement(),
                        host_->shares() ? unprotected_file::protection::runtime_options
                                        : unprotected_file::protection::next_kernel);

@@ -76,6 +76,7 @@ IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap,
     own.limits = options_.sandbox.limits;
     own.read_only = options_.sandbox.read_only;
     append(own.read_only, servers.read_only);
+    append(own.read_only, servers.missing);
     own.hidden = options_.sandbox.hidden;
     append(own.hidden, servers.secret);
     add_packages(own, options_.kernel.packages);
