@@ -101,7 +101,9 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
     box.kernel.restart_dead = true;
     box.kernel.keep_cwd = true;
     box.sandbox.read_only = options.deciding_files();
-    if (options.sandbox != sandbox_choice::none) box.sandbox.hidden = existing({options.working_dir / ".env"});
+    // Also one that is missing: code would decide what the servers of the next start get.
+    if (options.sandbox != sandbox_choice::none)
+        box.sandbox.hidden = {std::filesystem::absolute(options.working_dir / ".env")};
 
     auto sandbox = sandbox_of(options, err);
     if (!sandbox) return failure(sandbox);

@@ -168,13 +168,24 @@ def test_code_that_sets_a_trap_for_the_next_start(program: Program) -> None:
     assert sum("is left out: code can write this file" in line for line in client.errors) == 2
 
 
-@pytest.mark.parametrize("sandbox", ["none", "bubblewrap", "srt"])
-def test_the_env_file_reaches_no_program_but_the_kernel(program: Program, sandbox: str) -> None:
-    """Code can write the file, and node, for one, loads libraries that OPENSSL_CONF names."""
+@pytest.mark.parametrize("sandbox", ["bubblewrap", "srt"])
+def test_code_makes_no_env_file_for_the_next_start(program: Program, sandbox: str) -> None:
     program.sandbox = sandbox
     client = Client(program)
-    client.run("open('.env', 'w').write('KERNEL_ENV_OPENSSL_CONF=/trap\\nKERNEL_ENV_LANG=trap\\n')")
+    for code in (
+        "open('.env', 'a').write('DATA_ROOT=/\\n')",
+        "import os; open('e', 'w').close(); os.rename('e', '.env')",
+    ):
+        assert client.run(code).failed
     assert client.close() == 0
+    assert not (program.directory / ".env").exists()
+
+
+@pytest.mark.parametrize("sandbox", ["none", "bubblewrap", "srt"])
+def test_the_env_file_reaches_no_program_but_the_kernel(program: Program, sandbox: str) -> None:
+    """Code may have written the file, and node, for one, loads libraries that OPENSSL_CONF names."""
+    program.sandbox = sandbox
+    program.write(".env", "KERNEL_ENV_OPENSSL_CONF=/trap\nKERNEL_ENV_LANG=trap\n")
     client = Client(program)
     assert client.run("import os; os.environ['OPENSSL_CONF'], os.environ['LANG']").text == "('/trap', 'trap')"
     pids = [int(line.split(" ", 1)[0]) for line in program.processes()]

@@ -21,8 +21,9 @@ struct workspace_env {
 /**
  * \brief Reads the file `.env` of a workspace. Variables of this process go before those of the file.
  * \details The file lies where code can write. So it must be a regular file and no link, is not waited for, and does
- * not set variables that programs outside of the sandbox obey (`LD_PRELOAD`, `PATH` and their like): those are taken
- * from this process's environment alone. A file that is unusable is told in a notice, and left out.
+ * not set variables that programs outside of the sandbox obey (`LD_PRELOAD`, `PATH` and their like; for servers also
+ * those that interpreters and package managers obey, as `PYTHONPATH`): those are taken from this process's environment
+ * alone. A file that is unusable is told in a notice, and left out.
  */
 [[nodiscard]] workspace_env read_workspace_env(std::filesystem::path const& workspace);
 

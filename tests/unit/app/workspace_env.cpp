@@ -59,6 +59,16 @@ TEST_CASE("workspace_env: the file does not set what programs outside of the san
     CHECK(contains(read.notices.front(), "KERNEL_ENV_LD_PRELOAD is left out"));
 }
 
+TEST_CASE("workspace_env: the file does not set for servers where interpreters take code from") {
+    env_workspace const here;
+    here.write("PYTHONPATH=lib\nRUBYLIB=lib\nnpm_config_registry=x\nUV_INDEX=x\nPYTHONSTARTUP=x\nTOKEN=t\n"
+               "KERNEL_ENV_PYTHONPATH=src\n");
+    auto const read = here.read();
+    CHECK(read.host == environment{{"KERNEL_ENV_PYTHONPATH", "src"}, {"TOKEN", "t"}});
+    CHECK(read.kernel_of_file == environment{{"PYTHONPATH", "src"}});
+    CHECK(read.notices.size() == 5);
+}
+
 TEST_CASE("workspace_env: a file that is none is left out, and not waited for") {
     env_workspace const here;
     SECTION("a pipe") { REQUIRE(::mkfifo(here.file().c_str(), 0600) == 0); }

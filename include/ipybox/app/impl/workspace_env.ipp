@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -34,6 +35,19 @@ inline bool is_obeyed_outside(std::string_view name) noexcept {
     for (auto const beginning : beginnings)
         if (name.starts_with(beginning)) return true;
     return false;
+}
+
+/// Whether a variable of this name decides what code an interpreter or a package manager takes, which a server is run
+/// by. That of a kernel may have it: it runs the code anyway.
+inline bool is_obeyed_by_servers(std::string_view name) noexcept {
+    static constexpr std::array<std::string_view, 7> whole{"CLASSPATH",     "PERLLIB", "EDITOR", "PAGER",
+                                                           "GIT_EXEC_PATH", "SHELL",   "VISUAL"};
+    static constexpr std::array<std::string_view, 19> beginnings{
+        "PYTHON", "RUBY", "GEM_", "BUNDLE_",     "PERL5",       "JAVA_", "_JAVA_",  "JDK_JAVA_",  "DOTNET_", "DENO_",
+        "BUN_",   "PIP_", "UV_",  "NPM_CONFIG_", "npm_config_", "YARN_", "GIT_SSH", "GIT_CONFIG", "DYLD_"};
+    auto const begins = [name](std::string_view beginning) { return name.starts_with(beginning); };
+    return is_obeyed_outside(name) || std::ranges::find(whole, name) != whole.end() ||
+           std::ranges::any_of(beginnings, begins);
 }
 
 /// The text of a regular file that is no link; none where there is nothing of that name.
@@ -72,7 +86,8 @@ IPYBOX_DECL workspace_env read_workspace_env(std::filesystem::path const& worksp
     for (auto const& [name, value] : detail::variables_of(file, read.notices)) {
         bool const is_for_kernel = name.size() > prefix.size() && name.starts_with(prefix);
         auto const meant = is_for_kernel ? name.substr(prefix.size()) : name;
-        if (detail::is_obeyed_outside(meant)) {
+        bool const is_obeyed = is_for_kernel ? detail::is_obeyed_outside(meant) : detail::is_obeyed_by_servers(meant);
+        if (is_obeyed) {
             read.notices.push_back(
                 file.string() + ": " + name +
                 " is left out: code can write this file, and programs outside of the sandbox obey the "
