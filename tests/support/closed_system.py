@@ -134,6 +134,7 @@ TRIES = {
         "its attributes": lambda: call("sched_setattr", 1, None, 0),
         "limits of the parent": lambda: call("prlimit", os.getpid(), 0, 1, 0),
         "set-user-ID program": lambda: set_mode(0o4755),
+        "set-group-ID program": lambda: set_mode(0o2755),
         "openat2": lambda: call("openat2", -100, b".", bytes(24), 24),
     },
 }
@@ -149,7 +150,8 @@ OPEN = {
     "processors of its own": lambda: call("sched_setaffinity", 0, 128, b"\xff" * 128),
     "owner of signals": lambda: control("/", 8, 0),
     "limits of its own": lambda: call("prlimit", 0, 0, struct.pack("qq", *resource.getrlimit(resource.RLIMIT_CPU)), 0),
-    "mode of a program": lambda: set_mode(0o2755),
+    "mode of a program": lambda: set_mode(0o755),
+    "set-group-ID file that is no program": lambda: set_mode(0o2644),
     "a look at limits": lambda: call("prlimit", os.getpid(), 0, 0, bytes(16)),
 }
 

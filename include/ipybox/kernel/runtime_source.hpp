@@ -1798,6 +1798,7 @@ NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWP
 NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
 O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
 S_ISUID = 0o4000
+SET_GROUP_ID_PROGRAM = 0o2010  # S_ISGID and S_IXGRP
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
 F_SETLEASE, F_NOTIFY = 1024, 1026
 FIRST_PROCESS = 1  # the supervisor where the sandbox has a pid namespace of its own, and nothing else has to do with it
@@ -2042,10 +2043,17 @@ MODES_OF_OPENED = {"open": 2, "openat": 3}
 def set_user_id_programs(machine: Machine) -> Block:
     """None are made: with one that code left in the working directory, other users would have the rights of its owner.
 
+    Nor set-group-ID programs. Directories of such modes look alike here; new ones take the bit of the one around them.
+
     The arguments of openat2 lie in memory: it is said not to exist, and programs take openat.
     """
     block: Block = []
-    refused = [Step(ANY_BIT, 0, 1, S_ISUID), denial()]
+    refused = [
+        Step(ANY_BIT, 2, 0, S_ISUID),
+        Step(KEEP_BITS, 0, 0, SET_GROUP_ID_PROGRAM),
+        Step(EQUAL, 0, 1, SET_GROUP_ID_PROGRAM),
+        denial(),
+    ]
     for name, place in MODES.items():
         if name in machine.calls:
             block += argument(machine, name, place, refused)
@@ -2059,7 +2067,7 @@ def set_user_id_programs(machine: Machine) -> Block:
 def pack(steps: Block) -> bytes:
     """The instructions as the kernel takes them."""
     return b"".join(struct.pack("HBBI", *step) for step in steps)
-)py", 13204}},
+)py", 13503}},
 {"formats", {R"py("""Representations of plain values, found without asking every formatter."""
 
 from __future__ import annotations
