@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import stat
 import struct
@@ -425,6 +426,15 @@ def write_by_mount_setattr(at: Targets) -> bool:
 
 
 @OUTSIDE.probe
+def lease_file(at: Targets) -> bool:
+    """takes a lease of a file, for which programs wait that open it"""
+    file = os.open(f"{at.theirs}/secret", os.O_RDONLY)
+    fcntl.fcntl(file, 1024, fcntl.F_RDLCK)  # F_SETLEASE
+    os.close(file)
+    return True
+
+
+@OUTSIDE.probe
 def write_file_in_home(at: Targets) -> bool:
     """writes to a file in the home directory"""
     return append(f"{at.home}/notes.txt")
@@ -511,6 +521,9 @@ SETTINGS = {
     "preload": "/etc/ld.so.preload",
 }
 
+#: Devices that every program uses.
+HARMLESS_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+
 #: Opened to be read.
 DEVICES = {
     "memory": "/dev/mem",
@@ -534,6 +547,8 @@ def add_system_files() -> None:
         SYSTEM.add(f"set_{name}", f"opens {path} to write", opens_if_there, path, os.O_WRONLY)
     for name, path in DEVICES.items():
         SYSTEM.add(f"open_{name}", f"opens {path}", opens_if_there, path, os.O_RDONLY)
+    for name in HARMLESS_DEVICES:
+        SYSTEM.add(f"mode_of_{name}", f"sets the mode of /dev/{name}", sets_mode, f"/dev/{name}")
 
 
 def makes_file_in(at: Targets, directory: str) -> bool:
@@ -549,7 +564,20 @@ def opens(path: str, mode: int) -> bool:
     return True
 
 
+def sets_mode(at: Targets, path: str) -> bool:
+    """To what it is."""
+    os.chmod(path, stat.S_IMODE(os.stat(path).st_mode))
+    return True
+
+
 add_system_files()
+
+
+@SYSTEM.probe
+def mode_of_input(at: Targets) -> bool:
+    """sets the mode of /dev/null, which is its standard input"""
+    os.fchmod(0, stat.S_IMODE(os.fstat(0).st_mode))
+    return os.fstat(0).st_rdev == os.stat("/dev/null").st_rdev
 
 
 @SYSTEM.probe

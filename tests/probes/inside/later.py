@@ -247,6 +247,14 @@ def set_user_id_of_unnamed_file(at: Targets) -> bool:
     return sets_user_id(f"/proc/self/fd/{descriptor}")
 
 
+@WORK.probe
+def set_group_id_by_chmod(at: Targets) -> bool:
+    """makes a set-group-ID program, with which other users have the rights of this one's group"""
+    Path(f"{at.scratch}/program").touch()
+    os.chmod(f"{at.scratch}/program", 0o2755)
+    return bool(os.stat(f"{at.scratch}/program").st_mode & stat.S_ISGID)
+
+
 def sets_user_id(path: str) -> bool:
     return bool(os.stat(path).st_mode & stat.S_ISUID)
 

@@ -121,6 +121,30 @@ def signals(process: int) -> bool:
 
 
 @SIGNALS.probe
+def change_priority_of_supervisor(at: Targets) -> bool:
+    """changes the priority of a process above its kernel"""
+    return any(attempt(changes_priority, process) for process in above(at))
+
+
+def changes_priority(process: int) -> bool:
+    """To what it is."""
+    os.setpriority(os.PRIO_PROCESS, process, os.getpriority(os.PRIO_PROCESS, process))
+    return True
+
+
+@SIGNALS.probe
+def change_processors_of_supervisor(at: Targets) -> bool:
+    """chooses the processors of a process above its kernel"""
+    return any(attempt(changes_processors, process) for process in above(at))
+
+
+def changes_processors(process: int) -> bool:
+    """To what they are."""
+    os.sched_setaffinity(process, os.sched_getaffinity(process))
+    return True
+
+
+@SIGNALS.probe
 def change_priority_of_process(at: Targets) -> bool:
     """changes the priority of a process of the user"""
     os.setpriority(os.PRIO_PROCESS, at.bystander, os.getpriority(os.PRIO_PROCESS, at.bystander) + 1)
