@@ -31,6 +31,14 @@ def of_kernels(plan: dict[str, Any] | None, broker: Broker) -> Isolation:
     return Shared(broker) if plan is None else Walled(plan, broker)
 
 
+def check_place(asked: str | None) -> None:
+    """No way leads to a directory that was removed while a sandbox had it mounted: much fails there in a kernel."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise Refused("cwd", f"{asked}: it was removed after the sandbox was made", errno=error.errno) from None
+
+
 class Forked:
     """A kernel that has just been forked; the pid is 0 in the kernel itself."""
 
@@ -65,8 +73,10 @@ class Shared:
     ) -> Forked:
         """Forks a kernel in a directory and with an environment; raises Refused."""
         pid = None
-        self.enter(directory())
+        asked = directory()
+        self.enter(asked)
         try:
+            check_place(asked)
             listener = hosts.listen() if network else None
             environment(listener)
             pid = os.fork()

@@ -176,6 +176,7 @@ def go_to(directory: str | None, workspace: str) -> None:
     try:
         if directory is not None:
             workplace.enter(directory, workspace)
+            os.getcwd()  # no way leads to one that was removed while it was mounted
     except OSError as error:
         raise Refused("cwd", "", errno=error.errno) from None
 

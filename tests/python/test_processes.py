@@ -234,6 +234,18 @@ class TestSpawn:
         error = host.request("spawn", argv=["true"], env=default_env(), cwd="/no/such/place")["error"]
         assert error["kind"] == "cwd"
 
+    def test_a_kernel_in_a_directory_that_was_removed(self, host: Host, tmp_path: Path) -> None:
+        (removed := tmp_path / "removed").mkdir()
+        kept = os.open(removed, os.O_PATH)  # as a mount does
+        removed.rmdir()
+        cwd = f"/proc/{os.getpid()}/fd/{kept}"
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            error = host.request("fork", [theirs.fileno()], env=default_env(), cwd=cwd, restore_cwd=True)["error"]
+        os.close(kept)
+        assert error["kind"] == "cwd" and "was removed" in error["text"]
+        assert host.fork(cwd=tmp_path).run("print(1)").text() == "1\n"
+
     def test_program_is_looked_up_in_its_own_path(self, host: Host, tmp_path: Path) -> None:
         program = tmp_path / "my-program"
         program.write_text("#!/bin/sh\nexit 9\n")
