@@ -1041,9 +1041,37 @@ def install() -> None:
 
 from __future__ import annotations
 
+import os
+
+from ipybox_kernel.refused import Refused
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from socket import socket
+
+
+class Outputs:
+    """The pipes for descriptors 1 and 2 of a kernel. The host reads what a kernel that dies has left in them."""
+
+    def __init__(self) -> None:
+        self.pipes: list[tuple[int, int]] = []
+        try:
+            for _ in range(2):
+                self.pipes.append(os.pipe2(os.O_CLOEXEC))
+        except OSError as error:
+            self.close()
+            raise Refused("fork", f"a pipe for the output of the kernel: {error.strerror}") from None
+
+    def reading_ends(self) -> list[int]:
+        """Those of the host. The others are closed: they are the kernel's."""
+        for _, end in self.pipes:
+            os.close(end)
+        return [end for end, _ in self.pipes]
+
+    def close(self) -> None:
+        for pipe in self.pipes:
+            for end in pipe:
+                os.close(end)
 
 
 class Birth:
@@ -1055,6 +1083,7 @@ class Birth:
         supervisor: int,
         stream: socket,
         actions: socket | None,
+        outputs: Outputs,
         env: dict[str, str],
         restore_cwd: bool,
         guard: bool,
@@ -1065,13 +1094,14 @@ class Birth:
         self.supervisor = supervisor  # with which it dies; 0: the system sees to that
         self.stream = stream
         self.actions = actions
+        self.outputs = outputs
         self.env = env
         self.restore_cwd = restore_cwd
         self.guard = guard
         self.allow = allow
         self.cpu_time = cpu_time
         self.first = first
-)py", 867}},
+)py", 1799}},
 {"broker", {R"py("""The owners of programs: each runs for a kernel, and ends with it."""
 
 from __future__ import annotations
@@ -1126,6 +1156,13 @@ class Broker:
                 self.owners[pid] = kernel
         return strangers - self.owners.keys()
 
+    def has_kernels_alone(self) -> bool:
+        """Whether nothing runs below this process but kernels, which cannot signal its children."""
+        try:
+            return not self.owners and len(process.children_of_task("thread-self")) == len(self.environments)
+        except OSError:
+            return False  # /proc cannot tell
+
     def has_group(self, pid: int) -> bool:
         """Whether a program that has ended left processes in its process group."""
         return any(os.getpgid(background) == pid for background in self.owners)
@@ -1143,7 +1180,7 @@ def session_of(pid: int) -> int:
         return os.getsid(pid)
     except ProcessLookupError:
         return 0
-)py", 3228}},
+)py", 3564}},
 {"cells", {R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
 from __future__ import annotations
@@ -1411,7 +1448,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
         guards.confine(birth.allow)
     else:
         landlock.keep_signals_in()
-    kernel.run(Link(birth.stream), birth.restore_cwd, birth.first)
+    kernel.run(Link(birth.stream), birth.outputs.pipes, birth.restore_cwd, birth.first)
 
 
 def environment(env: dict[str, str]) -> dict[str, str]:
@@ -1421,7 +1458,7 @@ def environment(env: dict[str, str]) -> dict[str, str]:
 
 def program_path(path: str) -> str:
     """The folder of this interpreter comes first: ``!pip`` and ``!python`` are this kernel's."""
-    folders = [os.path.dirname(sys.executable), *path.split(os.pathsep)]
+    folders = [os.path.dirname(sys.executable), *(path.split(os.pathsep) if path else [])]
     return os.pathsep.join(dict.fromkeys(folders))
 
 
@@ -1469,7 +1506,7 @@ def reseed() -> None:
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
-)py", 4054}},
+)py", 4093}},
 {"children", {R"py("""The processes below the supervisor: kernels, the programs that run for them, and whatever these leave behind."""
 
 from __future__ import annotations
@@ -1681,12 +1718,13 @@ class Control:
         return data, [fd for _, _, packed in ancillary for fd in struct.unpack(f"{len(packed) // 4}i", packed)]
 
     def reply(self, number: int, answer: dict[str, Any]) -> None:
-        """Answers a request. A listening socket goes to the host as a descriptor, and is let go of here."""
-        listener = answer.pop("listener", None)
-        if not listener:
-            return self.send({"id": number, **answer})
-        with listener:
-            self.send({"id": number, **answer}, [listener.fileno()])
+        """Answers a request. Its descriptors go to the host, and are let go of here."""
+        descriptors = answer.pop("descriptors", [])
+        try:
+            self.send({"id": number, **answer}, descriptors)
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def send(self, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         """Sends an answer or an event; raises EOFError."""
@@ -1709,7 +1747,7 @@ class Control:
 
     def close(self) -> None:
         self.socket.close()
-)py", 2520}},
+)py", 2503}},
 {"debugging", {R"py("""``breakpoint()``: stops in code of cells, and not in what runs them."""
 
 from __future__ import annotations
@@ -1760,7 +1798,10 @@ NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWP
 NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
 O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
 S_ISUID = 0o4000
+SET_GROUP_ID_PROGRAM = 0o2010  # S_ISGID and S_IXGRP
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
+F_SETLEASE, F_NOTIFY = 1024, 1026
+FIRST_PROCESS = 1  # the supervisor where the sandbox has a pid namespace of its own, and nothing else has to do with it
 
 Block = list["Step"]
 
@@ -1803,25 +1844,28 @@ COMMON = {
     "open_tree_attr": 467,
 }
 NAMES_X86_64 = {
-    "open": 2, "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "execve": 59, "creat": 85, "chmod": 90,
-    "fchmod": 91, "ptrace": 101, "syslog": 103, "mknod": 133, "uselib": 134, "vhangup": 153, "modify_ldt": 154,
-    "pivot_root": 155, "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166,
-    "swapon": 167, "swapoff": 168, "reboot": 169, "iopl": 172, "ioperm": 173, "init_module": 175, "delete_module": 176,
-    "quotactl": 179, "clock_settime": 227, "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250,
-    "openat": 257, "mknodat": 259, "fchmodat": 268, "unshare": 272, "perf_event_open": 298, "fanotify_init": 300,
-    "prlimit64": 302, "name_to_handle_at": 303, "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308,
-    "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313, "seccomp": 317,
-    "kexec_file_load": 320, "bpf": 321, "execveat": 322, "userfaultfd": 323,
+    "open": 2, "ioctl": 16, "socket": 41, "socketpair": 53, "clone": 56, "execve": 59, "fcntl": 72, "creat": 85,
+    "chmod": 90, "fchmod": 91, "ptrace": 101, "syslog": 103, "mknod": 133, "uselib": 134, "setpriority": 141,
+    "sched_setparam": 142, "sched_setscheduler": 144, "vhangup": 153, "modify_ldt": 154, "pivot_root": 155,
+    "adjtimex": 159, "chroot": 161, "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167,
+    "swapoff": 168, "reboot": 169, "iopl": 172, "ioperm": 173, "init_module": 175, "delete_module": 176,
+    "quotactl": 179, "sched_setaffinity": 203, "clock_settime": 227, "kexec_load": 246, "add_key": 248,
+    "request_key": 249, "keyctl": 250, "ioprio_set": 251, "openat": 257, "mknodat": 259, "fchmodat": 268,
+    "unshare": 272, "perf_event_open": 298, "fanotify_init": 300, "prlimit64": 302, "name_to_handle_at": 303,
+    "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308, "process_vm_readv": 310, "process_vm_writev": 311,
+    "kcmp": 312, "finit_module": 313, "sched_setattr": 314, "seccomp": 317, "kexec_file_load": 320, "bpf": 321,
+    "execveat": 322, "userfaultfd": 323,
 }  # fmt: skip
 NAMES_AARCH64 = {
-    "ioctl": 29, "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "fchmod": 52,
-    "fchmodat": 53, "openat": 56, "vhangup": 58, "quotactl": 60, "acct": 89, "unshare": 97, "kexec_load": 104,
-    "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116, "ptrace": 117, "reboot": 142,
+    "fcntl": 25, "ioctl": 29, "ioprio_set": 30, "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41,
+    "chroot": 51, "fchmod": 52, "fchmodat": 53, "openat": 56, "vhangup": 58, "quotactl": 60, "acct": 89, "unshare": 97,
+    "kexec_load": 104, "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116, "ptrace": 117,
+    "sched_setparam": 118, "sched_setscheduler": 119, "sched_setaffinity": 122, "setpriority": 140, "reboot": 142,
     "settimeofday": 170, "adjtimex": 171, "socket": 198, "socketpair": 199, "add_key": 217, "request_key": 218,
-    "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224, "swapoff": 225, "perf_event_open": 241,
-    "prlimit64": 261, "fanotify_init": 262, "name_to_handle_at": 264, "open_by_handle_at": 265, "clock_adjtime": 266,
-    "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "finit_module": 273, "seccomp": 277,
-    "bpf": 280, "execveat": 281, "userfaultfd": 282, "kexec_file_load": 294,
+    "keyctl": 219, "clone": 220, "execve": 221, "swapon": 224, "swapoff": 225, "perf_event_open": 241, "prlimit64": 261,
+    "fanotify_init": 262, "name_to_handle_at": 264, "open_by_handle_at": 265, "clock_adjtime": 266, "setns": 268,
+    "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272, "finit_module": 273, "sched_setattr": 274,
+    "seccomp": 277, "bpf": 280, "execveat": 281, "userfaultfd": 282, "kexec_file_load": 294,
 }  # fmt: skip
 
 MACHINES = {
@@ -1862,7 +1906,9 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
             *deny(machine, *ALWAYS.split()),
             *families(machine),
             *typing_into_terminals(machine),
+            *leases(machine),
             *limits_of_others(machine),
+            *scheduling_of_supervisor(machine),
             *set_user_id_programs(machine),
         ],
         "unix-sockets": argument(machine, "socket", 0, [Step(EQUAL, 0, 1, AF_UNIX), denial()])
@@ -1954,6 +2000,11 @@ def typing_into_terminals(machine: Machine) -> Block:
     return argument(machine, "ioctl", 1, [Step(EQUAL, 1, 0, TIOCSTI), Step(EQUAL, 0, 1, TIOCLINUX), denial()])
 
 
+def leases(machine: Machine) -> Block:
+    """No lease, which would make everyone else wait who opens the file; it takes no right but to read it."""
+    return argument(machine, "fcntl", 1, [Step(EQUAL, 1, 0, F_SETLEASE), Step(EQUAL, 0, 1, F_NOTIFY), denial()])
+
+
 def limits_of_others(machine: Machine) -> Block:
     """Limits are set for oneself alone: a supervisor that may open no file could not find what it has to end."""
     judgement = [
@@ -1969,6 +2020,21 @@ def limits_of_others(machine: Machine) -> Block:
     return [Step(EQUAL, 0, len(judgement), machine.calls["prlimit64"]), *judgement]
 
 
+#: Calls that set priorities of a process, a group, or all of a user, each with its number for users.
+PRIORITIES = {"setpriority": 2, "ioprio_set": 3}  # PRIO_USER, IOPRIO_WHO_USER
+
+
+def scheduling_of_supervisor(machine: Machine) -> Block:
+    """Priority and processors of the first process stay: it enforces limits. So do those of all that the user has."""
+    block: Block = []
+    first = [Step(EQUAL, 0, 1, FIRST_PROCESS), denial()]
+    for name in ("sched_setparam", "sched_setscheduler", "sched_setattr", "sched_setaffinity"):
+        block += argument(machine, name, 0, first)
+    for name, user in PRIORITIES.items():
+        block += argument(machine, name, 0, [Step(EQUAL, 2, 0, user), Step(LOAD, 0, 0, ARGUMENTS + 8), *first])
+    return block
+
+
 #: Where each call has the mode of a file. In those that open files it stands behind the flags, and counts with some.
 MODES = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
 MODES_OF_OPENED = {"open": 2, "openat": 3}
@@ -1977,10 +2043,17 @@ MODES_OF_OPENED = {"open": 2, "openat": 3}
 def set_user_id_programs(machine: Machine) -> Block:
     """None are made: with one that code left in the working directory, other users would have the rights of its owner.
 
+    Nor set-group-ID programs. Directories of such modes look alike here; new ones take the bit of the one around them.
+
     The arguments of openat2 lie in memory: it is said not to exist, and programs take openat.
     """
     block: Block = []
-    refused = [Step(ANY_BIT, 0, 1, S_ISUID), denial()]
+    refused = [
+        Step(ANY_BIT, 2, 0, S_ISUID),
+        Step(KEEP_BITS, 0, 0, SET_GROUP_ID_PROGRAM),
+        Step(EQUAL, 0, 1, SET_GROUP_ID_PROGRAM),
+        denial(),
+    ]
     for name, place in MODES.items():
         if name in machine.calls:
             block += argument(machine, name, place, refused)
@@ -1994,7 +2067,7 @@ def set_user_id_programs(machine: Machine) -> Block:
 def pack(steps: Block) -> bytes:
     """The instructions as the kernel takes them."""
     return b"".join(struct.pack("HBBI", *step) for step in steps)
-)py", 11638}},
+)py", 13503}},
 {"formats", {R"py("""Representations of plain values, found without asking every formatter."""
 
 from __future__ import annotations
@@ -2056,7 +2129,7 @@ import subprocess
 from collections.abc import Callable
 from typing import Any
 
-from ipybox_kernel import filters, landlock, privileges
+from ipybox_kernel import filters, landlock, privileges, process
 
 SENTENCE = "Programs cannot be started from Python here. Start them with !, as in `!ls -l`, or in a %%bash cell."
 
@@ -2088,6 +2161,7 @@ def unavailable() -> str:
         finally:
             os._exit(0)
     os.close(writing)
+    process.wait_for_report(reading, pid)
     with open(reading, "rb") as pipe:
         text = pipe.read().decode()
     os.waitpid(pid, 0)
@@ -2118,7 +2192,7 @@ def replace(module: Any, name: str) -> None:
     denied.__name__ = denied.__qualname__ = name
     denied.__doc__ = SENTENCE
     setattr(module, name, denied)
-)py", 2684}},
+)py", 2735}},
 {"hooks", {R"py("""Functions of IPython's shell, with what a kernel adds to them."""
 
 from __future__ import annotations
@@ -2663,7 +2737,8 @@ class Shared:
     def run(self, kernel: int, words: Words, descriptors: list[int], entrance: int | None) -> int:
         """Starts a program for a kernel; raises Refused."""
         argv, env, cwd = words(self.broker.environments[kernel])
-        return self.start(argv, cwd, lambda: process.start(argv, env, descriptors, entrance))
+        alone = self.broker.has_kernels_alone()
+        return self.start(argv, cwd, lambda: process.start(argv, env, descriptors, entrance, alone=alone))
 
     def start(self, argv: list[str], cwd: str | None, program: Callable[[], int]) -> int:
         self.enter(cwd)
@@ -2757,7 +2832,7 @@ class Walled:
 
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
-)py", 7989}},
+)py", 8050}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -2828,7 +2903,7 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, restore_cwd: bool, first: bool) -> NoReturn:
+    def run(self, link: Link, outputs: list[tuple[int, int]], restore_cwd: bool, first: bool) -> NoReturn:
         """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
 
         The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
@@ -2842,7 +2917,7 @@ class HandlersKernel(IPythonKernel):
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         interrupts.install(loop)
-        self.streams.open()
+        self.streams.open(outputs)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop(loop)
@@ -3115,7 +3190,7 @@ R"py(        self.session.send(self.stdin_socket, "input_request", content, self
         """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-)py", 15908}},
+)py", 15947}},
 {"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
 
 from __future__ import annotations
@@ -3377,6 +3452,9 @@ SHARED = {
 }
 
 
+#: Of all that the system holds for a user, also for programs outside: signals that wait, bytes of message queues.
+OF_USER = {resource.RLIMIT_SIGPENDING: 1024, resource.RLIMIT_MSGQUEUE: 256 << 10}
+
 FREE_MEMORY = 16 << 20  # bytes that a kernel needs besides what Python takes: the stack of a thread has half of them
 FREE_FILES = 16  # descriptors, of which its streams take most
 
@@ -3384,6 +3462,8 @@ FREE_FILES = 16  # descriptors, of which its streams take most
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
     lower(resource.RLIMIT_CORE, 0)
+    for kind, limit in OF_USER.items():
+        lower(kind, limit)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])
@@ -3460,7 +3540,7 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
     limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
-)py", 3563}},
+)py", 3828}},
 {"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it."""
 
 from __future__ import annotations
@@ -3691,6 +3771,9 @@ OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
 MOVE_MOUNT_F_EMPTY_PATH = 4
 AT_FDCWD = -100
 
+BYTES_OF_FILE = 4096  # of a private directory, for each file that it can hold
+LEAST_FILES = 4096
+
 
 def rearrange_files(plan: Plan, directory: str) -> None:
     """Gives this process, which is in a directory, a file system without the directories of other kernels."""
@@ -3770,14 +3853,16 @@ def put_back(path: str, tree: int | None) -> None:
 
 def cover(place: str, size: int) -> None:
     """Mounts an empty directory of its own over a directory."""
-    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, f"mode=755,size={size}" if size else "mode=755")
+    # Empty files take no bytes of its size, but memory of the system.
+    bounds = f",size={size},nr_inodes={max(LEAST_FILES, size // BYTES_OF_FILE)}" if size else ""
+    mount("tmpfs", place, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755" + bounds)
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
     words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
-)py", 4825}},
+)py", 5064}},
 {"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
@@ -3798,7 +3883,9 @@ def add() -> None:
 from __future__ import annotations
 
 import codecs
+import ctypes
 import fcntl
+import mmap
 import os
 import struct
 import termios
@@ -3809,6 +3896,8 @@ READ = 64 << 10
 LARGE = 1 << 20
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
 
+locked_libc = ctypes.PyDLL(None)  # keeps the interpreter's lock
+
 
 def available(fd: int) -> int:
     """How many bytes are in a pipe now."""
@@ -3818,6 +3907,19 @@ def available(fd: int) -> int:
 def text_decoder() -> codecs.IncrementalDecoder:
     """Turns bytes into text, wherever they are cut and whatever they are."""
     return codecs.getincrementaldecoder("utf-8")("replace")
+
+
+class Room:
+    """Memory into which a pipe is read that does not block. The system gives it as it is written to."""
+
+    def __init__(self, size: int) -> None:
+        self.memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.place = ctypes.c_char.from_buffer(self.memory)
+
+    def read(self, fd: int) -> bytes:
+        """What is in the pipe now, as much as there is room for. No other thread runs meanwhile."""
+        size = locked_libc.read(fd, ctypes.byref(self.place), ctypes.c_size_t(len(self.memory)))
+        return self.memory[: max(0, size)]
 
 
 class Pump:
@@ -3863,7 +3965,7 @@ def write_all(fd: int, data: Any) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
-)py", 2047}},
+)py", 2723}},
 {"places", {R"py("""The files that the sandbox is meant to have: a directory may have been exchanged while it was being made."""
 
 from __future__ import annotations
@@ -4475,7 +4577,10 @@ import ctypes
 import errno
 import fcntl
 import os
+import select
 import signal
+import stat
+import time
 
 from ipybox_kernel import landlock
 
@@ -4491,6 +4596,9 @@ PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 
 DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # which Python or the supervisor ignores
+
+BEGINNING = 5.0  # seconds in which a child has to become a program
+LOOK = 20  # milliseconds between two looks whether it is stopped
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -4618,14 +4726,17 @@ def kill(pid: int, number: int, *, group: bool = False) -> bool:
     return True
 
 
-def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None) -> int:
+def start(
+    argv: list[str], env: dict[str, str], descriptors: list[int], entrance: int | None = None, *, alone: bool = True
+) -> int:
     """Starts a program in a session of its own, with these as 0, 1 and 2, and returns its pid; raises OSError.
 
     With an entrance it is in that control group before it runs, and so is all that it starts. Without one posix_spawn
-    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal.
+    does not copy this process: that takes a fifth of the time, but leaves no room for a death signal, and waits without
+    a bound. Therefore it is taken only where nothing else runs that could stop the child.
     """
-    if entrance is not None:
-        return start_in_cgroup(entrance, argv, env, descriptors)
+    if entrance is not None or not alone:
+        return start_forked(entrance, argv, env, descriptors)
     actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate(descriptors)]
 
     def spawn(path: str) -> int:
@@ -4634,6 +4745,17 @@ def start(argv: list[str], env: dict[str, str], descriptors: list[int], entrance
         )
 
     return found(argv[0], env, spawn)
+
+
+def open_null_anew(descriptors: list[int]) -> None:
+    """Puts the null device of this sandbox in the place of the host's, by which root's code could change its mode."""
+    null = os.stat(os.devnull).st_rdev
+    for descriptor in descriptors:
+        about = os.fstat(descriptor)
+        if stat.S_ISCHR(about.st_mode) and about.st_rdev == null:
+            own = os.open(os.devnull, fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
+            os.dup2(own, descriptor, inheritable=False)
+            os.close(own)
 
 
 def execute(argv: list[str], env: dict[str, str]) -> None:
@@ -4683,7 +4805,7 @@ def run(
     return start_prepared(prepare, argv, env)
 
 
-def start_in_cgroup(entrance: int, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
+def start_forked(entrance: int | None, argv: list[str], env: dict[str, str], descriptors: list[int]) -> int:
     def prepare() -> None:
         enter_cgroup(entrance)
         os.setsid()
@@ -4707,12 +4829,31 @@ def start_prepared(prepare: Callable[[], None], argv: list[str], env: dict[str, 
         finally:
             os._exit(127)
     os.close(writing)
+    wait_for_report(reading, pid)
     with open(reading, "rb") as failure:
         code = failure.read()
     if code:
         os.waitpid(pid, 0)
         raise OSError(int(code), os.strerror(int(code)), argv[0])
     return pid
+
+
+def wait_for_report(reading: int, pid: int) -> None:
+    """Waits until a descriptor can be read whose other end a child closes when it becomes a program, or ends.
+
+    Programs that know its pid can stop it before that, and must not stop this process with it: it is killed then.
+    """
+    poller = select.poll()
+    poller.register(reading, select.POLLIN)
+    late = time.monotonic() + BEGINNING
+    while not poller.poll(LOOK):
+        if is_stopped(pid) or time.monotonic() > late:
+            kill(pid, signal.SIGKILL)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a signal has stopped a child."""
+    return os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def enter_cgroup(entrance: int | None, process: int = 0) -> None:
@@ -4731,7 +4872,7 @@ def enter_cgroup_or_end(entrance: int | None) -> None:
     except OSError as error:
         os.write(2, f"a kernel cannot enter its control group: {error.strerror}\n".encode())
         os._exit(1)
-)py", 9224}},
+)py", 10806}},
 {"programs", {R"py("""Programs that the host is asked to run: they are no children of the kernel."""
 
 from __future__ import annotations
@@ -4935,6 +5076,7 @@ import errno
 import os
 import socket
 
+from ipybox_kernel import process
 from ipybox_kernel.landlock import Missing
 from ipybox_kernel.refused import Refused
 
@@ -4971,18 +5113,19 @@ def tell(report: socket.socket, words: str) -> None:
     report.send(words.encode(errors="replace")[:LONGEST_WORDS])
 
 
-def collect(report: socket.socket) -> tuple[dict[str, str], list[int]]:
-    """The reports of the processes that make walls, until the last one has closed its end."""
+def collect(report: socket.socket, pid: int) -> tuple[dict[str, str], list[int]]:
+    """The reports of the processes that make walls, until the last one has closed its end: the child with this pid."""
     words: dict[str, str] = {}
     descriptors: list[int] = []
     while True:
+        process.wait_for_report(report.fileno(), pid)
         data, received, _, _ = socket.recv_fds(report, LONGEST_WORDS, 1)
         descriptors += received
         if not data:
             return words, descriptors
         name, _, text = data.decode(errors="replace").partition(" ")
         words.setdefault(name, text)
-)py", 2076}},
+)py", 2199}},
 {"rooms", {R"py("""Rooms: namespaces for one kernel and its programs, with a first process that the supervisor starts in them."""
 
 from __future__ import annotations
@@ -5062,7 +5205,7 @@ def prepare(plan: Plan) -> Room:
         build(plan, theirs)
     theirs.close()
     with ours:
-        words, _ = collect(ours)
+        words, _ = collect(ours, between)
     os.waitpid(between, 0)
     if "failure" in words or "init" not in words:
         raise Missing(words.get("failure", "a process that was to make namespaces died"))
@@ -5141,7 +5284,84 @@ def give_up_rights(plan: Plan) -> None:
     privileges.drop_capabilities()
     landlock.give_up_new_privileges()
     privileges.filter_calls(plan.filter, plan.machine)
-)py", 6427}},
+)py", 6436}},
+{"search_path", {R"py("""The directories in which programs are looked for by their names."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_LINKS = 40  # on one way, as for the system
+
+
+def without_open(path: str, changeable: list[str]) -> str:
+    """Those of PATH in which code cannot put a program: one there would run under the name that was approved.
+
+    ``changeable`` are the directories in which the sandbox lets code write, as far as they are not mounted read-only.
+    """
+    return os.pathsep.join(
+        folder for folder in path.split(os.pathsep) if folder.startswith("/") and not is_open(folder, changeable)
+    )
+
+
+def is_open(folder: str, changeable: list[str]) -> bool:
+    try:
+        return any(can_change(place, changeable) for place in deciding(folder))
+    except OSError:
+        return True  # it has just gone
+
+
+def deciding(path: str) -> Iterator[str]:
+    """The directories that decide where a path leads: each with a link on the way, and the one at its end."""
+    here = "/"
+    left = path.split("/")
+    links = 0
+    while left and links <= MOST_LINKS:
+        name = left.pop(0)
+        if name in ("", "."):
+            continue
+        if name == "..":
+            here = os.path.dirname(here)
+            continue
+        entry = os.path.join(here, name)
+        try:
+            target = os.readlink(entry)
+        except OSError:
+            here = entry  # no link, or nothing at all
+            continue
+        links += 1
+        yield here
+        here = "/" if target.startswith("/") else here
+        left[:0] = target.split("/")
+    yield here
+
+
+def can_change(folder: str, changeable: list[str]) -> bool:
+    """Whether code can write to a directory without links, make it, or put another one in its place.
+
+    Its mode does not count, which its owner changes.
+    """
+    if not any(os.path.commonpath((folder, root)) == root for root in changeable):
+        return False
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    if is_read_only(folder):  # and held in its place, by mounts on what it lies in
+        return False
+    while True:
+        if not is_read_only(folder) and (os.lstat(folder).st_uid == os.geteuid() or os.access(folder, os.W_OK)):
+            return True
+        if folder == "/":
+            return False
+        folder = os.path.dirname(folder)
+
+
+def is_read_only(folder: str) -> bool:
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
+)py", 2521}},
 {"service", {R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
 
 from __future__ import annotations
@@ -5677,7 +5897,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
-from ipybox_kernel.pipe import available, text_decoder, write_all
+from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
 
@@ -5844,11 +6064,12 @@ class Binary(io.BufferedIOBase):
 class Capture:
     """The pipe on descriptor 1 or 2, for what is written there past Python."""
 
-    def __init__(self, out: Out, streams: Streams) -> None:
+    def __init__(self, out: Out, streams: Streams, pipe: tuple[int, int]) -> None:
         self.channel = out.channel
         self.streams = streams
         self.decoder = text_decoder()
-        self.fd, end = os.pipe2(os.O_CLOEXEC)
+        self.fd, end = pipe
+        self.room = Room(MAX_TEXT)
         os.set_blocking(self.fd, False)
         try:
             fcntl.fcntl(self.fd, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_SIZE)
@@ -5864,13 +6085,16 @@ class Capture:
             remaining -= size
 
     def pump(self) -> int:
-        """Sends one piece of what is in the pipe, after the text that was printed before; returns its size."""
+        """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
+
+        From reading it to sending it no other thread runs that could end the process, unless the link is full: what is
+        in the pipe then, the host finds there.
+        """
         with interrupts, self.streams.lock:
-            try:
-                data = os.read(self.fd, MAX_TEXT)
-            except BlockingIOError:
+            if not available(self.fd):
                 return 0  # the other thread was faster
             self.streams.flush_text()
+            data = self.room.read(self.fd)
             text = self.decoder.decode(data).encode()
             if text:
                 self.channel.write(text)
@@ -5893,10 +6117,10 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self) -> None:
-        """Takes descriptors 1 and 2 and starts to send over the link of the session."""
-        for out in (self.out, self.err):
-            out.capture = Capture(out, self)
+    def open(self, pipes: list[tuple[int, int]]) -> None:
+        """Takes descriptors 1 and 2 for these pipes and starts to send over the link of the session."""
+        for out, pipe in zip((self.out, self.err), pipes, strict=True):
+            out.capture = Capture(out, self, pipe)
         pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}
         self.service = Service(self.session, self.sink, self.flush_text, pumps)
         interrupts.tell = self.service.tell
@@ -5967,7 +6191,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 11022}},
+)py", 11308}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
@@ -5983,7 +6207,7 @@ from collections import deque
 from contextlib import contextmanager
 
 from ipybox_kernel import checked, hosts, isolation, landlock, packages, places, process
-from ipybox_kernel.birth import Birth
+from ipybox_kernel.birth import Birth, Outputs
 from ipybox_kernel.broker import Broker
 from ipybox_kernel.children import Children
 from ipybox_kernel.control import Control
@@ -6014,6 +6238,7 @@ class Supervisor:
         lifeline: list[int],
         limits: dict[str, int],
         variables: list[str],
+        changeable: list[str],
         walls: dict[str, Any] | None,
     ) -> None:
         self.pid = os.getpid()
@@ -6023,6 +6248,7 @@ class Supervisor:
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.variables = variables  # of which the sandbox decides
+        self.changeable = changeable  # directories in which it lets code write, unless they are mounted read-only
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -6150,7 +6376,7 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
-        from ipybox_kernel import child
+        from ipybox_kernel import child, search_path
 
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.available_guard(request.get("guard"))
@@ -6159,6 +6385,8 @@ class Supervisor:
 
         def environment(listener: socket.socket | None) -> dict[str, str]:
             given = self.sandboxed(checked.env(own()["env"]))
+            if self.changeable:
+                given["PATH"] = search_path.without_open(given.get("PATH", os.defpath), self.changeable)
             env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
             return env
@@ -6168,7 +6396,12 @@ class Supervisor:
             return asked
 
         living, network = self.children.living, bool(request.get("network"))
-        kernel = self.isolation.fork(directory, network, environment, living, entrance)
+        outputs = Outputs()
+        try:
+            kernel = self.isolation.fork(directory, network, environment, living, entrance)
+        except BaseException:
+            outputs.close()
+            raise
         if not kernel.pid:
             self.close()
             if kernel.listener:
@@ -6178,6 +6411,7 @@ class Supervisor:
                 supervisor=self.isolation.supervisor,
                 stream=stream,
                 actions=actions[0] if actions else None,
+                outputs=outputs,
                 env=env,
                 restore_cwd=restore_cwd,
                 guard=guard,
@@ -6191,7 +6425,8 @@ class Supervisor:
         if self.forks == 2:
             # Most hosts have one kernel, and would pay with memory: what is written in this process is shared no more.
             self.chores.extend(self.warm_up)
-        return {"pid": kernel.pid, **({"listener": kernel.listener} if kernel.listener else {})}
+        listener = [kernel.listener.detach()] if kernel.listener else []
+        return {"pid": kernel.pid, "descriptors": [*listener, *outputs.reading_ends()]}
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
@@ -6222,6 +6457,7 @@ class Supervisor:
         kernel = request["kernel"]
         if len(descriptors) != 3:
             raise Refused("request", "a program needs three descriptors")
+        process.open_null_anew(descriptors)
         if kernel not in self.children.broker.environments:
             raise Refused("kernel", f"kernel {kernel} has ended")
 
@@ -6289,7 +6525,8 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     check_room = taken(allowed, end)
     control = Control(end)
     try:
-        supervisor = Supervisor(control, lifeline, allowed, hello.get("variables", []), between)
+        variables, changeable = hello.get("variables", []), hello.get("changeable", [])
+        supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
         if hello.get("protocol") != PROTOCOL:
             control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
@@ -6300,7 +6537,8 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         "event": "ready",
         "protocol": PROTOCOL,
         "pid": supervisor.pid,
-        "executable": sys.executable,
+)py"
+R"py(        "executable": sys.executable,
         "python": sys.version.split()[0],
         "ipykernel": None,
         "ipython": None,
@@ -6315,12 +6553,13 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     supervisor.warm_up = preload.warm_up(kernel)
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 14776}},
+)py", 15426}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -6431,6 +6670,11 @@ class ToolRunner:
         return f"ToolRunner(server_name={self.server_name!r})"
 
 
+def _printable(text: str) -> str:
+    """The text of a server, without what a terminal would obey."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 class Content:
     """Something beside text that a tool answered: ``data``, its MIME type as ``mime``, and the ``uri`` of a file."""
 
@@ -6441,7 +6685,7 @@ class Content:
 
     def __repr__(self) -> str:
         where = f" {self.uri}," if self.uri else ""
-        return f"<{type(self).__name__}{where} {self.mime}, {len(self.data)} bytes>"
+        return _printable(f"<{type(self).__name__}{where} {self.mime}, {len(self.data)} bytes>")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         return {"text/plain": repr(self)}
@@ -6451,7 +6695,14 @@ class Shown(Content):
     """Content that can be looked at or listened to."""
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
-        return {"text/plain": repr(self), self.mime: self.data}
+        # the type is the server's word: it does not choose how a front end shows what else there is
+        mime = self.mime.partition(";")[0].strip().lower()
+        bundle: dict[str, Any] = {"text/plain": repr(self)}
+        if mime == "image/svg+xml":
+            bundle[mime] = self.data.decode(errors="replace")
+        elif re.fullmatch(r"(image|audio)/[a-z0-9.+-]+", mime):
+            bundle[mime] = self.data
+        return bundle
 
 
 class Image(Shown):
@@ -6497,7 +6748,7 @@ class Link:
 
     def __repr__(self) -> str:
         about = "".join(f", {text}" for text in (self.title or self.name, self.description, self.mime) if text)
-        return f"<Link {self.uri}{about}>"
+        return _printable(f"<Link {self.uri}{about}>")
 
 
 Part = Content | Link
@@ -6594,7 +6845,7 @@ def plain(value: Any) -> Any:
 
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
-)py", 8860}},
+)py", 9449}},
 {"tracebacks", {R"py("""Errors of cells, shown without the machinery that ran them."""
 
 from __future__ import annotations
@@ -7046,7 +7297,7 @@ def fork_kernel(
             process.enter_cgroup_or_end(entrance)
             return 0, settle(plan, room, directory, network, environment, theirs)
         theirs.close()
-        words, descriptors = collect(ours)
+        words, descriptors = collect(ours, pid)
     listener = socket.socket(fileno=descriptors[0]) if descriptors else None
     failure = failure_in(words)
     if failure is None:
@@ -7093,7 +7344,7 @@ def start(program: Program) -> int:
         if not pid:
             become(program, theirs)
         theirs.close()
-        words, _ = collect(ours)
+        words, _ = collect(ours, pid)
     failure = failure_in(words)
     if failure is None:
         return pid
@@ -7123,7 +7374,7 @@ def become(program: Program, report: socket.socket) -> NoReturn:
     except BaseException as error:
         fail(report, error, 127)
     os._exit(127)
-)py", 8814}},
+)py", 8824}},
 {"warming", {R"py("""Preparations that make the first error of a kernel as fast as the next ones, in small pieces while nothing runs."""
 
 from __future__ import annotations
