@@ -33,9 +33,9 @@ class Cells(CachingCompiler):
         self.written: dict[str, list[list[str]]] = {}  # for each line of code the lines that it was made from
         self.passing: list[str] = []  # names that nothing refers to when the next cell begins
 
-    def begin(self, title: object) -> None:
-        """The next cell."""
-        self.number += 1
+    def begin(self, title: object, number: object = None) -> None:
+        """The next cell. The host gives it a number where an earlier kernel has counted those before."""
+        self.number = number if isinstance(number, int) else self.number + 1
         self.title = printable(title) if isinstance(title, str) else ""
         for name in self.passing:
             linecache.cache.pop(name, None)

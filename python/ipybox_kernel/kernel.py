@@ -217,7 +217,8 @@ class HandlersKernel(IPythonKernel):
         """Runs a cell; returns the content of its reply when everything it put out has been sent."""
         self.tracebacks.begin()
         if not silent:
-            self.cells.begin(self.get_parent("shell").get("metadata", {}).get("title"))
+            metadata = self.get_parent("shell").get("metadata", {})
+            self.cells.begin(metadata.get("title"), metadata.get("number"))
         self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -177,6 +178,16 @@ def test_tracebacks_and_warnings_tell_cells_apart(program: Program) -> None:
         "Cell In[1] (setup), line 1, in f()",
     ):
         assert part in ended.err
+
+
+STUBBORN = "while True:\n    try:\n        while True: pass\n    except KeyboardInterrupt: pass"
+
+
+def test_cells_are_counted_on_in_a_fresh_kernel(program: Program) -> None:
+    cells = ["1", "import os; os._exit(1)", "2", "1 / 0", STUBBORN, "1 / 0"]
+    file = program.write("a.py", "\n".join(f"# %%\n{cell}" for cell in cells))
+    ended = program.run(file, "--timeout", "0.5", "--keep-going")
+    assert re.findall(r"Cell In\[(\d)\], line 1\n", ended.err) == ["4", "6"]
 
 
 def test_a_usage_error_is_said_once(program: Program) -> None:

@@ -1216,9 +1216,9 @@ class Cells(CachingCompiler):
         self.written: dict[str, list[list[str]]] = {}  # for each line of code the lines that it was made from
         self.passing: list[str] = []  # names that nothing refers to when the next cell begins
 
-    def begin(self, title: object) -> None:
-        """The next cell."""
-        self.number += 1
+    def begin(self, title: object, number: object = None) -> None:
+        """The next cell. The host gives it a number where an earlier kernel has counted those before."""
+        self.number = number if isinstance(number, int) else self.number + 1
         self.title = printable(title) if isinstance(title, str) else ""
         for name in self.passing:
             linecache.cache.pop(name, None)
@@ -1344,7 +1344,7 @@ def name_cells_in_warnings(cells: Cells) -> None:
         return plain(message, category, label or filename, cells.line(filename, lineno), line)
 
     warnings.formatwarning = formatwarning
-)py", 7440}},
+)py", 7592}},
 {"checked", {R"py("""Parts of requests, checked: a child could only fail on them."""
 
 from __future__ import annotations
@@ -3052,7 +3052,8 @@ class HandlersKernel(IPythonKernel):
         """Runs a cell; returns the content of its reply when everything it put out has been sent."""
         self.tracebacks.begin()
         if not silent:
-            self.cells.begin(self.get_parent("shell").get("metadata", {}).get("title"))
+            metadata = self.get_parent("shell").get("metadata", {})
+            self.cells.begin(metadata.get("title"), metadata.get("number"))
         self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:
@@ -3166,9 +3167,9 @@ class HandlersKernel(IPythonKernel):
         self.streams.flush()
         while self.next_input():
             pass  # stale
-        content = {"prompt": prompt, "password": password}
 )py"
-R"py(        self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
+R"py(        content = {"prompt": prompt, "password": password}
+        self.session.send(self.stdin_socket, "input_request", content, self.get_parent("shell"))
         while not (frames := self.next_input()):
             self.link.wait()
         value = str(self.session.parse(frames)["content"].get("value", ""))
@@ -3190,7 +3191,7 @@ R"py(        self.session.send(self.stdin_socket, "input_request", content, self
         """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-)py", 15947}},
+)py", 16003}},
 {"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/session/kernel_lifecycle.hpp>
 #include <ipybox/session/late_output.hpp>
 #include <ipybox/session/occurrence.hpp>
 
@@ -40,6 +41,8 @@ struct run_context {
     late_output late; ///< what came between two executions: begins the next one's output
     std::chrono::steady_clock::time_point looked_at = {}; ///< when what the latest code has left was looked at
     unsigned executions = 0;                              ///< how many there were
+    unsigned cells = 0;                                   ///< how many there were since the start, or the last reset
+    kernel_lifecycle::generation counted_by = 0;          ///< the kernel that the last one of them was given to
     unsigned questions = 0;                               ///< how many of `input()` there were
     unsigned open_question = 0;                           ///< the one that the code waits for; 0: none
 };

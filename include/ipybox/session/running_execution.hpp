@@ -52,6 +52,7 @@ class running_execution {
     // --- what is asked of the kernel ---
     void begin();
     void begin_cell();
+    void number(jupyter::message& request);
     void ask_to_end();
     void end_code();
     asio::awaitable<void> end_kernel(stop_ladder::step last);

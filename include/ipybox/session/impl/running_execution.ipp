@@ -142,7 +142,15 @@ IPYBOX_DECL void running_execution::begin() {
         for (auto& late : context_->late.take()) std::visit([this](auto& step) { follow(std::move(step)); }, late);
     if (execution_.finishes) return ask_to_end();
     begin_cell();
-    calls_.send(to_execute_request(execution_, request_id_));
+    auto request = to_execute_request(execution_, request_id_);
+    if (!execution_.of_value) number(request);
+    calls_.send(std::move(request));
+}
+
+/// Kernels count cells for their tracebacks. One that has taken the place of another goes on where that was.
+IPYBOX_DECL void running_execution::number(jupyter::message& request) {
+    auto const counted_before = std::exchange(context_->counted_by, generation_);
+    if (++context_->cells > 1 && counted_before != generation_) request.metadata["number"] = context_->cells;
 }
 
 /// Later requests of the kernel belong to this execution.

@@ -188,6 +188,7 @@ IPYBOX_DECL asio::awaitable<result<void>> session::done_as_told(kernel_order con
     }
     co_await kernel_->let_end();
     co_await kernel_->end();
+    context_->cells = 0;
     co_await kernel_->actions().stop_servers();
     if (order.what == kind::reset) {
         if (closing_ || order.unwanted || order.overtaken) co_return failure(errc::not_running);
