@@ -233,7 +233,7 @@ IPYBOX_DECL result<void> executor_base::write_again(std::string const& package) 
     for (auto const& place : session_->places_of(package)) {
         auto const list = tools ? tools->list(package) : std::nullopt;
         if (!list) break;
-        auto const written = codegen::generate(package, *list, place.root_dir, place.options);
+        auto const written = codegen::generate(package, *list, place.root_dir, *place.options);
         if (!written) return failure(written.error());
     }
     return {};
@@ -264,7 +264,8 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
     if (!tools) return failure(tools.error());
     auto const how = detail::options_for(server, options, *session_);
     auto written = codegen::generate(server, *tools, root_dir, how);
-    if (written) session_->remember_place(server, {root_dir, how});
+    if (written)
+        session_->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(how)});
     return written;
 }
 
@@ -276,7 +277,8 @@ IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::str
                        weak = std::weak_ptr(s)](std::vector<mcp::tool> const& tools) {
         auto written = codegen::generate(server, tools, root_dir, options);
         auto const session = weak.lock();
-        if (written && session) session->remember_place(server, {root_dir, options});
+        if (written && session)
+            session->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(options)});
         return written;
     };
     s->make_of_tools<codegen::generated_sources>(server, make, std::move(done));

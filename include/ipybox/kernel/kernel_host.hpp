@@ -73,9 +73,9 @@ class kernel_host {
     /// The directory in which the supervisor is started. From any thread.
     [[nodiscard]] std::filesystem::path working_dir() const;
 
-    /// The paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no
-    /// supervisor. From any thread.
-    [[nodiscard]] launch_spec confinement();
+    /// Finds the paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no
+    /// supervisor. From any thread. What is returned calls the sources of the options, and holds nothing of the host.
+    [[nodiscard]] std::function<launch_spec()> confinement();
 
     /// The search for the interpreter is not waited for any more. From any thread.
     void abandon_search();
@@ -88,11 +88,15 @@ class kernel_host {
     void end();
 
   private:
+    using source_ptr = std::shared_ptr<supervisor_source const>;
+    using options_ptr = std::shared_ptr<detail::supervisor_options const>;
+
     kernel_host(std::shared_ptr<kernel_host> landlord, supervisor_source own);
 
-    [[nodiscard]] detail::supervisor_options wanted() const;
+    [[nodiscard]] static detail::supervisor_options wanted(source_ptr const& own, source_ptr const& landlord);
+    [[nodiscard]] source_ptr shared_options() const noexcept { return landlord_ ? landlord_->options_ : nullptr; }
     [[nodiscard]] result<void> check_shared_options() const;
-    [[nodiscard]] std::optional<detail::supervisor_options> made_with();
+    [[nodiscard]] options_ptr made_with();
 
     [[nodiscard]] std::shared_ptr<supervisor> present();
     [[nodiscard]] std::shared_ptr<supervisor> present_or(detail::supervisor_options options);
@@ -100,13 +104,13 @@ class kernel_host {
 
     std::shared_ptr<kernel_host> const landlord_; ///< of a tenant
     std::optional<asio::any_io_executor> const executor_;
-    supervisor_source const options_;
+    source_ptr const options_; ///< none of a tenant that protects nothing of its own
 
     detail::owning_process const process_;
     std::mutex mutex_;
     std::shared_ptr<supervisor> supervisor_;
-    std::optional<detail::supervisor_options> made_with_; ///< of a supervisor that is not a landlord's
-    detail::process_ptr<std::jthread> search_;            ///< none until there is one
+    options_ptr made_with_;                    ///< of a supervisor that is not a landlord's
+    detail::process_ptr<std::jthread> search_; ///< none until there is one
     bool ended_ = false;
 };
 

@@ -94,7 +94,7 @@ class kernel_actions final : public action_host,
     /// The same at the end of the executor, for ever: those that have not ended within a second are killed.
     [[nodiscard]] asio::awaitable<void> end_servers();
 
-    [[nodiscard]] mcp::server_registry& servers() noexcept { return *servers_; }
+    [[nodiscard]] std::shared_ptr<mcp::server_registry> const& servers() const noexcept { return servers_; }
 
     /// The functions of the application that code may call.
     [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept { return tools_; }

@@ -95,9 +95,9 @@ class session final : public kernel_manager::observer, public std::enable_shared
     /// Ends the processes and decides what is undecided, whether the executor runs or not.
     void end_from_outside() { kernel_->end_from_outside(); }
 
-    [[nodiscard]] mcp::server_registry& servers() noexcept;
+    [[nodiscard]] std::shared_ptr<mcp::server_registry> const& servers() const noexcept;
     [[nodiscard]] std::shared_ptr<tool_packages> const& tools() const noexcept;
-    [[nodiscard]] std::vector<ipybox::detail::unprotected_file> unprotected_files() const {
+    [[nodiscard]] std::function<std::vector<ipybox::detail::unprotected_file>()> unprotected_files() const {
         return kernel_->unprotected_files();
     }
     [[nodiscard]] ipybox::detail::kernel_state state() const noexcept { return kernel_->life().seen_from_outside(); }

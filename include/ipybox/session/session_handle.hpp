@@ -31,10 +31,10 @@ namespace ipybox::detail {
 
 struct session_parts;
 
-/// The place of a generated package, and its options.
+/// The place of a generated package, and its options, which are shared: their filter is the application's.
 struct generated_place {
     std::filesystem::path root_dir;
-    codegen::generate_options options;
+    std::shared_ptr<codegen::generate_options const> options;
 };
 
 /**
@@ -127,7 +127,8 @@ class session_handle final : public executor_lender, public std::enable_shared_f
     /// Installs packages where the kernel imports from; the words are those behind `pip install`.
     void install(std::vector<std::string> words, completion<result<installation>> done);
 
-    /// Calls `use` with the gate, whose grants it may use, within this call; false when there is none any more.
+    /// Calls `use` with the gate, whose grants it may use, within this call; false when there is none any more. A lock
+    /// is held: grants run nothing of the application's.
     template <class Use>
     bool with_gate(Use use) {
         std::scoped_lock const lock(mutex_);
@@ -138,15 +139,21 @@ class session_handle final : public executor_lender, public std::enable_shared_f
     /// Calls `use` with the MCP servers, within this call; false when there are none any more.
     template <class Use>
     bool with_servers(Use use) {
-        std::scoped_lock const lock(mutex_);
-        if (session_) use(session_->servers());
-        return session_ != nullptr;
+        auto const registry = servers();
+        if (registry) use(*registry);
+        return registry != nullptr;
     }
 
     /// The host tools; none when it is closed. They may be asked after that, and refuse.
     [[nodiscard]] std::shared_ptr<tool_packages> tools() const {
         std::scoped_lock const lock(mutex_);
         return session_ ? session_->tools() : nullptr;
+    }
+
+    /// The MCP servers; none when it is closed. They may be used after that, and behind the end of their context.
+    [[nodiscard]] std::shared_ptr<mcp::server_registry> servers() const {
+        std::scoped_lock const lock(mutex_);
+        return session_ ? session_->servers() : nullptr;
     }
 
     /// Remembers where a package was generated, if its tools are the application's: they may change.

@@ -32,8 +32,15 @@ class tool_package final : public mcp::tool_provider, public std::enable_shared_
     /// Calls are asked for and completed on the session's executor.
     tool_package(std::string name, tool_places places);
 
-    /// \par Errors errc::invalid_argument — there is a tool of that name; `host_tool::check`
+    using tool_ptr = std::shared_ptr<host_tool const>;
+
+    /// Adds tools, all or none. \par Errors errc::invalid_argument — there is a tool of that name; `host_tool::check`
     [[nodiscard]] result<void> add(std::vector<host_tool> tools);
+
+    /// The same for a caller that holds a lock: tools that are refused are the caller's to let go of.
+    [[nodiscard]] result<void> add(std::vector<tool_ptr> const& tools);
+
+    [[nodiscard]] static std::vector<tool_ptr> shared(std::vector<host_tool> tools);
 
     /// Forgets a tool; its calls end. \return whether there was one
     bool remove(std::string const& name);
@@ -45,8 +52,6 @@ class tool_package final : public mcp::tool_provider, public std::enable_shared_
     void end() override;
 
   private:
-    using tool_ptr = std::shared_ptr<host_tool const>;
-
     /// A call that is under way, and the tool that it is of.
     struct under_way {
         tool_ptr tool;

@@ -29,12 +29,14 @@ inline error no_search(std::exception_ptr const& bug) {
 } // namespace detail
 
 IPYBOX_DECL kernel_host::kernel_host(asio::any_io_executor executor, supervisor_source options)
-    : executor_(std::move(executor)), options_(std::move(options)) {}
+    : executor_(std::move(executor)), options_(std::make_shared<supervisor_source const>(std::move(options))) {}
 
-IPYBOX_DECL kernel_host::kernel_host(supervisor_source options) : options_(std::move(options)) {}
+IPYBOX_DECL kernel_host::kernel_host(supervisor_source options)
+    : options_(std::make_shared<supervisor_source const>(std::move(options))) {}
 
 IPYBOX_DECL kernel_host::kernel_host(std::shared_ptr<kernel_host> landlord, supervisor_source own)
-    : landlord_(std::move(landlord)), options_(std::move(own)) {}
+    : landlord_(std::move(landlord)),
+      options_(own ? std::make_shared<supervisor_source const>(std::move(own)) : nullptr) {}
 
 IPYBOX_DECL kernel_host::~kernel_host() = default;
 
@@ -44,32 +46,35 @@ IPYBOX_DECL std::shared_ptr<kernel_host> kernel_host::share(std::shared_ptr<kern
 }
 
 /// How a supervisor would be made now.
-IPYBOX_DECL detail::supervisor_options kernel_host::wanted() const {
-    if (!landlord_) return options_();
-    auto options = landlord_->options_();
-    if (options_) detail::add_protection(options, options_());
+IPYBOX_DECL detail::supervisor_options kernel_host::wanted(source_ptr const& own, source_ptr const& landlord) {
+    if (!landlord) return (*own)();
+    auto options = (*landlord)();
+    if (own) detail::add_protection(options, (*own)());
     return options;
 }
 
 /// How the supervisor was made; none where there is none.
-IPYBOX_DECL std::optional<detail::supervisor_options> kernel_host::made_with() {
+IPYBOX_DECL kernel_host::options_ptr kernel_host::made_with() {
     if (landlord_) return landlord_->made_with();
     std::scoped_lock const lock(mutex_);
     return made_with_;
 }
 
-IPYBOX_DECL std::filesystem::path kernel_host::working_dir() const { return wanted().working_dir; }
+IPYBOX_DECL std::filesystem::path kernel_host::working_dir() const {
+    return wanted(options_, shared_options()).working_dir;
+}
 
-IPYBOX_DECL launch_spec kernel_host::confinement() {
-    auto const made = made_with();
-    return detail::confinement_of(made ? *made : wanted());
+IPYBOX_DECL std::function<launch_spec()> kernel_host::confinement() {
+    return [made = made_with(), own = options_, landlord = shared_options()] {
+        return detail::confinement_of(made ? *made : wanted(own, landlord));
+    };
 }
 
 /// Refuses what an executor asks for and its runtime has otherwise, for all its kernels.
 IPYBOX_DECL result<void> kernel_host::check_shared_options() const {
     if (!landlord_ || !options_) return {};
-    auto const own = options_();
-    auto const shared = landlord_->options_();
+    auto const own = (*options_)();
+    auto const shared = (*landlord_->options_)();
     auto const differs = [](std::string const& which) {
         return failure(errc::invalid_argument, "executor_options::" + which +
                                                    " is not what the executor's runtime has: "
@@ -98,12 +103,12 @@ IPYBOX_DECL result<void> kernel_host::check_shared_options() const {
 IPYBOX_DECL asio::awaitable<result<std::shared_ptr<kernel_host::supervisor>>> kernel_host::obtain() {
     if (!process_.is_this()) co_return failure(detail::forked_away());
     if (auto usable = check_shared_options(); !usable) co_return failure(usable);
-    auto options = wanted();
+    auto options = wanted(options_, shared_options());
     auto const made_before = made_with();
     // The mounts of a sandbox stay as they were made.
     if (!landlord_ && made_before && !detail::protects(*made_before, options)) {
         co_await release();
-        options = wanted(); // placeholders have gone with it
+        options = wanted(options_, shared_options()); // placeholders have gone with it
     }
     if (auto there = present()) co_return there;
     auto python = co_await look_for_python(options.python);
@@ -130,7 +135,7 @@ IPYBOX_DECL std::shared_ptr<kernel_host::supervisor> kernel_host::present_or(det
         supervisor_ = supervisor::share(landlord_->present_or(std::move(options)));
         return supervisor_;
     }
-    made_with_ = options;
+    made_with_ = std::make_shared<detail::supervisor_options const>(options);
     if (executor_)
         supervisor_ = std::make_shared<supervisor>(*executor_, std::move(options));
     else

@@ -101,12 +101,15 @@ IPYBOX_DECL result<void> server_registry::add(std::string name, server_params pa
 
 IPYBOX_DECL result<void> server_registry::replace(std::string name, server_params params) {
     if (auto named = detail::check_server_name(name); !named) return named;
-    std::scoped_lock const lock(mutex_);
-    if (!clients_.contains(name))
-        if (auto is_free = check_free(name); !is_free) return is_free;
-    auto made = make_client(name, std::move(params));
-    if (!made) return failure(made);
-    auto const old = std::exchange(clients_[name], std::move(*made));
+    std::shared_ptr<detail::client> old; // ended, and dropped, behind the lock: its sandbox is the application's
+    {
+        std::scoped_lock const lock(mutex_);
+        if (!clients_.contains(name))
+            if (auto is_free = check_free(name); !is_free) return is_free;
+        auto made = make_client(name, std::move(params));
+        if (!made) return failure(made);
+        old = std::exchange(clients_[name], std::move(*made));
+    }
     if (old) old->retire();
     return {};
 }
@@ -194,21 +197,19 @@ IPYBOX_DECL std::shared_ptr<tool_provider> server_registry::provider(std::string
 }
 
 IPYBOX_DECL bool server_registry::remove(std::string const& name) {
-    std::shared_ptr<tool_provider> removed; // ended, and dropped, behind the lock: it is the application's
+    // Ended, and dropped, behind the lock: they have what is the application's.
+    std::shared_ptr<tool_provider> provider;
+    std::shared_ptr<detail::client> client;
     {
         std::scoped_lock const lock(mutex_);
-        if (auto const found = providers_.extract(name)) removed = std::move(found.mapped());
+        if (auto const found = providers_.extract(name))
+            provider = std::move(found.mapped());
+        else if (auto const server = clients_.extract(name))
+            client = std::move(server.mapped());
     }
-    if (removed) {
-        removed->end();
-        return true;
-    }
-    std::scoped_lock const lock(mutex_);
-    auto const found = clients_.find(name);
-    if (found == clients_.end()) return false;
-    found->second->retire();
-    clients_.erase(found);
-    return true;
+    if (provider) provider->end();
+    if (client) client->retire();
+    return provider || client;
 }
 
 IPYBOX_DECL std::vector<std::string> server_registry::names() const {

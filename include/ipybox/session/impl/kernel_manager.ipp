@@ -27,22 +27,21 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
       actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
                                                 settings_->options().mcp.registry, settings_->options().mcp.options)) {
     auto const own = [settings = settings_, wrap = std::move(wrap), facts = link_->facts(),
-                      weak = std::weak_ptr<kernel_actions>(actions_)] {
-        auto const actions = weak.lock();
-        return settings->supervisor(wrap, facts, actions ? actions->servers().files() : mcp::detail::server_files());
-    };
+                      servers = actions_->servers()] { return settings->supervisor(wrap, facts, servers->files()); };
     host_ = shared ? kernel_host::share(shared, own) : std::make_shared<kernel_host>(executor_, own);
 }
 
-IPYBOX_DECL std::vector<unprotected_file> kernel_manager::unprotected_files() const {
-    std::vector<protection_wish> wishes;
-    for (auto const& path : settings_->options().sandbox.read_only) wishes.push_back({path});
-    for (auto const& [server, files] : actions_->servers().files_by_server())
-        for (auto const* paths : {&files.read_only, &files.missing})
-            for (auto const& path : *paths) wishes.push_back({path, server});
-    return unfulfilled(wishes, host_->confinement(),
-                       host_->shares() ? unprotected_file::protection::runtime_options
-                                       : unprotected_file::protection::next_kernel);
+IPYBOX_DECL std::function<std::vector<unprotected_file>()> kernel_manager::unprotected_files() const {
+    auto const cure =
+        host_->shares() ? unprotected_file::protection::runtime_options : unprotected_file::protection::next_kernel;
+    return [settings = settings_, servers = actions_->servers(), confinement = host_->confinement(), cure] {
+        std::vector<protection_wish> wishes;
+        for (auto const& path : settings->options().sandbox.read_only) wishes.push_back({path});
+        for (auto const& [server, files] : servers->files_by_server())
+            for (auto const* paths : {&files.read_only, &files.missing})
+                for (auto const& path : *paths) wishes.push_back({path, server});
+        return unfulfilled(wishes, confinement(), cure);
+    };
 }
 
 // --- the start -----------------------------------------------------------------------------------------------------------

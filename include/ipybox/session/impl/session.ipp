@@ -82,12 +82,14 @@ IPYBOX_DECL void session::limit(std::shared_ptr<job_wait> const& wait, std::chro
     });
 }
 
-IPYBOX_DECL mcp::server_registry& session::servers() noexcept { return kernel_->actions().servers(); }
+IPYBOX_DECL std::shared_ptr<mcp::server_registry> const& session::servers() const noexcept {
+    return kernel_->actions().servers();
+}
 
 IPYBOX_DECL std::shared_ptr<tool_packages> const& session::tools() const noexcept { return kernel_->actions().tools(); }
 
 IPYBOX_DECL void session::list_tools(std::string server, std::shared_ptr<pending_result<std::vector<mcp::tool>>> call) {
-    spawn(executor_, kernel_->actions().servers().list_tools(std::move(server)), delivery_to(std::move(call)));
+    spawn(executor_, kernel_->actions().servers()->list_tools(std::move(server)), delivery_to(std::move(call)));
 }
 
 IPYBOX_DECL approval_gate& session::gate() noexcept { return kernel_->actions().gate(); }

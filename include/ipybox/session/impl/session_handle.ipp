@@ -279,8 +279,12 @@ IPYBOX_DECL std::vector<generated_place> session_handle::places_of(std::string c
 }
 
 IPYBOX_DECL std::vector<unprotected_file> session_handle::unprotected_files() const {
-    std::scoped_lock const lock(mutex_);
-    return session_ ? session_->unprotected_files() : std::vector<unprotected_file>();
+    std::function<std::vector<unprotected_file>()> look;
+    {
+        std::scoped_lock const lock(mutex_);
+        if (session_) look = session_->unprotected_files();
+    }
+    return look ? look() : std::vector<unprotected_file>();
 }
 
 IPYBOX_DECL kernel_state session_handle::state() const {

@@ -141,17 +141,26 @@ class tool_run : public std::enable_shared_from_this<tool_run> {
 IPYBOX_DECL tool_package::tool_package(std::string name, tool_places places)
     : name_(std::move(name)), places_(std::move(places)) {}
 
-IPYBOX_DECL result<void> tool_package::add(std::vector<host_tool> tools) {
+IPYBOX_DECL std::vector<tool_package::tool_ptr> tool_package::shared(std::vector<host_tool> tools) {
+    std::vector<tool_ptr> all;
+    all.reserve(tools.size());
+    for (auto& tool : tools) all.push_back(std::make_shared<host_tool const>(std::move(tool)));
+    return all;
+}
+
+IPYBOX_DECL result<void> tool_package::add(std::vector<host_tool> tools) { return add(shared(std::move(tools))); }
+
+IPYBOX_DECL result<void> tool_package::add(std::vector<tool_ptr> const& tools) {
     for (auto const& tool : tools)
-        if (auto fits = tool.check(); !fits) return fits;
+        if (auto fits = tool->check(); !fits) return fits;
     std::scoped_lock const lock(mutex_);
     if (ended_) return failure(errc::not_running);
     auto all = tools_;
-    for (auto& tool : tools) {
-        if (std::ranges::any_of(all, [&](auto const& other) { return other->name() == tool.name(); }))
-            return failure(errc::invalid_argument, "there is a tool " + name_ + "." + tool.name() +
+    for (auto const& tool : tools) {
+        if (std::ranges::any_of(all, [&](auto const& other) { return other->name() == tool->name(); }))
+            return failure(errc::invalid_argument, "there is a tool " + name_ + "." + tool->name() +
                                                        " already; remove it before, or choose another name");
-        all.push_back(std::make_shared<host_tool const>(std::move(tool)));
+        all.push_back(tool);
     }
     tools_ = std::move(all);
     return {};

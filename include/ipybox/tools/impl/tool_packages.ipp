@@ -16,12 +16,13 @@ IPYBOX_DECL tool_packages::tool_packages(asio::any_io_executor const& executor,
 IPYBOX_DECL tool_packages::~tool_packages() { end(std::chrono::milliseconds(0)); }
 
 IPYBOX_DECL result<void> tool_packages::add(std::string const& package, std::vector<host_tool> tools) {
+    auto const offered = tool_package::shared(std::move(tools)); // what is refused ends behind the lock
     std::scoped_lock const lock(mutex_);
     if (ended_) return failure(errc::not_running);
     auto const known = packages_.find(package);
-    if (known != packages_.end()) return known->second->add(std::move(tools));
+    if (known != packages_.end()) return known->second->add(offered);
     auto made = std::make_shared<tool_package>(package, places_);
-    if (auto added = made->add(std::move(tools)); !added) return added;
+    if (auto added = made->add(offered); !added) return added;
     if (auto registered = registry_->add(package, made); !registered) return registered;
     packages_.emplace(package, std::move(made));
     return {};
