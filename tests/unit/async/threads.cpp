@@ -253,6 +253,19 @@ TEST_CASE("serial_context: a context that no thread runs serves nothing") {
     CHECK(context.poll() == 1); // what was asked comes late, and is harmless
 }
 
+TEST_CASE("serial_context: behind the end of its context nothing would wait, and nothing of that is used") {
+    auto own = std::make_optional(serial_context::on_own_thread());
+    auto context = std::make_unique<asio::io_context>();
+    auto application = std::make_optional(serial_context::on_strand_of(context->get_executor()));
+    auto const of_thread = own->may_block;
+    auto const of_strand = application->may_block;
+    own.reset();
+    application.reset();
+    context.reset();
+    CHECK(of_thread());
+    CHECK(of_strand());
+}
+
 TEST_CASE("serial_context: a forked child is told that it has none") {
     auto const own = serial_context::on_own_thread();
     asio::io_context context;

@@ -20,6 +20,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -213,6 +214,37 @@ TEST_CASE("server_registry: may outlive its I/O context, and calls fail then, th
     run(callers, registry->stop());
     registry->kill();
     CHECK(registry->remove("one"));
+}
+
+TEST_CASE("server_registry: what it forgets ends without its lock") {
+    auto context = std::make_unique<asio::io_context>();
+    server_registry registry(context->get_executor());
+    std::thread other;
+    bool answered = false;
+    struct asking_sandbox {
+        std::shared_ptr<void> held;
+        [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const { return spec; }
+    };
+    auto const ask = [&](std::nullptr_t) {
+        auto const names = std::make_shared<std::promise<void>>();
+        auto seen = names->get_future();
+        other = std::thread([&registry, names] {
+            (void)registry.names();
+            names->set_value();
+        });
+        answered = seen.wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+    };
+    {
+        server_params params;
+        params.command = "cat";
+        params.sandbox.emplace(asking_sandbox{std::shared_ptr<void>(nullptr, ask)});
+        REQUIRE(registry.add("one", std::move(params)));
+    }
+    context.reset(); // else the context may have the last copy
+    CHECK(registry.remove("one"));
+    REQUIRE(other.joinable());
+    other.join();
+    CHECK(answered);
 }
 
 TEST_CASE("server_registry: the look-up of variables may ask the registry, and throw") {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,21 +84,6 @@ TEST_CASE_METHOD(scripted_box, "lent executors: the executor and its context go 
         else
             use_while([&] { job.async_wait(1s, [](bool) {}); }, go);
         CHECK(job.state() == job::stage::ended);
-    }
-}
-
-TEST_CASE_METHOD(scripted_box, "lent executors: an executor of a thread goes while its stream is read", "[tsan]") {
-    for (int round = 0; round < 60; ++round) {
-        renew();
-        auto stream = (*this)->stream("a");
-        std::promise<void> reads;
-        std::thread other([&] {
-            reads.set_value();
-            (void)last_of(stream);
-        });
-        reads.get_future().wait();
-        drop();
-        other.join();
     }
 }
 
