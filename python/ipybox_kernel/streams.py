@@ -202,8 +202,9 @@ class Capture:
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
 
-        From reading it to sending it no other thread runs that could end the process, unless the link is full: what is
-        in the pipe then, the host finds there.
+        Where another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
+        other thread runs meanwhile, unless the system lets this one wait, or the link is full. What is in the pipe then,
+        the host finds there.
         """
         with interrupts, self.streams.lock:
             if not available(self.fd):

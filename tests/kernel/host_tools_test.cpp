@@ -70,7 +70,7 @@ host_tool add_tool() {
 TEST_CASE("host tools: a function is called like every tool", "[kernel][compat]") {
     host_box box({add_tool()});
     CHECK(box.run("from mcptools.host import add\nadd.run(add.Params(a=1, b=2.5))") == "3.5");
-    CHECK(box.run("add.run(a=1, b=2), add.run({'a': 1, 'b': 2})") == "(3, 3)");
+    CHECK(box.run("add.run(a=1, b=2), add.run({'a': 1, 'b': 2})") == "(3.0, 3.0)");
     CHECK(box.run("import mcptools\nmcptools.search('numbers')") == "host.add(a, b) - Adds two numbers.");
     CHECK(contains(box.run("mcptools.describe('host.add')"), "the first"));
     CHECK(contains(box.run("mcptools.describe('host.add')"), "def run(params: Params) -> Result"));

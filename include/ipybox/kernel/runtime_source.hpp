@@ -6088,8 +6088,9 @@ class Capture:
     def pump(self) -> int:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
 
-        From reading it to sending it no other thread runs that could end the process, unless the link is full: what is
-        in the pipe then, the host finds there.
+        Where another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
+        other thread runs meanwhile, unless the system lets this one wait, or the link is full. What is in the pipe then,
+        the host finds there.
         """
         with interrupts, self.streams.lock:
             if not available(self.fd):
@@ -6192,7 +6193,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 11308}},
+)py", 11411}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations

@@ -116,15 +116,16 @@ TEST_CASE("executor_lender: nothing of a handler runs or ends while an executor 
     };
     int ended = 0;
     {
-        asio::io_context context;
-        watched_lender const lender(context.get_executor());
+        auto context = std::make_unique<asio::io_context>();
+        watched_lender const lender(context->get_executor());
         auto const late = [&] {
             completion<int> done(watching_handler(lender, disturbed, called), lender);
             done(1);
             ++ended;
         };
-        auto const waiting = std::make_shared<completion<int>>(at_end(late), context.get_executor());
-        asio::post(context, [waiting] {});
+        auto const waiting = std::make_shared<completion<int>>(at_end(late), context->get_executor());
+        asio::post(*context, [waiting] {});
+        context.reset();
     }
     CHECK(ended == 1);
     CHECK(called == 1);

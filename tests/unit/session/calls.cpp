@@ -361,12 +361,15 @@ TEST_CASE_METHOD(scripted_box, "session: what comes behind the reply begins the 
 TEST_CASE_METHOD(scripted_box, "session: reset ends what was submitted before, and nothing else") {
     script().expect("loop").prints("partial").waits_for_interrupt();
     script().expect("after").prints("fine").replies();
-    auto running = begin("loop");
+    auto running = (*this)->stream("loop");
     auto waiting = begin("never executed");
-    REQUIRE(eventually([&] { return (*this)->state() == executor::kernel_state::busy; }));
+    auto const first = running.next();
+    REQUIRE((first && std::holds_alternative<output_chunk>(*first)));
     auto reset = (*this)->async_reset(asio::use_future);
     auto after = begin("after");
-    auto const r = got(std::move(running));
+    auto const last = running.next();
+    REQUIRE((last && std::holds_alternative<result<execution_result>>(*last)));
+    auto const& r = std::get<result<execution_result>>(*last);
     CHECK(said(r) == cancelled);
     REQUIRE(r.error().output());
     CHECK(r.error().output()->text == "partial");

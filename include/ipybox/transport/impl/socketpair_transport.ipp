@@ -48,17 +48,18 @@ struct socketpair_transport::connection {
                 if (auto* const m = std::get_if<jupyter::message>(&**next)) co_return std::move(*m);
                 co_return co_await read(c, std::get<unread_message>(std::move(**next)));
             }
+            if (c->at_end) { // where Asio may never complete a further read
+                auto const why = co_await death(c->process);
+                if (auto rest = unforwarded(*c)) co_return std::move(*rest);
+                co_return failure(why);
+            }
             auto const room = c->reader.prepare();
             asio::error_code end;
             auto const buffer = asio::buffer(room.data(), room.size());
             auto const count =
                 co_await c->socket.async_read_some(buffer, asio::redirect_error(asio::use_awaitable, end));
-            if (end) {
-                auto const why = co_await death(c->process);
-                if (auto rest = unforwarded(*c)) co_return std::move(*rest);
-                co_return failure(why);
-            }
-            c->reader.commit(count);
+            c->at_end = static_cast<bool>(end);
+            if (!end) c->reader.commit(count);
         }
     }
 
@@ -115,6 +116,7 @@ struct socketpair_transport::connection {
     stream_frame_reader reader;
     kernel_host::process process;
     std::string executing; ///< id of the latest execution
+    bool at_end = false;
     bool writing = false;
     asio::steady_timer written; ///< cancelled when a write has ended
     os::unforked socket_unforked;
