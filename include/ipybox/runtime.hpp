@@ -19,8 +19,9 @@ class kernel_host;
  * \details With walls, each kernel sees of the working directory only that of its executor, and nothing of the other
  * kernels. Without a sandbox there are no walls. A cheap handle. The first kernel starts the supervisor, and is told
  * where that fails; it ends with the last copy and the last executor. The interpreter in an executor's options does not
- * count then. Executors whose options name limits, preloaded modules or packages that are not the runtime's are
- * refused, and within a sandbox those with a working directory outside of the runtime's (errc::invalid_argument).
+ * count then. Executors whose options name limits, preloaded modules or packages that are not the runtime's are refused
+ * (errc::invalid_argument). A working directory outside of the runtime's is read-only, unless the runtime's sandbox
+ * opens it.
  * \par Thread safety Safe.
  */
 class runtime {

@@ -43,7 +43,7 @@ def sent(line: str) -> str:
         ),
         (
             "{'v': [0.1, 5e-324, 1e22, True, None, '\\u2028é']}",
-            '{"v":[0.1,5e-324,10000000000000000000000,true,null,"\u2028é"]}',
+            '{"v":[0.1,5e-324,1e+22,true,null,"\u2028é"]}',
         ),
     ],
 )
@@ -85,7 +85,7 @@ def test_results_come_as_they_were_sent(program: Program, text: str, shown: str)
     assert (ended.code, ended.out.strip()) == (0, shown)
 
 
-def test_a_result_that_is_too_deep_to_be_checked_comes_as_it_is(program: Program) -> None:
+def test_a_result_that_is_as_deep_as_may_be_arrives(program: Program) -> None:
     code = """
 from mcptools.exact import structured
 got = structured.run(json='{"v":' + '[' * 498 + ']' * 498 + '}')
@@ -94,8 +94,7 @@ while value: levels, value = levels + 1, value[0]
 print(levels)
 """
     ended = run(program, code)
-    assert (ended.code, ended.out) == (0, "497\n")
-    assert "nested too deeply to be checked" in ended.err
+    assert (ended.code, ended.out, ended.err) == (0, "497\n", "")
 
 
 @pytest.mark.parametrize(

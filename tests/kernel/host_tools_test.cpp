@@ -94,8 +94,8 @@ TEST_CASE("host tools: structs, enumerations, optional and nested values", "[ker
         box.run(
             "from mcptools.host import place\n"
             "done = place.run(id='7', what='sell', legs=[{'symbol': 'A', 'amount': 2}, {'symbol': 'B', 'amount': 3}])\n"
-            "done.id, done.total, done.parts['B']") == "('7-sold', 5, 3)");
-    CHECK(box.run("place.run(id='8', what='buy', legs=[{'symbol': 'A', 'amount': 9}], limit=4).total") == "4");
+            "done.id, done.total, done.parts['B']") == "('7-sold', 5.0, 3.0)");
+    CHECK(box.run("place.run(id='8', what='buy', legs=[{'symbol': 'A', 'amount': 9}], limit=4).total") == "4.0");
     CHECK(contains(
         box.run(
             "try:\n    place.run(id='8', what='lend', legs=[])\nexcept Exception as e:\n    print(type(e).__name__)"),
@@ -277,7 +277,7 @@ TEST_CASE("host tools: rules name what a tool says about its effects", "[kernel]
 
 TEST_CASE("host tools: added and removed while a kernel runs", "[kernel]") {
     host_box box({add_tool()});
-    CHECK(box.run("import mcptools.host\nmcptools.host.add.run(a=1, b=1)") == "2");
+    CHECK(box.run("import mcptools.host\nmcptools.host.add.run(a=1, b=1)") == "2.0");
     REQUIRE(box->add_tool(host_tool("more", "Comes later", {"n"}, [](int n) { return n + 1; })));
     CHECK(box.run("from mcptools.host import more\nmore.run(n=1)") == "2");
     CHECK(box.run("mcptools.search('later')") == "host.more(n) - Comes later");

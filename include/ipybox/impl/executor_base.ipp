@@ -264,8 +264,7 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
     if (!tools) return failure(tools.error());
     auto const how = detail::options_for(server, options, *session_);
     auto written = codegen::generate(server, *tools, root_dir, how);
-    if (written)
-        session_->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(how)});
+    if (written) session_->remember_place(server, {root_dir, std::make_shared<codegen::generate_options const>(how)});
     return written;
 }
 

@@ -17,8 +17,7 @@ IPYBOX_DECL runtime::runtime(options how) : runtime(std::move(how), bubblewrap_s
 
 IPYBOX_DECL runtime::runtime(options how, any_sandbox sandbox) : sandbox_(std::move(sandbox)) {
     detail::supervisor_options s;
-    s.confined = sandbox_.confines();
-    s.walls = how.walls && s.confined;
+    s.walls = how.walls && sandbox_.confines();
     s.wrap = [sandbox = sandbox_](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
     s.python = std::move(how.kernel.python);
     s.env = kernel_environment(how.kernel.env);

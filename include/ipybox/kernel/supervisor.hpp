@@ -41,7 +41,6 @@ struct supervisor_options {
     std::string level = "auto";            ///< docs/kernel-protocol.md section 4
     bool has_tenants = false;              ///< others use it too: one that missed a bound is not killed for that
     bool walls = false;                    ///< the kernels that it forks are kept apart
-    bool confined = false;                 ///< with tenants: they can write to `working_dir` alone
 
     std::vector<std::filesystem::path> read_only = {}; ///< as in launch_spec
     std::vector<std::filesystem::path> hidden = {};    ///< as in launch_spec

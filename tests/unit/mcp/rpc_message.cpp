@@ -44,22 +44,19 @@ TEST_CASE("rpc_message: the four kinds") {
 TEST_CASE("rpc_message: what servers print besides") {
     for (auto const* const text :
          {"", "Server listening on stdio", "{", "42", "\"text\"", "null", "[]", "{}",
-          R"({"level":"info","message":"ready"})", R"({"jsonrpc":2.0,"id":1,"result":{}})", R"({"jsonrpc":"2.0"})",
-          R"({"id":1,"method":"ping"})", R"({"jsonrpc":"2.0","result":{}})", R"({"jsonrpc":"2.0","method":7})"}) {
+          R"({"level":"info","message":"ready"})", R"({"id":1,"result":{}})", R"({"jsonrpc":"1.0","id":1,"result":{}})",
+          R"({"jsonrpc":2.0,"id":1,"result":{}})", R"({"jsonrpc":"2.0"})", R"({"jsonrpc":"2.0","result":{}})",
+          R"({"jsonrpc":"2.0","method":7})"}) {
         CAPTURE(text);
         CHECK_FALSE(read_rpc_message(text));
     }
 }
 
-TEST_CASE("rpc_message: what answers a request and is no answer of JSON-RPC 2.0") {
-    for (auto const* const text : {R"({"jsonrpc":"2.0","id":1})", R"({"id":1,"result":{}})",
-                                   R"({"jsonrpc":"1.0","id":1,"result":{}})", R"({"id":1,"error":{"code":1}})"}) {
-        CAPTURE(text);
-        auto const m = read_rpc_message(text);
-        REQUIRE(m);
-        CHECK(m->what == rpc_message::kind::broken);
-        CHECK(m->id == "1");
-    }
+TEST_CASE("rpc_message: answers without an outcome, and with a null for the other one") {
+    auto const neither = read_rpc_message(R"({"jsonrpc":"2.0","id":1})");
+    REQUIRE(neither);
+    CHECK(neither->what == rpc_message::kind::broken);
+    CHECK(neither->id == "1");
     auto const both = read_rpc_message(R"({"jsonrpc":"2.0","id":1,"error":null,"result":{}})");
     REQUIRE(both);
     CHECK(both->what == rpc_message::kind::result);

@@ -301,7 +301,7 @@ IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_p
     if (call->cancelled()) co_return mcp::call_result();
     host_turns::turn const turn(self->turns_, call);
     if (self->turns_.questions() && self->options_.sandbox.confines())
-        self->turns_.questions()->warn(detail::server_warning(*params, self->options_.executor.working_dir));
+        self->turns_.questions()->warn(detail::server_warning(*params, self->options_.executor));
     co_return co_await add_server(self, name, *std::move(params), std::move(subject));
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <ipybox/approval/safe_text.hpp>
+#include <ipybox/execution/executor_options.hpp>
 #include <ipybox/mcp/server_files.hpp>
 #include <ipybox/mcp/server_params.hpp>
 #include <ipybox/os/lies_in.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <string>
@@ -12,13 +14,14 @@
 namespace ipybox::detail {
 
 /// Tells the user that code can change what a server is started from, which runs outside of the sandbox; empty where it
-/// cannot. The sandbox of a kernel that runs protects no file that is named later.
-inline std::string server_warning(mcp::server_params const& server, std::filesystem::path const& workspace) {
+/// cannot. The sandbox of a kernel that runs protects no file that is named later, but those that it hides.
+inline std::string server_warning(mcp::server_params const& server, executor_options const& options) {
     constexpr std::size_t most_shown = 3;
     std::string names;
     std::size_t count = 0;
     for (auto const& file : mcp::detail::files_of(server).read_only) {
-        if (!os::lies_in(file, workspace)) continue;
+        auto const holds = [&file](std::filesystem::path const& path) { return os::lies_in(file, path); };
+        if (!holds(options.working_dir) || std::ranges::any_of(options.sandbox.hidden, holds)) continue;
         if (++count > most_shown) continue;
         names.append(names.empty() ? "" : ", ").append(safe_text::word(file.string()));
     }

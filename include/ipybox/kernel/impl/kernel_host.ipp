@@ -7,12 +7,10 @@
 #include <ipybox/kernel/confinement.hpp>
 #include <ipybox/kernel/interpreter.hpp>
 #include <ipybox/kernel/kernel_host.hpp>
-#include <ipybox/os/lies_in.hpp>
 
 #include <algorithm>
 #include <exception>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace ipybox {
@@ -87,16 +85,6 @@ IPYBOX_DECL result<void> kernel_host::check_shared_options() const {
     if (own.packages && own.packages != shared.packages) return differs("kernel.packages");
     if (own.limits != sandbox_limits() && own.limits != shared.limits) return differs("sandbox.limits");
     if (!std::ranges::all_of(own.preload, is_preloaded)) return differs("kernel.preload");
-    std::error_code ignored;
-    auto const lies_in = [&](auto const& path, auto const& folder) {
-        return os::lies_in(std::filesystem::weakly_canonical(path, ignored),
-                           std::filesystem::weakly_canonical(folder, ignored));
-    };
-    if (shared.confined && !lies_in(own.working_dir, shared.working_dir))
-        return failure(errc::invalid_argument, "executor_options::working_dir, " + own.working_dir.string() +
-                                                   ", does not lie in that of the executor's runtime, " +
-                                                   shared.working_dir.string() +
-                                                   ", to which alone its kernels can write");
     return {};
 }
 

@@ -149,10 +149,7 @@ IPYBOX_DECL void supervisor_core::signal(int pid, int number, completion<result<
     auto const make = [pid, number](supervisor_core& core, auto const& answer) {
         json message = {{"op", "signal"}, {"pid", pid}, {"signal", number}, {"group", true}};
         core.request(std::move(message), {}, [answer](result<json> reply) {
-            if (reply)
-                (*answer)(result<void>());
-            else
-                (*answer)(failure(reply));
+            (*answer)(reply ? result<void>() : result<void>(failure(reply)));
         });
     };
     request_of(std::move(done), std::chrono::seconds(2), {}, make);

@@ -52,18 +52,16 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
         m.what = rpc_message::kind::broken;
         return m;
     }
-    if (!whole) return std::nullopt;
+    if (!whole || !versioned) return std::nullopt;
     if (m.error == "null" && !m.result.empty()) m.error = {}; // as JSON-RPC 1.0 had it
-    if (versioned && !m.method.empty())
+    if (!m.method.empty())
         m.what = m.id.empty() ? rpc_message::kind::notification : rpc_message::kind::request;
-    else if (versioned && !m.error.empty())
+    else if (!m.error.empty())
         m.what = rpc_message::kind::error;
-    else if (versioned && !m.result.empty() && !m.id.empty())
-        m.what = rpc_message::kind::result;
-    else if (m.method.empty() && !m.id.empty())
-        m.what = rpc_message::kind::broken; // it answers a request, and says nothing that could be believed
-    else
+    else if (m.id.empty())
         return std::nullopt;
+    else
+        m.what = m.result.empty() ? rpc_message::kind::broken : rpc_message::kind::result;
     if (m.what == rpc_message::kind::error) m.why = read_rpc_error(m.error);
     return m;
 }
