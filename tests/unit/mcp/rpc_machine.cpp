@@ -56,14 +56,6 @@ TEST_CASE("rpc_machine: an answer closes its request, and only its own") {
               .request == third);
 }
 
-TEST_CASE("rpc_machine: an answer without an outcome ends its request at once") {
-    rpc_machine m;
-    auto const id = m.open();
-    auto const other = m.open();
-    CHECK(get<rpc_machine::garbled>(m.read(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + "}")).request == id);
-    CHECK(m.abandon(other, "not wanted")); // is still open
-}
-
 TEST_CASE("rpc_machine: refusals") {
     rpc_machine m;
     auto const id = m.open();

@@ -58,10 +58,10 @@ IPYBOX_DECL std::optional<rpc_message> read_rpc_message(std::string_view text) {
         m.what = m.id.empty() ? rpc_message::kind::notification : rpc_message::kind::request;
     else if (!m.error.empty())
         m.what = rpc_message::kind::error;
-    else if (m.id.empty())
-        return std::nullopt;
+    else if (!m.result.empty() && !m.id.empty())
+        m.what = rpc_message::kind::result;
     else
-        m.what = m.result.empty() ? rpc_message::kind::broken : rpc_message::kind::result;
+        return std::nullopt;
     if (m.what == rpc_message::kind::error) m.why = read_rpc_error(m.error);
     return m;
 }
