@@ -203,8 +203,8 @@ class Capture:
         """Sends one piece of what is in the pipe, after the text that was printed before; returns its size.
 
         Where another thread ends the process between reading it and sending it, the piece is lost. That is seldom: no
-        other thread runs meanwhile, unless the system lets this one wait, or the link is full. What is in the pipe then,
-        the host finds there.
+        other thread runs meanwhile, unless the system lets this one wait, or the link is full. What is in the pipe
+        then, the host finds there.
         """
         with interrupts, self.streams.lock:
             if not available(self.fd):
