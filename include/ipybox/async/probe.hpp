@@ -20,7 +20,7 @@ class probe {
   public:
     enum class outcome { inline_here, elsewhere, not_run, context_gone };
 
-    /// What is handed to the executor. Dropped unrun, it tells that the context has gone.
+    /// The function that the executor gets. If it is destroyed without having run, the context has gone.
     class handler {
       public:
         explicit handler(std::shared_ptr<probe> sent) noexcept : sent_(std::move(sent)) {}

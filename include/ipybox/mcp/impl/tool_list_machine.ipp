@@ -67,7 +67,7 @@ IPYBOX_DECL tool_list_machine::reading tool_list_machine::read(std::string_view 
         return cursor.array([&] {
             auto const text = cursor.skip(json_cursor::any_depth);
             auto described = text ? read_tool(*text) : std::nullopt;
-            // What has no name cannot be called; the others can.
+            // An entry without a name cannot be called; the others can.
             if (described && !described->name.empty()) one.tools.push_back(std::move(*described));
             return text.has_value();
         });

@@ -86,7 +86,7 @@ IPYBOX_UNSANITIZED inline bool protect_devices(char const* const* devices) {
     if (!*devices) return true;
     auto const is_refused = []() IPYBOX_UNSANITIZED { return errno == EPERM || errno == EACCES; };
     if (::syscall(SYS_unshare, CLONE_NEWNS) != 0) return is_refused();
-    // What the host unmounts goes here as well; what is mounted here stays here.
+    // Unmounts of the host also happen here; mounts that are made here are not seen by the host.
     if (::syscall(SYS_mount, nullptr, "/", nullptr, all_for_themselves, nullptr) != 0) return is_refused();
     for (; *devices; ++devices)
         if (!make_read_only(*devices)) return is_refused();

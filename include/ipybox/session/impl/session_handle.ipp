@@ -243,7 +243,7 @@ IPYBOX_DECL void session_handle::context_ends() noexcept {
     std::function<result<void>()> may_block;
     {
         std::unique_lock lock(mutex_);
-        // What is being closed belongs to the context until it was let go of.
+        // A session that another thread closes uses the context until that thread has destroyed it.
         closed_.wait(lock, [this] { return closing_ == std::thread::id() || closing_ == std::this_thread::get_id(); });
         if (!session_) return;
         body = std::move(session_);
