@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import sys
 from dataclasses import dataclass, field
@@ -69,6 +70,7 @@ class Findings:
 
     worse: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)  #: of each sandbox, by metric
 
 
 def compare(before: Path, groups: list[Group], rounds: int, sandbox: str, findings: Findings) -> None:
@@ -85,6 +87,13 @@ def compare(before: Path, groups: list[Group], rounds: int, sandbox: str, findin
     for name in now.series:
         text, is_worse = row(name, now.series[name], then.series[name])
         print(text, flush=True)
+        findings.figures.setdefault(sandbox, {})[name] = {
+            "unit": now.series[name].unit or then.series[name].unit,
+            "before": then.series[name].value,
+            "now": now.series[name].value,
+            "ratio": worse(now.series[name], then.series[name]),
+            "n": len(now.series[name].samples),
+        }
         if is_worse:
             findings.worse.append(f"{name} ({sandbox})")
         if not now.series[name].samples or not then.series[name].samples:
@@ -102,6 +111,7 @@ def parse_arguments() -> argparse.Namespace:
         action="append",
         help="ours: without one; default: ours and bubblewrap",
     )
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too")
     return parser.parse_args()
 
 
@@ -112,6 +122,8 @@ def main() -> Any:
     findings = Findings()
     for sandbox in options.sandbox or [OURS, BUBBLEWRAP]:
         compare(options.before, groups, options.rounds, sandbox, findings)
+    if options.json:
+        options.json.write_text(json.dumps(findings.figures, indent=1) + "\n")
     print(f"worse by more than {WORSE - 1:.0%}: {', '.join(findings.worse) or 'none'}")
     print(f"not measured: {', '.join(findings.missing) or 'none'}")
     return 1 if findings.missing else 0

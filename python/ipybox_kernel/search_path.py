@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,17 +12,19 @@ if TYPE_CHECKING:
 MOST_LINKS = 40  # on one way, as for the system
 
 
-def without_open(path: str, changeable: list[str]) -> str:
+@lru_cache(maxsize=16)
+def without_open(path: str, changeable: tuple[str, ...]) -> str:
     """Those of PATH in which code cannot put a program: one there would run under the name that was approved.
 
     ``changeable`` are the directories in which the sandbox lets code write, as far as they are not mounted read-only.
+    An answer is kept: what code could change of it is not in it.
     """
     return os.pathsep.join(
         folder for folder in path.split(os.pathsep) if folder.startswith("/") and not is_open(folder, changeable)
     )
 
 
-def is_open(folder: str, changeable: list[str]) -> bool:
+def is_open(folder: str, changeable: tuple[str, ...]) -> bool:
     try:
         return any(can_change(place, changeable) for place in deciding(folder))
     except OSError:
@@ -53,7 +56,7 @@ def deciding(path: str) -> Iterator[str]:
     yield here
 
 
-def can_change(folder: str, changeable: list[str]) -> bool:
+def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
     """Whether code can write to a directory without links, make it, or put another one in its place.
 
     Its mode does not count, which its owner changes.

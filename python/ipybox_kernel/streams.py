@@ -184,7 +184,6 @@ class Capture:
         self.streams = streams
         self.decoder = text_decoder()
         self.fd, end = pipe
-        self.room = Room(MAX_TEXT)
         os.set_blocking(self.fd, False)
         try:
             fcntl.fcntl(self.fd, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_SIZE)
@@ -210,7 +209,7 @@ class Capture:
             if not available(self.fd):
                 return 0  # the other thread was faster
             self.streams.flush_text()
-            data = self.room.read(self.fd)
+            data = self.streams.room.read(self.fd)
             text = self.decoder.decode(data).encode()
             if text:
                 self.channel.write(text)
@@ -227,6 +226,7 @@ class Streams:
         self.service: Service | None = None
         self.out = Out("stdout", 1, self)
         self.err = Out("stderr", 2, self)
+        self.room = Room(MAX_TEXT)  # for both pipes, which are read under the lock
 
     @property
     def lock(self) -> Any:

@@ -54,7 +54,9 @@ class Supervisor:
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.variables = variables  # of which the sandbox decides
-        self.changeable = changeable  # directories in which it lets code write, unless they are mounted read-only
+        self.changeable = tuple(
+            changeable
+        )  # directories in which it lets code write, unless they are mounted read-only
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster

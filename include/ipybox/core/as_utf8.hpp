@@ -8,13 +8,13 @@
 namespace ipybox::detail {
 
 /// The text, with U+FFFD in place of bytes that are not UTF-8.
-inline std::string as_utf8(std::string_view text) {
-    if (is_utf8(text)) return std::string(text);
+inline std::string as_utf8(std::string text) {
+    if (is_utf8(text)) return text;
     std::string valid;
-    while (!text.empty()) {
-        auto const c = first_character(text);
+    for (std::string_view left = text; !left.empty();) {
+        auto const c = first_character(left);
         valid.append(c.valid ? c.bytes : std::string_view("\xef\xbf\xbd"));
-        text.remove_prefix(c.bytes.size());
+        left.remove_prefix(c.bytes.size());
     }
     return valid;
 }

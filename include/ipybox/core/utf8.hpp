@@ -3,7 +3,10 @@
 #include <ipybox/core/config.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
 
 namespace ipybox {
 
@@ -33,13 +36,24 @@ struct utf8_character {
     return {text.substr(0, size), code, true};
 }
 
+namespace detail {
+
+/// The position behind the ASCII characters that there are from `at` on.
+constexpr std::size_t end_of_ascii(std::string_view text, std::size_t at) noexcept {
+    if (!std::is_constant_evaluated())
+        for (std::uint64_t eight = 0; text.size() - at >= sizeof eight; at += sizeof eight) {
+            std::memcpy(&eight, text.data() + at, sizeof eight);
+            if (eight & 0x8080808080808080) break;
+        }
+    while (at < text.size() && static_cast<unsigned char>(text[at]) < 0x80) ++at;
+    return at;
+}
+
+} // namespace detail
+
 /// The position of the first byte that is not part of valid UTF-8; `npos` where all is well.
 [[nodiscard]] constexpr std::size_t find_invalid_utf8(std::string_view text) noexcept {
-    for (std::size_t at = 0; at < text.size();) {
-        if (static_cast<unsigned char>(text[at]) < 0x80) {
-            ++at;
-            continue;
-        }
+    for (auto at = detail::end_of_ascii(text, 0); at < text.size(); at = detail::end_of_ascii(text, at)) {
         auto const c = first_character(text.substr(at));
         if (!c.valid) return at;
         at += c.bytes.size();

@@ -5291,6 +5291,7 @@ def give_up_rights(plan: Plan) -> None:
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -5299,17 +5300,19 @@ if TYPE_CHECKING:
 MOST_LINKS = 40  # on one way, as for the system
 
 
-def without_open(path: str, changeable: list[str]) -> str:
+@lru_cache(maxsize=16)
+def without_open(path: str, changeable: tuple[str, ...]) -> str:
     """Those of PATH in which code cannot put a program: one there would run under the name that was approved.
 
     ``changeable`` are the directories in which the sandbox lets code write, as far as they are not mounted read-only.
+    An answer is kept: what code could change of it is not in it.
     """
     return os.pathsep.join(
         folder for folder in path.split(os.pathsep) if folder.startswith("/") and not is_open(folder, changeable)
     )
 
 
-def is_open(folder: str, changeable: list[str]) -> bool:
+def is_open(folder: str, changeable: tuple[str, ...]) -> bool:
     try:
         return any(can_change(place, changeable) for place in deciding(folder))
     except OSError:
@@ -5341,7 +5344,7 @@ def deciding(path: str) -> Iterator[str]:
     yield here
 
 
-def can_change(folder: str, changeable: list[str]) -> bool:
+def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
     """Whether code can write to a directory without links, make it, or put another one in its place.
 
     Its mode does not count, which its owner changes.
@@ -5362,7 +5365,7 @@ def can_change(folder: str, changeable: list[str]) -> bool:
 
 def is_read_only(folder: str) -> bool:
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-)py", 2521}},
+)py", 2660}},
 {"service", {R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
 
 from __future__ import annotations
@@ -6070,7 +6073,6 @@ class Capture:
         self.streams = streams
         self.decoder = text_decoder()
         self.fd, end = pipe
-        self.room = Room(MAX_TEXT)
         os.set_blocking(self.fd, False)
         try:
             fcntl.fcntl(self.fd, getattr(fcntl, "F_SETPIPE_SZ", 1031), PIPE_SIZE)
@@ -6096,7 +6098,7 @@ class Capture:
             if not available(self.fd):
                 return 0  # the other thread was faster
             self.streams.flush_text()
-            data = self.room.read(self.fd)
+            data = self.streams.room.read(self.fd)
             text = self.decoder.decode(data).encode()
             if text:
                 self.channel.write(text)
@@ -6113,6 +6115,7 @@ class Streams:
         self.service: Service | None = None
         self.out = Out("stdout", 1, self)
         self.err = Out("stderr", 2, self)
+        self.room = Room(MAX_TEXT)  # for both pipes, which are read under the lock
 
     @property
     def lock(self) -> Any:
@@ -6193,7 +6196,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 11411}},
+)py", 11468}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
@@ -6250,7 +6253,7 @@ class Supervisor:
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.variables = variables  # of which the sandbox decides
-        self.changeable = changeable  # directories in which it lets code write, unless they are mounted read-only
+        self.changeable = tuple(changeable)  # directories in which it lets code write, unless they are mounted read-only
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -6555,7 +6558,7 @@ R"py(        "executable": sys.executable,
     supervisor.warm_up = preload.warm_up(kernel)
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 15426}},
+)py", 15433}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations

@@ -77,3 +77,19 @@ TEST_CASE("utf8: valid text is told from what is not") {
     CHECK(is_utf8(std::string_view("a\0é", 4)));
     CHECK_FALSE(is_utf8("é\xC3"));
 }
+
+TEST_CASE("utf8: the first byte that is wrong is found wherever it is") {
+    for (std::size_t size = 1; size < 40; ++size) {
+        for (std::size_t at = 0; at < size; ++at) {
+            std::string text(size, 'x');
+            text[at] = '\xFF';
+            CHECK(find_invalid_utf8(text) == at);
+            text.replace(at, 1, "\xC3\xA9");
+            CHECK(is_utf8(text));
+            text.back() = '\x80';
+            CHECK(find_invalid_utf8(text) == (at + 1 == size ? std::string_view::npos : size));
+        }
+        CHECK(is_utf8(std::string(size, '\x7F')));
+    }
+    static_assert(find_invalid_utf8("as in constants, \xFF too") == 17);
+}

@@ -99,9 +99,9 @@ inline std::optional<std::string> wrong_arguments(nlohmann::ordered_json const& 
 }
 
 /// An answer to a call of which nothing has run.
-inline void refuse(code_outcome& outcome, std::string_view why, std::size_t most) {
+inline void refuse(code_outcome& outcome, std::string why, std::size_t most) {
     outcome.failed = true;
-    outcome.text = without_middle(as_utf8(why), most);
+    outcome.text = without_middle(as_utf8(std::move(why)), most);
 }
 
 } // namespace detail
@@ -135,7 +135,7 @@ IPYBOX_DECL code_outcome code_tool::run(nlohmann::json const& arguments) const n
             detail::add_output(outcome, *result, options_.max_text, options_);
         else
             detail::add_error(outcome, result.error(), options_);
-        outcome.text = detail::as_utf8(outcome.text);
+        outcome.text = detail::as_utf8(std::move(outcome.text));
     } catch (std::exception const& problem) {
         // of an approval policy of the application, or memory that is used up
         detail::refuse(outcome, problem.what(), options_.max_text);

@@ -99,7 +99,7 @@ class content_reader {
             if (text->size() <= longest_built_json) return built(cursor, data[type]);
             cursor = ahead;
             data[type] = "";
-            message_.json_texts[type] = ipybox::detail::as_utf8(*text);
+            message_.json_texts[type] = ipybox::detail::as_utf8(std::string(*text));
             return true;
         });
     }

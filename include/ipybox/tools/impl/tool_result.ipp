@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/as_utf8.hpp>
 #include <ipybox/core/base64.hpp>
 #include <ipybox/core/json_cursor.hpp>
 #include <ipybox/core/json_depth.hpp>
@@ -11,18 +12,6 @@
 
 namespace ipybox {
 namespace detail {
-
-/// The text with U+FFFD in the place of what is no UTF-8.
-inline std::string mended_text(std::string text) {
-    if (is_utf8(text)) return text;
-    std::string mended;
-    for (std::string_view left = text; !left.empty();) {
-        auto const c = first_character(left);
-        mended += c.valid ? c.bytes : std::string_view("\xEF\xBF\xBD");
-        left.remove_prefix(c.bytes.size());
-    }
-    return mended;
-}
 
 /// Written as nlohmann/json does, which tells 3.0 from 3: Python does so too.
 template <class Json>
@@ -91,23 +80,22 @@ IPYBOX_DECL tool_result tool_result::failed(std::string text) {
 }
 
 IPYBOX_DECL tool_result& tool_result::add_text(std::string text) {
-    own().content.emplace_back(mcp::content::text{detail::mended_text(std::move(text))});
+    own().content.emplace_back(mcp::content::text{detail::as_utf8(std::move(text))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_image(std::string_view bytes, std::string mime_type) {
-    own().content.emplace_back(mcp::content::image{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
+    own().content.emplace_back(mcp::content::image{base64_encode(bytes), detail::as_utf8(std::move(mime_type))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_audio(std::string_view bytes, std::string mime_type) {
-    own().content.emplace_back(mcp::content::audio{base64_encode(bytes), detail::mended_text(std::move(mime_type))});
+    own().content.emplace_back(mcp::content::audio{base64_encode(bytes), detail::as_utf8(std::move(mime_type))});
     return *this;
 }
 
 IPYBOX_DECL tool_result& tool_result::add_file(std::string uri, std::string bytes, std::string mime_type) {
-    mcp::content::embedded_resource file{detail::mended_text(std::move(uri)),
-                                         detail::mended_text(std::move(mime_type))};
+    mcp::content::embedded_resource file{detail::as_utf8(std::move(uri)), detail::as_utf8(std::move(mime_type))};
     if (file.mime_type->starts_with("text/") && is_utf8(bytes))
         file.text = std::move(bytes);
     else
@@ -118,7 +106,7 @@ IPYBOX_DECL tool_result& tool_result::add_file(std::string uri, std::string byte
 
 IPYBOX_DECL tool_result& tool_result::add_link(std::string uri, std::string name) {
     own().content.emplace_back(
-        mcp::content::resource_link{detail::mended_text(std::move(uri)), detail::mended_text(std::move(name))});
+        mcp::content::resource_link{detail::as_utf8(std::move(uri)), detail::as_utf8(std::move(name))});
     return *this;
 }
 
