@@ -26,6 +26,8 @@ PR_SET_CHILD_SUBREAPER = 36
 
 DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # which Python or the supervisor ignores
 
+NULL = os.makedev(1, 3)  # the number of the null device
+
 BEGINNING = 5.0  # seconds in which a child has to become a program
 LOOK = 20  # milliseconds between two looks whether it is stopped
 
@@ -134,8 +136,12 @@ def groups_below(child: int) -> set[int]:
 
 def children_of_task(task: str) -> list[str]:
     """The children of a thread, as numbers in ``/proc``."""
-    with open(f"/proc/{task}/children") as file:
-        return file.read().split()
+    file = os.open(f"/proc/{task}/children", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = b"".join(iter(lambda: os.read(file, 1 << 16), b""))
+    finally:
+        os.close(file)
+    return text.decode().split()
 
 
 def _namespace_pids(process: str) -> list[int]:
@@ -178,10 +184,9 @@ def start(
 
 def open_null_anew(descriptors: list[int]) -> None:
     """Puts the null device of this sandbox in the place of the host's, by which root's code could change its mode."""
-    null = os.stat(os.devnull).st_rdev
     for descriptor in descriptors:
         about = os.fstat(descriptor)
-        if stat.S_ISCHR(about.st_mode) and about.st_rdev == null:
+        if stat.S_ISCHR(about.st_mode) and about.st_rdev == NULL:
             own = os.open(os.devnull, fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
             os.dup2(own, descriptor, inheritable=False)
             os.close(own)

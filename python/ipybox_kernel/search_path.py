@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 MOST_LINKS = 40  # on one way, as for the system
 
 
-@lru_cache(maxsize=16)
 def without_open(path: str, changeable: tuple[str, ...]) -> str:
     """Those of PATH in which code cannot put a program: one there would run under the name that was approved.
 
     ``changeable`` are the directories in which the sandbox lets code write, as far as they are not mounted read-only.
-    An answer is kept: what code could change of it is not in it.
     """
     return os.pathsep.join(
         folder for folder in path.split(os.pathsep) if folder.startswith("/") and not is_open(folder, changeable)
     )
 
 
+@lru_cache(maxsize=256)
 def is_open(folder: str, changeable: tuple[str, ...]) -> bool:
+    """The answer is kept: code cannot change what it depends on, unless it is true."""
     try:
         return any(can_change(place, changeable) for place in deciding(folder))
     except OSError:
@@ -43,7 +43,7 @@ def deciding(path: str) -> Iterator[str]:
         if name == "..":
             here = os.path.dirname(here)
             continue
-        entry = os.path.join(here, name)
+        entry = f"{here.rstrip('/')}/{name}"
         try:
             target = os.readlink(entry)
         except OSError:
@@ -61,7 +61,7 @@ def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
 
     Its mode does not count, which its owner changes.
     """
-    if not any(os.path.commonpath((folder, root)) == root for root in changeable):
+    if not any(f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/") for root in changeable):
         return False
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)

@@ -236,6 +236,12 @@ class Supervisor:
         listener = [kernel.listener.detach()] if kernel.listener else []
         return {"pid": kernel.pid, "descriptors": [*listener, *outputs.reading_ends()]}
 
+    def judge_path(self) -> None:
+        """Finds out what kernels are to leave out of the PATH that most of them have: this process's."""
+        from ipybox_kernel import search_path
+
+        search_path.without_open(os.environ.get("PATH", os.defpath), self.changeable)
+
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
         ours = {name: os.environ[name] for name in self.variables if name in os.environ}
@@ -357,6 +363,6 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
 
     from ipybox_kernel import child, preload
 
-    supervisor.warm_up = preload.warm_up(kernel)
+    supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)

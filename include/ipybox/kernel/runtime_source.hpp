@@ -4598,6 +4598,8 @@ PR_SET_CHILD_SUBREAPER = 36
 
 DEFAULT_SIGNALS = (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ)  # which Python or the supervisor ignores
 
+NULL = os.makedev(1, 3)  # the number of the null device
+
 BEGINNING = 5.0  # seconds in which a child has to become a program
 LOOK = 20  # milliseconds between two looks whether it is stopped
 
@@ -4706,8 +4708,12 @@ def groups_below(child: int) -> set[int]:
 
 def children_of_task(task: str) -> list[str]:
     """The children of a thread, as numbers in ``/proc``."""
-    with open(f"/proc/{task}/children") as file:
-        return file.read().split()
+    file = os.open(f"/proc/{task}/children", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        text = b"".join(iter(lambda: os.read(file, 1 << 16), b""))
+    finally:
+        os.close(file)
+    return text.decode().split()
 
 
 def _namespace_pids(process: str) -> list[int]:
@@ -4750,10 +4756,9 @@ def start(
 
 def open_null_anew(descriptors: list[int]) -> None:
     """Puts the null device of this sandbox in the place of the host's, by which root's code could change its mode."""
-    null = os.stat(os.devnull).st_rdev
     for descriptor in descriptors:
         about = os.fstat(descriptor)
-        if stat.S_ISCHR(about.st_mode) and about.st_rdev == null:
+        if stat.S_ISCHR(about.st_mode) and about.st_rdev == NULL:
             own = os.open(os.devnull, fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE)
             os.dup2(own, descriptor, inheritable=False)
             os.close(own)
@@ -4873,7 +4878,7 @@ def enter_cgroup_or_end(entrance: int | None) -> None:
     except OSError as error:
         os.write(2, f"a kernel cannot enter its control group: {error.strerror}\n".encode())
         os._exit(1)
-)py", 10806}},
+)py", 10959}},
 {"programs", {R"py("""Programs that the host is asked to run: they are no children of the kernel."""
 
 from __future__ import annotations
@@ -5300,19 +5305,19 @@ if TYPE_CHECKING:
 MOST_LINKS = 40  # on one way, as for the system
 
 
-@lru_cache(maxsize=16)
 def without_open(path: str, changeable: tuple[str, ...]) -> str:
     """Those of PATH in which code cannot put a program: one there would run under the name that was approved.
 
     ``changeable`` are the directories in which the sandbox lets code write, as far as they are not mounted read-only.
-    An answer is kept: what code could change of it is not in it.
     """
     return os.pathsep.join(
         folder for folder in path.split(os.pathsep) if folder.startswith("/") and not is_open(folder, changeable)
     )
 
 
+@lru_cache(maxsize=256)
 def is_open(folder: str, changeable: tuple[str, ...]) -> bool:
+    """The answer is kept: code cannot change what it depends on, unless it is true."""
     try:
         return any(can_change(place, changeable) for place in deciding(folder))
     except OSError:
@@ -5331,7 +5336,7 @@ def deciding(path: str) -> Iterator[str]:
         if name == "..":
             here = os.path.dirname(here)
             continue
-        entry = os.path.join(here, name)
+        entry = f"{here.rstrip('/')}/{name}"
         try:
             target = os.readlink(entry)
         except OSError:
@@ -5349,7 +5354,7 @@ def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
 
     Its mode does not count, which its owner changes.
     """
-    if not any(os.path.commonpath((folder, root)) == root for root in changeable):
+    if not any(f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/") for root in changeable):
         return False
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -5365,7 +5370,7 @@ def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
 
 def is_read_only(folder: str) -> bool:
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-)py", 2660}},
+)py", 2704}},
 {"service", {R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
 
 from __future__ import annotations
@@ -6253,7 +6258,9 @@ class Supervisor:
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.variables = variables  # of which the sandbox decides
-        self.changeable = tuple(changeable)  # directories in which it lets code write, unless they are mounted read-only
+        self.changeable = tuple(
+            changeable
+        )  # directories in which it lets code write, unless they are mounted read-only
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -6433,6 +6440,12 @@ class Supervisor:
         listener = [kernel.listener.detach()] if kernel.listener else []
         return {"pid": kernel.pid, "descriptors": [*listener, *outputs.reading_ends()]}
 
+    def judge_path(self) -> None:
+        """Finds out what kernels are to leave out of the PATH that most of them have: this process's."""
+        from ipybox_kernel import search_path
+
+        search_path.without_open(os.environ.get("PATH", os.defpath), self.changeable)
+
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
         ours = {name: os.environ[name] for name in self.variables if name in os.environ}
@@ -6534,7 +6547,8 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
         if hello.get("protocol") != PROTOCOL:
             control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
-        kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
+)py"
+R"py(        kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
         packages.layer = hello.get("packages") or None
     finally:
         check_room()  # an error that comes from too little room would not say so
@@ -6542,8 +6556,7 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         "event": "ready",
         "protocol": PROTOCOL,
         "pid": supervisor.pid,
-)py"
-R"py(        "executable": sys.executable,
+        "executable": sys.executable,
         "python": sys.version.split()[0],
         "ipykernel": None,
         "ipython": None,
@@ -6555,10 +6568,10 @@ R"py(        "executable": sys.executable,
 
     from ipybox_kernel import child, preload
 
-    supervisor.warm_up = preload.warm_up(kernel)
+    supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 15433}},
+)py", 15755}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
