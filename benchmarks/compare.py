@@ -55,13 +55,23 @@ def spread(series: Series) -> str:
     return f"{low:.3g}..{high:.3g}"
 
 
-def row(name: str, now: Series, then: Series) -> tuple[str, bool]:
-    ratio = worse(now, then)
-    values = [f"{series.value:.4g}" if series.value is not None else "-" for series in (then, now)]
+def figures(now: Series, then: Series) -> dict[str, Any]:
+    return {
+        "unit": now.unit or then.unit,
+        "before": then.value,
+        "now": now.value,
+        "ratio": worse(now, then),
+        "n": len(now.samples),
+    }
+
+
+def row(name: str, figure: dict[str, Any], now: Series, then: Series) -> tuple[str, bool]:
+    ratio = figure["ratio"]
+    values = [f"{value:.4g}" if value is not None else "-" for value in (figure["before"], figure["now"])]
     is_worse = ratio is not None and ratio > WORSE
-    text = f"{name:36}{now.unit or then.unit:8}{values[0]:>10}{values[1]:>10}"
+    text = f"{name:36}{figure['unit']:8}{values[0]:>10}{values[1]:>10}"
     text += f"{f'{ratio:.3f}' if ratio else '-':>8}{' WORSE' if is_worse else '':7}"
-    return f"{text}{len(now.samples):4}  {spread(then):20} {spread(now)}", is_worse
+    return f"{text}{figure['n']:4}  {spread(then):20} {spread(now)}", is_worse
 
 
 @dataclass
@@ -85,15 +95,10 @@ def compare(before: Path, groups: list[Group], rounds: int, sandbox: str, findin
     head = f"{f'[{sandbox}] metric':36}{'unit':8}{'before':>10}{'now':>10}{'ratio':>8}{'':7}{'n':>4}  quartiles"
     print(head)
     for name in now.series:
-        text, is_worse = row(name, now.series[name], then.series[name])
+        figure = figures(now.series[name], then.series[name])
+        text, is_worse = row(name, figure, now.series[name], then.series[name])
         print(text, flush=True)
-        findings.figures.setdefault(sandbox, {})[name] = {
-            "unit": now.series[name].unit or then.series[name].unit,
-            "before": then.series[name].value,
-            "now": now.series[name].value,
-            "ratio": worse(now.series[name], then.series[name]),
-            "n": len(now.series[name].samples),
-        }
+        findings.figures.setdefault(sandbox, {})[name] = figure
         if is_worse:
             findings.worse.append(f"{name} ({sandbox})")
         if not now.series[name].samples or not then.series[name].samples:

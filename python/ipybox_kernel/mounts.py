@@ -8,11 +8,10 @@ import os
 import stat
 
 from ipybox_kernel.landlock import libc, missing
+from ipybox_kernel.paths import lies_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ipybox_kernel.rooms import Plan
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
@@ -72,11 +71,6 @@ def mount_processes() -> None:
     """Its own ``/proc``. Root's files there are writable for user 0 without any capability, unless it is read-only."""
     read_only = MS_RDONLY if os.geteuid() == 0 else 0
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | read_only)
-
-
-def lies_in(path: str, places: Iterable[str]) -> bool:
-    """Whether a path is one of these places, or lies in one."""
-    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
 
 
 def copy_of(path: str) -> int | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+from ipybox_kernel.paths import lies_in
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +26,10 @@ def without_open(path: str, changeable: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=256)
 def is_open(folder: str, changeable: tuple[str, ...]) -> bool:
-    """The answer is kept: code cannot change what it depends on, unless it is true."""
+    """The answer is kept: code cannot change what it depends on, unless it is true.
+
+    A kernel within walls inherits those of the supervisor: what code can change there, it could change here.
+    """
     try:
         return any(can_change(place, changeable) for place in deciding(folder))
     except OSError:
@@ -61,7 +66,7 @@ def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
 
     Its mode does not count, which its owner changes.
     """
-    if not any(f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/") for root in changeable):
+    if not lies_in(folder, changeable):
         return False
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)

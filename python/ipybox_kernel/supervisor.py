@@ -21,7 +21,7 @@ from ipybox_kernel.refused import Refused
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, NoReturn
 
     from ipybox_kernel.isolation import Own
@@ -54,9 +54,8 @@ class Supervisor:
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.variables = variables  # of which the sandbox decides
-        self.changeable = tuple(
-            changeable
-        )  # directories in which it lets code write, unless they are mounted read-only
+        # directories in which it lets code write, unless they are mounted read-only
+        self.changeable = tuple(changeable)
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -184,7 +183,7 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
-        from ipybox_kernel import child, search_path
+        from ipybox_kernel import child
 
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.available_guard(request.get("guard"))
@@ -194,7 +193,7 @@ class Supervisor:
         def environment(listener: socket.socket | None) -> dict[str, str]:
             given = self.sandboxed(checked.env(own()["env"]))
             if self.changeable:
-                given["PATH"] = search_path.without_open(given.get("PATH", os.defpath), self.changeable)
+                given["PATH"] = self.closed_path(given)
             env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
             return env
@@ -238,9 +237,14 @@ class Supervisor:
 
     def judge_path(self) -> None:
         """Finds out what kernels are to leave out of the PATH that most of them have: this process's."""
+        if self.changeable:
+            self.closed_path(os.environ)
+
+    def closed_path(self, env: Mapping[str, str]) -> str:
+        """The PATH of an environment without what code can change."""
         from ipybox_kernel import search_path
 
-        search_path.without_open(os.environ.get("PATH", os.defpath), self.changeable)
+        return search_path.without_open(env.get("PATH", os.defpath), self.changeable)
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""

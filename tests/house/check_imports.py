@@ -18,7 +18,7 @@ LAYERS: dict[str, tuple[set[str], set[str]]] = {
     "alone": ({"installer", "prelude", "values"}, set()),
     # what is asked of the operating system
     "system": (
-        {"filters", "hosts", "landlock", "limits", "packages", "places", "privileges", "process", "refused"}
+        {"filters", "hosts", "landlock", "limits", "packages", "paths", "places", "privileges", "process", "refused"}
         | {"guards", "search_path", "workplace"},
         set(),
     ),

@@ -3758,11 +3758,10 @@ import os
 import stat
 
 from ipybox_kernel.landlock import libc, missing
+from ipybox_kernel.paths import lies_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ipybox_kernel.rooms import Plan
 
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
@@ -3824,11 +3823,6 @@ def mount_processes() -> None:
     mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | read_only)
 
 
-def lies_in(path: str, places: Iterable[str]) -> bool:
-    """Whether a path is one of these places, or lies in one."""
-    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
-
-
 def copy_of(path: str) -> int | None:
     """A detached copy of the mounts at a path and below it; None where there is nothing."""
     flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE
@@ -3863,7 +3857,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
     words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
-)py", 5064}},
+)py", 4846}},
 {"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
@@ -3879,6 +3873,19 @@ def add() -> None:
     if layer:
         sys.path.append(layer)
 )py", 418}},
+{"paths", {R"py("""Paths as texts, without a look at the files."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def lies_in(path: str, places: Iterable[str]) -> bool:
+    """Whether a path is one of these places, or lies in one."""
+    return any(path == place or path.startswith(place.rstrip("/") + "/") for place in places)
+)py", 385}},
 {"pipe", {R"py("""Reading and writing pipes."""
 
 from __future__ import annotations
@@ -5298,6 +5305,8 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+from ipybox_kernel.paths import lies_in
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -5317,7 +5326,10 @@ def without_open(path: str, changeable: tuple[str, ...]) -> str:
 
 @lru_cache(maxsize=256)
 def is_open(folder: str, changeable: tuple[str, ...]) -> bool:
-    """The answer is kept: code cannot change what it depends on, unless it is true."""
+    """The answer is kept: code cannot change what it depends on, unless it is true.
+
+    A kernel within walls inherits those of the supervisor: what code can change there, it could change here.
+    """
     try:
         return any(can_change(place, changeable) for place in deciding(folder))
     except OSError:
@@ -5354,7 +5366,7 @@ def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
 
     Its mode does not count, which its owner changes.
     """
-    if not any(f"{folder.rstrip('/')}/".startswith(f"{root.rstrip('/')}/") for root in changeable):
+    if not lies_in(folder, changeable):
         return False
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -5370,7 +5382,7 @@ def can_change(folder: str, changeable: tuple[str, ...]) -> bool:
 
 def is_read_only(folder: str) -> bool:
     return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
-)py", 2704}},
+)py", 2801}},
 {"service", {R"py("""The one thread beside the main one: flushes what was printed, and forwards what children and C code write."""
 
 from __future__ import annotations
@@ -6225,7 +6237,7 @@ from ipybox_kernel.refused import Refused
 
 TYPE_CHECKING = False  # typing, dataclasses and traceback would double what a start without preloading takes
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, NoReturn
 
     from ipybox_kernel.isolation import Own
@@ -6258,9 +6270,8 @@ class Supervisor:
         if "cpu_time" in limits:
             self.cpu_time = min(limits["cpu_time"], MOST_SECONDS)
         self.variables = variables  # of which the sandbox decides
-        self.changeable = tuple(
-            changeable
-        )  # directories in which it lets code write, unless they are mounted read-only
+        # directories in which it lets code write, unless they are mounted read-only
+        self.changeable = tuple(changeable)
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -6388,7 +6399,7 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
-        from ipybox_kernel import child, search_path
+        from ipybox_kernel import child
 
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.available_guard(request.get("guard"))
@@ -6398,7 +6409,7 @@ class Supervisor:
         def environment(listener: socket.socket | None) -> dict[str, str]:
             given = self.sandboxed(checked.env(own()["env"]))
             if self.changeable:
-                given["PATH"] = search_path.without_open(given.get("PATH", os.defpath), self.changeable)
+                given["PATH"] = self.closed_path(given)
             env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
             return env
@@ -6442,9 +6453,14 @@ class Supervisor:
 
     def judge_path(self) -> None:
         """Finds out what kernels are to leave out of the PATH that most of them have: this process's."""
+        if self.changeable:
+            self.closed_path(os.environ)
+
+    def closed_path(self, env: Mapping[str, str]) -> str:
+        """The PATH of an environment without what code can change."""
         from ipybox_kernel import search_path
 
-        search_path.without_open(os.environ.get("PATH", os.defpath), self.changeable)
+        return search_path.without_open(env.get("PATH", os.defpath), self.changeable)
 
     def sandboxed(self, env: dict[str, str]) -> dict[str, str]:
         """An environment with what the sandbox has set for this process, and without what it has taken away."""
@@ -6546,9 +6562,9 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         variables, changeable = hello.get("variables", []), hello.get("changeable", [])
         supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
         if hello.get("protocol") != PROTOCOL:
-            control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
 )py"
-R"py(        kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
+R"py(            control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+        kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
         packages.layer = hello.get("packages") or None
     finally:
         check_room()  # an error that comes from too little room would not say so
@@ -6571,7 +6587,7 @@ R"py(        kernel = preloaded(control, hello, check_room) if hello.get("preloa
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 15755}},
+)py", 15886}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
