@@ -167,10 +167,11 @@ def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     """Runs a cell without a host and without a trace; returns the messages."""
     recorder = Recorder()
     built.session.connect(recorder)
-    loop = asyncio.new_event_loop()
     with pristine(built.shell), stage(built):
+        loop = asyncio.new_event_loop()
         loop.run_until_complete(built.handle(0, cell(code)))
-    loop.close()
+        loop.close()
+        del loop  # with the coroutines that are left in it: IPython remembers how they end
     return recorder.messages
 
 

@@ -4269,10 +4269,11 @@ def rehearse(built: HandlersKernel, code: str) -> list[dict[str, Any]]:
     """Runs a cell without a host and without a trace; returns the messages."""
     recorder = Recorder()
     built.session.connect(recorder)
-    loop = asyncio.new_event_loop()
     with pristine(built.shell), stage(built):
+        loop = asyncio.new_event_loop()
         loop.run_until_complete(built.handle(0, cell(code)))
-    loop.close()
+        loop.close()
+        del loop  # with the coroutines that are left in it: IPython remembers how they end
     return recorder.messages
 
 
@@ -4390,7 +4391,7 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py", 11110}},
+)py", 11210}},
 {"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
