@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "support"))  # open_interpreter, ways_to_start_programs
+
 from mcp_client import ERAS, Client, Clients
 from program import WIDE, Program, Terminal, Terminals
-
-sys.path.append(str(Path(__file__).parents[1] / "support"))  # ways_to_start_programs
 
 
 @pytest.fixture

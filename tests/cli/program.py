@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from open_interpreter import open_program
+
 BINARY = os.environ["IPYBOX_BINARY"]
 PYTHON = os.environ["IPYBOX_PYTHON"]
 
@@ -114,7 +116,8 @@ class Program:
         return {**os.environ, **self.env, "PATH": f"{self.env.get('PATH', os.environ['PATH'])}:{self._mark}"}
 
     def arguments(self, *arguments: str) -> list[str]:
-        return [BINARY, "run", "--sandbox", self.sandbox, *arguments]
+        binary = BINARY if self.user is None else open_program(BINARY)
+        return [binary, "run", "--sandbox", self.sandbox, *arguments]
 
     def run(self, *arguments: str, stdin: str | bytes | None = None) -> Ended:
         given = stdin.encode() if isinstance(stdin, str) else stdin

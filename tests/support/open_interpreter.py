@@ -1,18 +1,30 @@
-"""An interpreter that other users can run."""
+"""Interpreters, programs and directories that other users can reach, wherever the project lies."""
 
 from __future__ import annotations
 
+import atexit
+import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ORDINARY_USER = 65534
+
+
+def is_open(path: Path) -> bool:
+    """Whether other users can read what is there: each directory above lets them through."""
+    real = path.resolve()
+    return all(above.stat().st_mode & stat.S_IXOTH for above in real.parents) and bool(
+        real.stat().st_mode & stat.S_IROTH
+    )
 
 
 @contextmanager
@@ -22,6 +34,28 @@ def open_directory() -> Iterator[Path]:
         directory = Path(name)
         directory.chmod(0o755)
         yield directory
+
+
+def open_base(candidates: list[Path]) -> Path:
+    """The first of these directories in which other users can be given one."""
+    for directory in candidates:
+        if directory.is_dir() and is_open(directory) and os.access(directory, os.W_OK):
+            return directory
+    pytest.skip("elsewhere: other users can enter none of " + ", ".join(map(str, candidates)))
+
+
+@cache
+def open_program(program: str) -> str:
+    """The program itself; where others may not reach it, a copy that lives as long as this process."""
+    if is_open(Path(program)):
+        return program
+    directory = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    directory.chmod(0o755)
+    copy = directory / Path(program).name
+    shutil.copy(program, copy)
+    copy.chmod(0o755)
+    return str(copy)
 
 
 @contextmanager
@@ -43,6 +77,18 @@ def system_interpreter(python: str, directory: Path) -> str:
         pytest.skip("elsewhere: others may not execute this interpreter, and the system has none of its version")
     subprocess.run([system, "-m", "venv", "--without-pip", directory], check=True)
     where = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    packages = subprocess.run(where, capture_output=True, text=True, check=True).stdout
-    (directory / "lib" / version / "site-packages" / "packages.pth").write_text(packages)
+    packages = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
+    own = directory / "lib" / version / "site-packages"
+    if is_open(packages):
+        (own / "packages.pth").write_text(f"{packages}\n")
+    else:
+        shutil.copytree(packages, own, dirs_exist_ok=True, symlinks=True, copy_function=link_or_copy)
     return str(directory / "bin" / "python")
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """Another name of the file, which costs no room; a copy on another file system."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
