@@ -30,7 +30,11 @@ result<mcp::detail::named_server> find_server(apigen_options const& options) {
     if (!servers) return failure(errc::invalid_argument, servers.error().text());
     std::vector<std::string> names;
     for (auto& server : *servers) {
-        if (options.server_name == server.name || options.server_name == server.written) return std::move(server);
+        bool const is_asked_for = options.server_name == server.name || options.server_name == server.written;
+        if (is_asked_for && !server.params)
+            return failure(errc::invalid_argument, options.mcp_config.string() + ": the server '" + server.written +
+                                                       "': " + server.params.error().text());
+        if (is_asked_for) return std::move(server);
         names.push_back(server.name);
     }
     return failure(errc::invalid_argument, options.mcp_config.string() + " has no server '" + options.server_name +
@@ -47,7 +51,7 @@ result<mcp::detail::named_server> server_of(apigen_options const& options) {
                            R"(; JSON is wanted, as {"command": "uvx", "args": ["mcp-server-fetch"]})");
     auto params = mcp::server_params::read(*json);
     if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
-    return mcp::detail::named_server{options.server_name, std::move(*params)};
+    return mcp::detail::named_server{options.server_name, std::move(params)};
 }
 
 exit_code complain(output_file& err, error const& why) {
@@ -72,7 +76,7 @@ exit_code generate_api(apigen_options const& options, std::stop_token const& sto
     if (!server) return complain(err, server.error());
     auto const& name = server->name;
     if (name != options.server_name) err.write_lines("ipybox: the package is called " + name);
-    auto const tools = mcp::server_registry::list_tools_of(name, server->params, stop);
+    auto const tools = mcp::server_registry::list_tools_of(name, *server->params, stop);
     if (stop.stop_requested()) return exit_code::failed;
     if (!tools) return complain(err, tools.error());
     codegen::generate_options how;
