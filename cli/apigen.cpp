@@ -1,4 +1,5 @@
 #include <ipybox/codegen.hpp>
+#include <ipybox/codegen/python_name.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -90,6 +91,10 @@ exit_code generate_api(apigen_options const& options, std::stop_token const& sto
     auto const written = codegen::generate(name, *tools, options.root_dir, how);
     if (!written) return complain(err, written.error());
     for (auto const& module : written->modules) out.write_lines(module);
+    // Kernels import the package as a part of mcptools, and nothing is hidden there.
+    if (codegen::is_standard_module(name))
+        err.write_lines(name + ": a module of Python's standard library is called so, too: import the tools as a part "
+                               "of their root package");
     for (auto const& notice : written->notices)
         err.write_lines((notice.tool.empty() ? name : notice.tool) + ": " + notice.text);
     return exit_code::ok;
