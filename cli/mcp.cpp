@@ -3,7 +3,7 @@
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/mcp/server.hpp>
 #include <ipybox/mcp/server_registry.hpp>
-#include <ipybox/mcp/variables.hpp>
+#include <ipybox/os/host_environment.hpp>
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -86,8 +86,9 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
     box.kernel.env = env.kernel;
     box.kernel.untrusted_env = env.kernel_of_file;
     mcp::registry_options servers;
-    servers.variables = [host = env.host](std::string const& name) -> std::optional<std::string> {
-        if (auto set = mcp::detail::host_variable(name)) return set;
+    servers.variables = [process = os::host_environment::now(),
+                         host = env.host](std::string const& name) -> std::optional<std::string> {
+        if (auto set = process.find(name)) return set;
         auto const found = host.find(name);
         return found == host.end() ? std::nullopt : std::optional(found->second);
     };

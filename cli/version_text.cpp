@@ -24,7 +24,7 @@ std::string version_text(detail_of_version detail) {
     for (auto const& library : library_versions())
         if (library.name != "ipybox") add_line(text, library.name, library.version);
     add_line(text, "CLI11", CLI11_VERSION);
-    auto const python = find_python();
+    auto const python = find_python(*os::host_programs::now(os::code_reach({os::host_environment::now().directory()})));
     add_line(text, "Python for kernels", python ? python->string() : "none: " + python.error().text());
     return text;
 }

@@ -207,7 +207,7 @@ class basic_executor : public detail::executor_operations<Transport> {
 
     basic_executor(std::optional<asio::any_io_executor> io, executor_options options, std::shared_ptr<policies> shared,
                    std::shared_ptr<kernel_host> host, std::shared_ptr<Transport> transport)
-        : base(detail::make_session(std::move(io), std::move(options), approval_in(shared), wrapper_in(shared),
+        : base(detail::make_session(std::move(io), std::move(options), approval_in(shared), sandbox_in(shared),
                                     std::move(host), detail::make_link(transport))),
           policies_(std::move(shared)), transport_(transport) {}
 
@@ -219,10 +219,13 @@ class basic_executor : public detail::executor_operations<Transport> {
         return any_approval::sharing(std::shared_ptr<ApprovalPolicy>(shared, &shared->approval));
     }
 
-    static auto wrapper_in(std::shared_ptr<policies> const& shared) {
-        return [shared](launch_spec spec) {
-            return sandbox_traits<SandboxPolicy>::wrap(shared->sandbox, std::move(spec));
-        };
+    static detail::session_sandbox sandbox_in(std::shared_ptr<policies> const& shared) {
+        return {[shared](launch_spec spec) {
+                    return sandbox_traits<SandboxPolicy>::wrap(shared->sandbox, std::move(spec));
+                },
+                [shared](std::filesystem::path const& working_dir, os::host_environment const& host) {
+                    return detail::reach_in(shared->sandbox, working_dir, host);
+                }};
     }
 
     std::shared_ptr<policies> policies_;

@@ -151,10 +151,13 @@
 #include <ipybox/os/impl/cgroup.ipp>
 #include <ipybox/os/impl/cgroup_delegation.ipp>
 #include <ipybox/os/impl/claimed_directory.ipp>
+#include <ipybox/os/impl/code_reach.ipp>
 #include <ipybox/os/impl/datagram.ipp>
 #include <ipybox/os/impl/directory.ipp>
 #include <ipybox/os/impl/file_identity.ipp>
 #include <ipybox/os/impl/held_forks.ipp>
+#include <ipybox/os/impl/host_environment.ipp>
+#include <ipybox/os/impl/host_programs.ipp>
 #include <ipybox/os/impl/landlock.ipp>
 #include <ipybox/os/impl/new_file.ipp>
 #include <ipybox/os/impl/open_without_links.ipp>
@@ -195,9 +198,9 @@
 #include <ipybox/sandbox/impl/configured_rules.ipp>
 #include <ipybox/sandbox/impl/device_files.ipp>
 #include <ipybox/sandbox/impl/file_rules.ipp>
-#include <ipybox/sandbox/impl/home_directory.ipp>
 #include <ipybox/sandbox/impl/landlock_grants.ipp>
 #include <ipybox/sandbox/impl/landlock_sandbox.ipp>
+#include <ipybox/sandbox/impl/launch_host.ipp>
 #include <ipybox/sandbox/impl/network_host.ipp>
 #include <ipybox/sandbox/impl/path_pattern.ipp>
 #include <ipybox/sandbox/impl/path_search.ipp>

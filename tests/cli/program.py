@@ -111,6 +111,13 @@ class Program:
         path.write_bytes(text.encode() if isinstance(text, str) else text)
         return str(path)
 
+    @property
+    def outside(self) -> Path:
+        """A directory that is not the code's."""
+        folder = self.directory.with_name(self.directory.name + "-outside")
+        folder.mkdir(exist_ok=True)
+        return folder
+
     def environment(self) -> dict[str, str]:
         # PATH is what every process below inherits, into the sandbox too: a folder that is not there marks them.
         return {**os.environ, **self.env, "PATH": f"{self.env.get('PATH', os.environ['PATH'])}:{self._mark}"}

@@ -31,7 +31,7 @@ def diagnosis(program: Program, *arguments: str) -> tuple[int, dict[str, Any], d
 
 def shadow(program: Program, **scripts: str) -> Path:
     """Puts scripts in front of the programs of PATH."""
-    folder = program.directory / "shadow"
+    folder = program.outside / "shadow"
     folder.mkdir()
     for name, script in scripts.items():
         file = folder / name
@@ -43,7 +43,7 @@ def shadow(program: Program, **scripts: str) -> Path:
 
 def alone(program: Program, *names: str) -> None:
     """Leaves no program on PATH but some of those that are there."""
-    folder = program.directory / "alone"
+    folder = program.outside / "alone"
     folder.mkdir()
     for name in names:
         (folder / name).symlink_to(
@@ -54,7 +54,7 @@ def alone(program: Program, *names: str) -> None:
 
 def bare_environment(program: Program) -> Path:
     """An interpreter without ipykernel."""
-    folder = program.directory / "bare"
+    folder = program.outside / "bare"
     subprocess.run([PYTHON, "-m", "venv", "--without-pip", str(folder)], check=True)
     return folder / "bin/python"
 

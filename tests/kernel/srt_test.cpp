@@ -148,8 +148,8 @@ TEST_CASE("srt: it accepts what sandbox_config writes", "[kernel]") {
     REQUIRE(config);
     for (auto const& text : {sandbox_config().text(), config->text()}) {
         std::ofstream(dir.path() / "settings.json") << text;
-        launch_spec spec{{detail::find_srt({})->string(), "--settings", (dir.path() / "settings.json").string(), "--",
-                          "echo", "it", "runs"},
+        launch_spec spec{{detail::find_srt({}, *os::host_programs::now())->string(), "--settings",
+                          (dir.path() / "settings.json").string(), "--", "echo", "it", "runs"},
                          {{"PATH", std::getenv("PATH")}, {"HOME", dir.path().string()}},
                          dir.path()};
         auto const said = os::program_output(spec, 30s);

@@ -2,6 +2,7 @@
 
 #include <ipybox/app/finding.hpp>
 #include <ipybox/core/config.hpp>
+#include <ipybox/os/host_programs.hpp>
 
 #include <chrono>
 #include <string>
@@ -14,11 +15,12 @@ namespace ipybox::detail {
 [[nodiscard]] std::string version_in(std::string_view said);
 
 /**
- * \brief Looks for a program on PATH and asks it for its version.
+ * \brief Looks for a program on PATH, where no code can have put it, and asks it for its version.
  * \details One that is there but does not answer within the bound, or says no version, fails: it would not start a
  * server either.
  */
-[[nodiscard]] finding find_versioned_program(std::string const& name, std::chrono::milliseconds bound);
+[[nodiscard]] finding find_versioned_program(os::host_programs const& host, std::string const& name,
+                                             std::chrono::milliseconds bound);
 
 } // namespace ipybox::detail
 

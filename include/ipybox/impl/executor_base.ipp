@@ -271,6 +271,8 @@ executor_base::generate_mcp_sources(std::string server, std::filesystem::path ro
 IPYBOX_DECL void executor_base::submit_generation(session_ptr const& s, std::string server,
                                                   std::filesystem::path root_dir, generate_how how,
                                                   detail::completion<result<codegen::generated_sources>> done) {
+    std::error_code gone; // it is made on another thread, by when another directory may be the current one
+    if (auto whole = std::filesystem::absolute(root_dir, gone); !gone) root_dir = std::move(whole);
     auto options = detail::options_for(server, how ? *how : codegen::generate_options(), *s);
     auto const make = [server, root_dir = std::move(root_dir), options = std::move(options),
                        weak = std::weak_ptr(s)](std::vector<mcp::tool> const& tools) {

@@ -6,7 +6,6 @@
 #include <ipybox/runtime.hpp>
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 
-#include <system_error>
 #include <utility>
 
 namespace ipybox {
@@ -16,14 +15,18 @@ IPYBOX_DECL runtime::runtime() : runtime(options(), bubblewrap_sandbox()) {}
 IPYBOX_DECL runtime::runtime(options how) : runtime(std::move(how), bubblewrap_sandbox()) {}
 
 IPYBOX_DECL runtime::runtime(options how, any_sandbox sandbox) : sandbox_(std::move(sandbox)) {
+    auto const host = os::host_programs::now();
+    auto const& environment = host->environment();
     detail::supervisor_options s;
+    s.host = host;
     s.walls = how.walls && sandbox_.confines();
     s.wrap = [sandbox = sandbox_](launch_spec spec) { return sandbox.wrap(std::move(spec)); };
     s.python = std::move(how.kernel.python);
-    s.env = kernel_environment(how.kernel.env);
-    std::error_code ignored;
-    s.working_dir =
-        std::filesystem::absolute(how.working_dir.empty() ? "." : how.working_dir, ignored).lexically_normal();
+    s.env = kernel_environment(environment, how.kernel.env);
+    s.working_dir = environment.absolute(how.working_dir.empty() ? "." : how.working_dir);
+    auto reach = sandbox_.reach(s.working_dir, environment);
+    reach.close({python_environment(environment, s.python)});
+    host->add_reach(reach);
     s.preload = std::move(how.kernel.preload);
     s.allow = std::move(how.sandbox.allow);
     s.limits = how.sandbox.limits;

@@ -73,6 +73,9 @@ class kernel_host {
     /// The directory in which the supervisor is started. From any thread.
     [[nodiscard]] std::filesystem::path working_dir() const;
 
+    /// The environment of the host and its programs, as they were when it was made. From any thread.
+    [[nodiscard]] std::shared_ptr<os::host_programs const> programs() const;
+
     /// Finds the paths and openings of the sandbox around the supervisor; of the one that it will get, if there is no
     /// supervisor. From any thread. What is returned calls the sources of the options, and holds nothing of the host.
     [[nodiscard]] std::function<launch_spec()> confinement();
@@ -100,7 +103,8 @@ class kernel_host {
 
     [[nodiscard]] std::shared_ptr<supervisor> present();
     [[nodiscard]] std::shared_ptr<supervisor> present_or(detail::supervisor_options options);
-    asio::awaitable<result<std::filesystem::path>> look_for_python(std::filesystem::path wanted);
+    asio::awaitable<result<std::filesystem::path>> look_for_python(std::shared_ptr<os::host_programs const> programs,
+                                                                   std::filesystem::path wanted);
 
     std::shared_ptr<kernel_host> const landlord_; ///< of a tenant
     std::optional<asio::any_io_executor> const executor_;

@@ -31,10 +31,11 @@ using launch_wrapper = std::function<result<launch_spec>(launch_spec)>;
 
 /// How a supervisor is started.
 struct supervisor_options {
-    std::filesystem::path python;      ///< the interpreter, absolute
-    environment env;                   ///< of the supervisor itself
-    std::filesystem::path working_dir; ///< absolute; the sandbox makes it writable
-    launch_wrapper wrap;               ///< the sandbox
+    std::shared_ptr<os::host_programs const> host; ///< where it is started; never none
+    std::filesystem::path python;                  ///< the interpreter, absolute
+    environment env;                               ///< of the supervisor itself
+    std::filesystem::path working_dir;             ///< absolute; the sandbox makes it writable
+    launch_wrapper wrap;                           ///< the sandbox
     /// Imports IPython and forks kernels. False: starts foreign kernels from their own argv, and needs no ipykernel.
     bool forks_kernels = true;
     std::vector<std::string> preload = {}; ///< modules that all kernels share, imported before the first fork

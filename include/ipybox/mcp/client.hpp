@@ -10,6 +10,7 @@
 #include <ipybox/mcp/session.hpp>
 #include <ipybox/mcp/tool.hpp>
 #include <ipybox/mcp/variables.hpp>
+#include <ipybox/os/host_programs.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -31,9 +32,11 @@ class client_core;
 /// errc::invalid_argument.
 struct client_environment {
     channel::factory make_channel;          ///< none: child processes only
-    variable_lookup variables;              ///< none: the environment of this process
+    variable_lookup variables;              ///< none: the environment of the host
     std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools
                                             ///< changes; what it throws is dropped
+    /// Its process is started there.
+    std::shared_ptr<os::host_programs const> host = os::host_programs::now();
 };
 
 /**

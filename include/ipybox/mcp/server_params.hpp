@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,10 @@ struct server_params {
         60); ///< of a list of tools that is asked for without one, all of its pages and the start included
     std::chrono::milliseconds stop_grace = std::chrono::seconds(2); ///< between two steps of ending it
     std::filesystem::path project = {};                             ///< `${workspaceFolder}`, absolute
+
+    /// The environment of the host and its programs: set by the registry when the server starts. None: as they are
+    /// then.
+    std::shared_ptr<os::host_programs const> host = {};
 
     /// Whether it is reached over HTTP.
     [[nodiscard]] bool is_remote() const noexcept { return command.empty() && !url.empty(); }

@@ -11,6 +11,7 @@
 #include <ipybox/mcp/tool.hpp>
 #include <ipybox/mcp/tool_provider.hpp>
 #include <ipybox/mcp/variables.hpp>
+#include <ipybox/os/host_programs.hpp>
 
 #include <concepts>
 #include <filesystem>
@@ -38,7 +39,8 @@ struct named_server;
 struct registry_options {
     /// None: child processes only.
     channel::factory make_channel;
-    /// The value of `${NAME}`, or that it is not set; none: the environment of this process.
+    /// The value of `${NAME}`, or that it is not set; none: the environment of this process, when the registry was
+    /// made.
     std::function<std::optional<std::string>(std::string const& name)> variables;
     std::function<void(std::string const&)>
         on_tools_changed; ///< gets the name of a server whose list of tools changed; called on the registry's executor
@@ -47,7 +49,8 @@ struct registry_options {
 /**
  * \brief The MCP servers of the host: names, and behind each its parameters and its client. Tools of the application
  * have names among them.
- * \details A name stands for the parameters it was registered with until the host replaces them. Servers start with
+ * \details The environment and the current directory are read when it is made. A name stands for the parameters it was
+ * registered with until the host replaces them. Servers start with
  * their first request and anew with the first one after they ended; one that is slow delays no other. The destructor
  * ends all at once; `stop` does it politely.
  * \par Thread safety Safe: works on the executor it was given, which must not run two handlers at once. While servers
@@ -90,6 +93,10 @@ class server_registry {
      * \par Errors errc::invalid_argument — no name for a Python package; errc::mcp_server_exists
      */
     [[nodiscard]] result<void> add(std::string name, std::shared_ptr<tool_provider> provider);
+
+    /// Code that can write to these places is about to run: no program of theirs is a server's, unless it is named by
+    /// its path.
+    void add_reach(os::code_reach const& more) const { host_->add_reach(more); }
 
     /// The effects of a tool, as it declares them; none if its server has not listed it.
     [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& server,
@@ -183,6 +190,7 @@ class server_registry {
     [[nodiscard]] std::vector<std::shared_ptr<detail::client>> clients() const;
 
     ipybox::detail::context_bound_executor executor_;
+    std::shared_ptr<os::host_programs> const host_ = os::host_programs::now();
     registry_options options_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<detail::client>> clients_;

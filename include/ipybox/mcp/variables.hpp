@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/host_environment.hpp>
 
 #include <functional>
 #include <optional>
@@ -15,19 +16,17 @@ namespace detail {
 /// The value of a variable; none where it is not set.
 using variable_lookup = std::function<std::optional<std::string>(std::string const& name)>;
 
-/// Looks variables up in the environment of this process.
-[[nodiscard]] std::optional<std::string> host_variable(std::string const& name);
-
 /**
  * \brief Puts variables into parameters: into every text of them, once, from left to right.
  * \details `${NAME}` and `${env:NAME}` are the value; `${NAME:-default}` is the default where the variable is empty or
  * not set. `${userHome}` is `HOME`, and so is `~` at the beginning of a path, as in a shell; `${workspaceFolder}` is
  * the project that the parameters belong to, where they do.
- * \param lookup an application's may throw; `host_variable` where it is empty
+ * \param lookup an application's may throw; none: the variables of `host`
  * \par Errors errc::variable_not_set — names the variables, and quotes nothing else; among them those that only an
  * editor can resolve, such as `${input:…}`. errc::invalid_argument — the look-up threw
  */
-[[nodiscard]] result<server_params> put_variables(server_params params, variable_lookup const& lookup);
+[[nodiscard]] result<server_params> put_variables(server_params params, variable_lookup const& lookup,
+                                                  os::host_environment const& host);
 
 } // namespace detail
 

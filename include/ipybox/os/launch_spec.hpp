@@ -18,7 +18,8 @@ struct sandbox_config;
 
 namespace os {
 struct confinement;
-}
+class host_programs;
+} // namespace os
 
 using environment = std::map<std::string, std::string>;
 
@@ -105,6 +106,10 @@ struct launch_spec {
     /// directory may have been exchanged for a link between the policy's look at it and its mount. A supervisor looks
     /// before it does anything else.
     std::vector<os::file_identity> places = {};
+
+    /// The environment of the host and its programs, as they were when the executor was made: a policy looks for its
+    /// own program there. None: it reads the environment itself.
+    std::shared_ptr<os::host_programs const> host = {};
 
     /// Objects that have to stay as long as the program runs.
     std::shared_ptr<void const> keeps = {};

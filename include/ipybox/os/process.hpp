@@ -11,7 +11,6 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace ipybox::os {
@@ -86,12 +85,8 @@ enum class orphans {
 /// of one that was closed.
 [[nodiscard]] bool has_ended(int pidfd) noexcept;
 
-/// The file that a shell would run for `name`: itself if it has a slash, else the first executable on PATH, of which
-/// relative directories are passed over. Empty if there is none.
-[[nodiscard]] std::filesystem::path find_program(std::string const& name);
-
-/// The same on another PATH, directories with a colon between.
-[[nodiscard]] std::filesystem::path find_program(std::string const& name, std::string_view path);
+/// Whether it is a file that this process may execute.
+[[nodiscard]] bool is_runnable(std::filesystem::path const& file);
 
 } // namespace ipybox::os
 

@@ -39,13 +39,14 @@ struct installation_streams {
  */
 class package_installation final : public network_gate, public std::enable_shared_from_this<package_installation> {
   public:
+    /// \param host its environment, and where its programs are
     /// \param python the interpreter that the packages are for
     /// \par Errors errc::invalid_argument — nothing may be installed into the layer; errc::io_error — the layer was
     /// removed or replaced; errc::sandbox_unavailable; errc::program_not_started
     [[nodiscard]] static result<std::shared_ptr<package_installation>>
-    start(asio::any_io_executor executor, std::shared_ptr<package_layer const> layer,
-          std::filesystem::path const& python, package_order const& order, installation_streams streams,
-          std::weak_ptr<network_gate> gate);
+    start(asio::any_io_executor executor, std::shared_ptr<os::host_programs const> host,
+          std::shared_ptr<package_layer const> layer, std::filesystem::path const& python, package_order const& order,
+          installation_streams streams, std::weak_ptr<network_gate> gate);
 
     package_installation(asio::any_io_executor const& executor, std::shared_ptr<package_layer const> layer,
                          std::weak_ptr<network_gate> gate);
@@ -72,7 +73,8 @@ class package_installation final : public network_gate, public std::enable_share
     void connection_ended(approval_subject const& subject, action_outcome const& how) override;
 
   private:
-    result<void> launch(std::filesystem::path const& python, package_order const& order, installation_streams streams);
+    result<void> launch(std::shared_ptr<os::host_programs const> host, std::filesystem::path const& python,
+                        package_order const& order, installation_streams streams);
     void watch(os::unique_fd control, os::unique_fd exit);
     static asio::awaitable<void> serve(std::shared_ptr<package_installation> self);
     bool read_control();

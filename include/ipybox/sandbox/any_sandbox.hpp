@@ -3,6 +3,7 @@
 #include <ipybox/sandbox/sandbox_policy.hpp>
 
 #include <concepts>
+#include <filesystem>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -35,6 +36,13 @@ class any_sandbox {
     /// The policy's `wrap`.
     [[nodiscard]] result<launch_spec> wrap(launch_spec spec) const { return policy_->wrap(std::move(spec)); }
 
+    /// The places that code in the sandbox can change: `sandbox_traits::reach`, or the working directory where a
+    /// specialisation has none.
+    [[nodiscard]] os::code_reach reach(std::filesystem::path const& working_dir,
+                                       os::host_environment const& host) const {
+        return policy_->reach(working_dir, host);
+    }
+
     /// Whether the policy confines programs at all: `sandbox_traits::confines`.
     [[nodiscard]] bool confines() const noexcept { return policy_->confines(); }
 
@@ -42,6 +50,8 @@ class any_sandbox {
     struct base {
         virtual ~base() = default;
         virtual result<launch_spec> wrap(launch_spec spec) const = 0;
+        [[nodiscard]] virtual os::code_reach reach(std::filesystem::path const& working_dir,
+                                                   os::host_environment const& host) const = 0;
         [[nodiscard]] virtual bool confines() const noexcept = 0;
     };
 
@@ -52,6 +62,10 @@ class any_sandbox {
 
         result<launch_spec> wrap(launch_spec spec) const override {
             return sandbox_traits<P>::wrap(policy_, std::move(spec));
+        }
+        [[nodiscard]] os::code_reach reach(std::filesystem::path const& working_dir,
+                                           os::host_environment const& host) const override {
+            return detail::reach_in(policy_, working_dir, host);
         }
         [[nodiscard]] bool confines() const noexcept override { return detail::confines<sandbox_traits<P>>(); }
 

@@ -6,6 +6,7 @@
 #include <ipybox/sandbox/sandbox_policy.hpp>
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -40,6 +41,11 @@ class best_sandbox {
      */
     [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
+    /// The places that code in it can change, for launches in a working directory. \param host whose home directory `~`
+    /// is
+    [[nodiscard]] os::code_reach reach(std::filesystem::path const& working_dir,
+                                       os::host_environment const& host) const;
+
   private:
     bubblewrap_sandbox bubblewrap_;
     landlock_sandbox landlock_;
@@ -50,7 +56,8 @@ static_assert(sandbox_policy<best_sandbox>);
 namespace detail {
 
 /// Why bubblewrap_sandbox does not work here; empty where it does.
-[[nodiscard]] std::string why_no_bubblewrap(bubblewrap_sandbox::options const& options);
+[[nodiscard]] std::string why_no_bubblewrap(bubblewrap_sandbox::options const& options,
+                                            std::shared_ptr<os::host_programs const> host);
 
 } // namespace detail
 } // namespace ipybox

@@ -2,6 +2,7 @@
 
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/host_programs.hpp>
 
 #include <chrono>
 #include <filesystem>
@@ -21,7 +22,7 @@ struct sandbox_host {
     bool root = false;
 };
 
-[[nodiscard]] sandbox_host this_sandbox_host();
+[[nodiscard]] sandbox_host this_sandbox_host(os::host_environment const& host);
 
 /// How long trying a sandbox may take. A busy machine may need seconds for it.
 inline constexpr std::chrono::seconds longest_trial(20);
@@ -33,8 +34,9 @@ inline constexpr std::chrono::seconds longest_trial(20);
 /// files: no other sandbox would start then either, and nor would a program without one.
 [[nodiscard]] bool is_shortage(std::error_code cause);
 
-/// The bwrap program: `wanted`, or the one on PATH (absolute entries only).
-[[nodiscard]] result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted);
+/// The bwrap program: `wanted`, or the one on PATH, where no code can have put it.
+[[nodiscard]] result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted,
+                                                            os::host_programs const& host);
 
 /// Turns what bwrap said into an errc::sandbox_unavailable whose text says what is missing and what mends it.
 [[nodiscard]] error bubblewrap_unavailable(std::string_view said, sandbox_host const& host);
@@ -46,10 +48,9 @@ inline constexpr std::chrono::seconds longest_trial(20);
  * locked meanwhile: a fork would wait for it, or for ever. Threads that begin at once try each by itself.
  * \par Errors errc::sandbox_unavailable; errc::io_error — is_shortage()
  */
-[[nodiscard]] result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
-                                                                    std::vector<std::string> flags,
-                                                                    std::string const& filter,
-                                                                    std::chrono::milliseconds bound = longest_trial);
+[[nodiscard]] result<std::vector<std::string>>
+bubblewrap_preflight(std::filesystem::path const& program, std::vector<std::string> flags, std::string const& filter,
+                     os::host_environment const& host, std::chrono::milliseconds bound = longest_trial);
 
 } // namespace ipybox::detail
 

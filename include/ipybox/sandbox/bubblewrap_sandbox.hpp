@@ -80,6 +80,11 @@ class bubblewrap_sandbox {
      */
     [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
+    /// The places that code in it can change, for launches in a working directory. \param host whose home directory `~`
+    /// is
+    [[nodiscard]] os::code_reach reach(std::filesystem::path const& working_dir,
+                                       os::host_environment const& host) const;
+
     /**
      * \brief Those of some paths that code in a sandbox for `spec` can change.
      * \details A writable directory itself, and what lies in it, unless `spec` has it read-only; paths through a link

@@ -19,11 +19,13 @@ struct landlock_grants {
  * \brief The meaning of rules for files and a launch if directories can only be opened, and only as a whole.
  * \details Readable are the directories of the system's programs, /proc, the working directory, and what `allowRead`
  * and the launch name.
+ * \param home the user's home directory; empty: none
  * \param spec with a working directory without links
  * \par Errors errc::invalid_argument — a path would have to be closed within a directory that is open, or cannot be
  * opened
  */
-[[nodiscard]] result<landlock_grants> landlock_grants_of(file_rules const& rules, launch_spec const& spec);
+[[nodiscard]] result<landlock_grants> landlock_grants_of(file_rules const& rules, launch_spec const& spec,
+                                                         std::filesystem::path const& home);
 
 } // namespace ipybox::detail
 

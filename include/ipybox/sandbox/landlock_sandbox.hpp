@@ -65,6 +65,11 @@ class landlock_sandbox {
      */
     [[nodiscard]] result<sandbox_config::description> describe(std::filesystem::path const& working_dir) const;
 
+    /// The places that code in it can change, for launches in a working directory. \param host whose home directory `~`
+    /// is
+    [[nodiscard]] os::code_reach reach(std::filesystem::path const& working_dir,
+                                       os::host_environment const& host) const;
+
   private:
     sandbox_config config_;
     options options_;

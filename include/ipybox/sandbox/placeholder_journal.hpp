@@ -1,6 +1,7 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/host_environment.hpp>
 #include <ipybox/sandbox/guarded_path.hpp>
 
 #include <filesystem>
@@ -21,7 +22,7 @@ class placeholder_journal {
     /// In the state directory of the user: $XDG_STATE_HOME, or ~/.local/state; where none can be written to, a private
     /// one below /tmp.
     /// \par Errors of all functions: errc::io_error
-    [[nodiscard]] static result<placeholder_journal> open();
+    [[nodiscard]] static result<placeholder_journal> open(os::host_environment const& host);
 
     /// In a directory, which is made if need be.
     [[nodiscard]] static result<placeholder_journal> open_in(std::filesystem::path const& directory);

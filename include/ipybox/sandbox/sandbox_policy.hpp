@@ -1,10 +1,13 @@
 #pragma once
 
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/launch_spec.hpp>
 
 #include <concepts>
+#include <filesystem>
 #include <utility>
+#include <vector>
 
 namespace ipybox {
 namespace detail {
@@ -13,6 +16,12 @@ template <class P>
 concept has_wrap = requires(P const& policy, launch_spec spec) {
     { policy.wrap(std::move(spec)) } -> std::same_as<result<launch_spec>>;
 };
+
+template <class P>
+concept has_reach =
+    requires(P const& policy, std::filesystem::path const& working_dir, os::host_environment const& host) {
+        { policy.reach(working_dir, host) } -> std::same_as<os::code_reach>;
+    };
 
 template <class T>
 consteval bool confines() {
@@ -46,6 +55,16 @@ struct sandbox_traits {
     {
         return policy.wrap(std::move(spec));
     }
+
+    /// The places that code in the sandbox can change, for launches in a working directory: the host starts no program
+    /// that lies there. Without a member `reach` it is the working directory, and nothing where nothing is confined.
+    [[nodiscard]] static os::code_reach reach(P const& policy, std::filesystem::path const& working_dir,
+                                              os::host_environment const& host) {
+        if constexpr (detail::has_reach<P>)
+            return policy.reach(working_dir, host);
+        else
+            return os::code_reach(confines ? std::vector{working_dir} : std::vector<std::filesystem::path>());
+    }
 };
 
 /**
@@ -60,6 +79,16 @@ concept sandbox_policy = std::move_constructible<P> && requires(P const& policy,
 };
 
 namespace detail {
+
+/// The places that code in a sandbox can change. A specialisation of the traits may not say so.
+template <class P>
+os::code_reach reach_in(P const& policy, std::filesystem::path const& working_dir, os::host_environment const& host) {
+    if constexpr (requires { sandbox_traits<P>::reach(policy, working_dir, host); })
+        return sandbox_traits<P>::reach(policy, working_dir, host);
+    else
+        return os::code_reach(confines<sandbox_traits<P>>() ? std::vector{working_dir}
+                                                            : std::vector<std::filesystem::path>());
+}
 
 /// True, or a compile error that says what is missing. First line of each class that takes a sandbox policy.
 template <class P>

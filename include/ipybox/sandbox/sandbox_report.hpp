@@ -1,7 +1,9 @@
 #pragma once
 
 #include <ipybox/core/config.hpp>
+#include <ipybox/os/host_programs.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,10 @@ struct sandbox_report {
      * \par Thread safety Safe.
      */
     [[nodiscard]] static sandbox_report make(bubblewrap_sandbox const& bubblewrap);
+
+    /// The same for a host as it was at another moment. Its programs are not looked for where code can write.
+    [[nodiscard]] static sandbox_report make(bubblewrap_sandbox const& bubblewrap,
+                                             std::shared_ptr<os::host_programs const> host);
 
     /// The same for a bubblewrap_sandbox without options.
     [[nodiscard]] static sandbox_report make();

@@ -64,7 +64,8 @@ class kernel_actions final : public action_host,
     /// Works with the `shared` servers, or with servers of its own, whose options may be none. `seen` tells how much of
     /// what the kernel printed was shown.
     kernel_actions(asio::any_io_executor executor, any_approval policy, approval_settings settings,
-                   std::shared_ptr<seen_messages> seen, std::shared_ptr<mcp::server_registry> shared,
+                   std::shared_ptr<seen_messages> seen, std::shared_ptr<os::host_programs const> programs,
+                   std::shared_ptr<mcp::server_registry> shared,
                    std::shared_ptr<mcp::registry_options const> const& servers);
 
     ~kernel_actions() override;
@@ -142,6 +143,7 @@ class kernel_actions final : public action_host,
     any_approval policy_;
     std::shared_ptr<seen_messages> seen_;
     approval_gate gate_;
+    std::shared_ptr<os::host_programs const> const programs_;
     bool const shares_servers_;
     std::shared_ptr<mcp::server_registry> const servers_;
     std::shared_ptr<tool_packages> const tools_;

@@ -3,10 +3,12 @@
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/executor_options.hpp>
 #include <ipybox/fwd.hpp>
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/launch_spec.hpp>
 
 #include <asio/any_io_executor.hpp>
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,12 +18,17 @@ namespace ipybox::detail {
 class kernel_link;
 class session_handle;
 
+/// A sandbox policy, erased: its `wrap` and its `reach`.
+struct session_sandbox {
+    std::function<result<launch_spec>(launch_spec)> wrap;
+    std::function<os::code_reach(std::filesystem::path const& working_dir, os::host_environment const& host)> reach;
+};
+
 /// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared host
-/// `wrap` does not count.
+/// `sandbox` does not count. The environment and the current directory are read here, and nowhere later.
 [[nodiscard]] std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                            executor_options options, any_approval approval,
-                                                           std::function<result<launch_spec>(launch_spec)> wrap,
-                                                           std::shared_ptr<kernel_host> shared,
+                                                           session_sandbox sandbox, std::shared_ptr<kernel_host> shared,
                                                            std::shared_ptr<kernel_link> link);
 
 } // namespace ipybox::detail

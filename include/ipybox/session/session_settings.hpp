@@ -5,6 +5,7 @@
 #include <ipybox/gate/approval_settings.hpp>
 #include <ipybox/kernel/kernel_options.hpp>
 #include <ipybox/kernel/supervisor.hpp>
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/session/output_places.hpp>
 
 #include <chrono>
@@ -26,9 +27,12 @@ struct transport_facts;
  */
 class session_settings {
   public:
-    explicit session_settings(executor_options options);
+    session_settings(executor_options options, std::shared_ptr<os::host_programs const> programs);
 
     [[nodiscard]] executor_options const& options() const noexcept { return options_; }
+
+    /// The environment of the host and its programs, as they were when the executor was made.
+    [[nodiscard]] std::shared_ptr<os::host_programs const> const& programs() const noexcept { return programs_; }
 
     /// The directories for files of executions, opened before there is a kernel.
     [[nodiscard]] std::shared_ptr<output_places> const& places() const noexcept { return places_; }
@@ -53,6 +57,7 @@ class session_settings {
   private:
     std::shared_ptr<output_places> places_;
     executor_options options_;
+    std::shared_ptr<os::host_programs const> programs_;
 };
 
 } // namespace ipybox::detail

@@ -55,7 +55,7 @@ TEST_CASE("version_in: the first word that is a version") {
 
 TEST_CASE("A program on PATH tells its version") {
     program_on_path const node("ipybox-node", "echo v20.11.1");
-    auto const found = detail::find_versioned_program("ipybox-node", 10s);
+    auto const found = detail::find_versioned_program(*os::host_programs::now(), "ipybox-node", 10s);
     CHECK(found.state == finding_state::works);
     CHECK(found.version == "20.11.1");
     CHECK(found.path.filename() == "ipybox-node");
@@ -65,19 +65,19 @@ TEST_CASE("A program on PATH tells its version") {
 TEST_CASE("A program that hangs does not hold up the one who asks") {
     program_on_path const node("ipybox-node", "sleep 1000");
     auto const begin = std::chrono::steady_clock::now();
-    auto const found = detail::find_versioned_program("ipybox-node", 200ms);
+    auto const found = detail::find_versioned_program(*os::host_programs::now(), "ipybox-node", 200ms);
     CHECK(std::chrono::steady_clock::now() - begin < 30s);
     CHECK(found.state == finding_state::fails);
     CHECK(test::contains(found.gap, "did not end within 200 ms"));
 }
 
 TEST_CASE("A program that is not there, and one that says no version, do not work") {
-    auto const missing = detail::find_versioned_program("ipybox-no-such-program", 10s);
+    auto const missing = detail::find_versioned_program(*os::host_programs::now(), "ipybox-no-such-program", 10s);
     CHECK(missing.state == finding_state::fails);
     CHECK(missing.gap == "there is no ipybox-no-such-program on PATH");
 
     program_on_path const broken("ipybox-node", "echo 'error while loading shared libraries'; exit 127");
-    auto const found = detail::find_versioned_program("ipybox-node", 10s);
+    auto const found = detail::find_versioned_program(*os::host_programs::now(), "ipybox-node", 10s);
     CHECK(found.state == finding_state::fails);
     CHECK(found.gap == "ipybox-node --version said \"error while loading shared libraries\" and no version");
 }

@@ -66,7 +66,7 @@ struct surroundings {
     }
 
     static std::string found(fs::path const& wanted = {}) {
-        auto const python = find_python(wanted);
+        auto const python = find_python(*os::host_programs::now(), wanted);
         return python ? python->string() : "<" + python.error().text() + ">";
     }
 
@@ -115,7 +115,7 @@ TEST_CASE_METHOD(surroundings, "find_python: an environment without an interpret
 }
 
 TEST_CASE_METHOD(surroundings, "find_python: none at all") {
-    auto const python = find_python();
+    auto const python = find_python(*os::host_programs::now());
     REQUIRE_FALSE(python);
     CHECK(python.error() == errc::python_not_found);
     CHECK(test::contains(python.error().text(), "no python3 on PATH"));
@@ -169,7 +169,7 @@ TEST_CASE_METHOD(surroundings, "find_python: a script that does not answer can b
     std::stop_source stop;
     std::thread later([&] { stop.request_stop(); });
     auto const before = std::chrono::steady_clock::now();
-    auto const python = find_python(silent, stop.get_token());
+    auto const python = find_python(*os::host_programs::now(), silent, stop.get_token());
     later.join();
     REQUIRE_FALSE(python);
     CHECK(python.error() == errc::not_running);
@@ -181,14 +181,14 @@ TEST_CASE_METHOD(surroundings, "kernel_environment: exactly what is inherited, w
     for (auto const* name : {"LANGUAGE", "LC", "PATHS", "HOMEDIR", "TZDIR", "USER", "PYTHONPATH", "LD_PRELOAD",
                              "VIRTUAL_ENV", "IPYBOX_PYTHON", "AWS_SECRET_ACCESS_KEY"})
         ::setenv(name, "host", 1);
-    CHECK(kernel_environment() == environment{{"PATH", "PATH"},
-                                              {"HOME", "HOME"},
-                                              {"LANG", "LANG"},
-                                              {"LC_ALL", "LC_ALL"},
-                                              {"LC_TIME", "LC_TIME"},
-                                              {"TZ", "TZ"}});
+    CHECK(kernel_environment(os::host_environment::now()) == environment{{"PATH", "PATH"},
+                                                                         {"HOME", "HOME"},
+                                                                         {"LANG", "LANG"},
+                                                                         {"LC_ALL", "LC_ALL"},
+                                                                         {"LC_TIME", "LC_TIME"},
+                                                                         {"TZ", "TZ"}});
     ::clearenv();
     ::setenv("TZ", "UTC", 1);
-    CHECK(kernel_environment({{"TZ", "mine"}, {"PYTHONPATH", "mine"}}) ==
+    CHECK(kernel_environment(os::host_environment::now(), {{"TZ", "mine"}, {"PYTHONPATH", "mine"}}) ==
           environment{{"TZ", "mine"}, {"PYTHONPATH", "mine"}});
 }

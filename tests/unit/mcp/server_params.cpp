@@ -54,7 +54,7 @@ std::string put(std::string text) {
     server_params params;
     params.command = "c";
     params.args = {std::move(text)};
-    auto const done = ipybox::mcp::detail::put_variables(std::move(params), some_variables);
+    auto const done = ipybox::mcp::detail::put_variables(std::move(params), some_variables, {});
     return done ? done->args[0] : "<" + done.error().code().message() + ">";
 }
 
@@ -248,7 +248,7 @@ TEST_CASE("server_file: the project of a file") {
         auto const home = [](std::string const& name) {
             return name == "HOME" ? std::optional<std::string>("/home/me") : std::nullopt;
         };
-        auto const server = process_of(ipybox::mcp::detail::put_variables(*read->front().params, home));
+        auto const server = process_of(ipybox::mcp::detail::put_variables(*read->front().params, home, {}));
         CHECK(server.args[0] == (project / "x").string());
         CHECK(server.args[1] == project.filename().string());
         CHECK(server.args[2] == "/home/me/y/z");
@@ -258,7 +258,7 @@ TEST_CASE("server_file: the project of a file") {
     alone.command = "c";
     alone.args = {"${workspaceFolder}", "${userHome}"};
     auto const unknown =
-        ipybox::mcp::detail::put_variables(alone, [](std::string const&) { return std::optional<std::string>(); });
+        ipybox::mcp::detail::put_variables(alone, [](std::string const&) { return std::optional<std::string>(); }, {});
     REQUIRE_FALSE(unknown);
     CHECK(unknown.error() == errc::variable_not_set);
     CHECK(contains(unknown.error().text(), "workspaceFolder, HOME"));
@@ -297,7 +297,7 @@ TEST_CASE("variables: a path that begins at home, as a shell would have it") {
     params.env = {{"A", "~/a"}};
     params.env_file = "~/.env";
     params.working_dir = "~";
-    auto const put = ipybox::mcp::detail::put_variables(params, home);
+    auto const put = ipybox::mcp::detail::put_variables(params, home, {});
     REQUIRE(put);
     CHECK(put->command == "/home/me/bin/x");
     CHECK(put->args == std::vector<std::string>{"/home/me", "/home/me/a", "~other/a", "--dir=~/a", "a~", "~/b"});
@@ -305,7 +305,7 @@ TEST_CASE("variables: a path that begins at home, as a shell would have it") {
     CHECK(put->env_file == "/home/me/.env");
     CHECK(put->working_dir == "/home/me");
     auto const without =
-        ipybox::mcp::detail::put_variables(params, [](std::string const&) { return std::optional<std::string>(); });
+        ipybox::mcp::detail::put_variables(params, [](std::string const&) { return std::optional<std::string>(); }, {});
     REQUIRE_FALSE(without);
     CHECK(contains(without.error().text(), "HOME"));
 }
@@ -317,7 +317,7 @@ TEST_CASE("variables: in every text of the parameters, and never in names") {
     local.env = {{"${TOKEN}", "${TOKEN}"}};
     local.env_file = "${TOKEN}";
     local.working_dir = "${TOKEN}";
-    auto const s = process_of(ipybox::mcp::detail::put_variables(local, some_variables));
+    auto const s = process_of(ipybox::mcp::detail::put_variables(local, some_variables, {}));
     CHECK(s.command == "t0ken");
     CHECK(s.args[0] == "t0ken");
     CHECK(s.env == environment{{"${TOKEN}", "t0ken"}});
@@ -326,7 +326,7 @@ TEST_CASE("variables: in every text of the parameters, and never in names") {
     server_params remote;
     remote.url = "https://${TOKEN}";
     remote.headers = {{"A", "Bearer ${TOKEN}"}};
-    auto const r = remote_of(ipybox::mcp::detail::put_variables(remote, some_variables));
+    auto const r = remote_of(ipybox::mcp::detail::put_variables(remote, some_variables, {}));
     CHECK(r.url == "https://t0ken");
     CHECK(r.headers.at("A") == "Bearer t0ken");
 }
@@ -336,7 +336,7 @@ TEST_CASE("variables: one that is not set is named, and nothing else") {
     params.command = "${TOKEN}";
     params.args = {"${FIRST}", "x${TOKEN}${SECOND}"};
     params.env = {{"A", "${FIRST}"}};
-    auto const done = ipybox::mcp::detail::put_variables(params, some_variables);
+    auto const done = ipybox::mcp::detail::put_variables(params, some_variables, {});
     REQUIRE_FALSE(done);
     CHECK(done.error() == errc::variable_not_set);
     CHECK(contains(done.error().text(), "FIRST, SECOND"));
@@ -344,13 +344,14 @@ TEST_CASE("variables: one that is not set is named, and nothing else") {
     for (auto const* const text : {"${input:key}", "${config:x.y}", "${TOKEN:secret}"}) {
         params.command = "c";
         params.args = {text};
-        auto const strange = ipybox::mcp::detail::put_variables(params, some_variables);
+        auto const strange = ipybox::mcp::detail::put_variables(params, some_variables, {});
         REQUIRE_FALSE(strange);
         CHECK(strange.error() == errc::variable_not_set);
         CHECK_FALSE(contains(strange.error().text(), "secret"));
     }
-    CHECK(ipybox::mcp::detail::host_variable("PATH") == std::string(std::getenv("PATH")));
-    CHECK_FALSE(ipybox::mcp::detail::host_variable("IPYBOX_TEST_NO_SUCH_VARIABLE"));
+    ipybox::os::host_environment const host({{"NAME", "of the host"}}, "/");
+    CHECK(ipybox::mcp::detail::put_variables(server_params{"${NAME}"}, {}, host)->command == "of the host");
+    CHECK_FALSE(ipybox::mcp::detail::put_variables(server_params{"${OTHER}"}, {}, host));
 }
 
 TEST_CASE("server_launch: program, directory and environment") {

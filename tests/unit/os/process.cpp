@@ -1,3 +1,4 @@
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/process.hpp>
 
 #include <support/catch.hpp>
@@ -523,7 +524,7 @@ TEST_CASE("process: from several threads at once", "[tsan]") {
     CHECK(good == 100);
 }
 
-TEST_CASE("find_program: as a shell would") {
+TEST_CASE("host_programs: finds them as a shell would") {
     scratch_dir const dir;
     auto const tool = dir.write("first/tool", "#!/bin/sh\n");
     auto const hidden = dir.write("second/tool", "#!/bin/sh\n");
@@ -540,27 +541,28 @@ TEST_CASE("find_program: as a shell would") {
               (dir.path() / "second").string())
                  .c_str(),
              1);
-    CHECK(find_program("tool") == tool);
-    CHECK(find_program("plain") == runnable);
-    CHECK(find_program("folder").empty());
-    CHECK(find_program("absent").empty());
-    CHECK(find_program("tool", (dir.path() / "second").string()) == hidden);
-    CHECK(find_program("tool", "/no/such::" + (dir.path() / "first").string()) == tool);
-    CHECK(find_program("tool", "").empty());
+    auto const programs = [] { return ipybox::os::host_programs(ipybox::os::host_environment::now()); };
+    CHECK(programs().find("tool") == tool);
+    CHECK(programs().find("plain") == runnable);
+    CHECK(programs().find("folder").empty());
+    CHECK(programs().find("absent").empty());
+    CHECK(programs().find("tool", (dir.path() / "second").string()) == hidden);
+    CHECK(programs().find("tool", "/no/such::" + (dir.path() / "first").string()) == tool);
+    CHECK(programs().find("tool", "").empty());
     {
         auto const here = std::filesystem::current_path();
         std::filesystem::current_path(dir.path());
-        CHECK(find_program("tool", "first:.").empty()); // code may write to the current directory
+        CHECK(programs().find("tool", "first:.").empty()); // code may write to the current directory
         std::filesystem::current_path(here);
     }
-    CHECK(find_program("").empty());
-    CHECK(find_program(tool.string()) == tool);
-    CHECK(find_program(plain.string()).empty());
-    CHECK(find_program((dir.path() / "first").string()).empty());
-    CHECK(find_program("/no/such").empty());
+    CHECK(programs().find("").empty());
+    CHECK(programs().find(tool.string()) == tool);
+    CHECK(programs().find(plain.string()).empty());
+    CHECK(programs().find((dir.path() / "first").string()).empty());
+    CHECK(programs().find("/no/such").empty());
     ::setenv("PATH", "", 1);
-    CHECK(find_program("tool").empty());
+    CHECK(programs().find("tool").empty());
     ::unsetenv("PATH");
-    CHECK(find_program("sh").is_absolute());
+    CHECK(programs().find("sh").is_absolute());
     ::setenv("PATH", saved.c_str(), 1);
 }

@@ -202,7 +202,7 @@ TEST_CASE("landlock: grants of a launch") {
     rules.writable = {work.path()};
     auto spec = shell("", work.path());
     spec.readable = {"/", "/usr/lib", "/missing"};
-    auto const grants = landlock_grants_of(rules, spec);
+    auto const grants = landlock_grants_of(rules, spec, ipybox::os::host_environment::now().home());
     REQUIRE(grants);
     CHECK(grants->writable == std::vector<fs::path>{work.path()});
     CHECK(is_among("/usr/lib", grants->readable));
@@ -210,7 +210,7 @@ TEST_CASE("landlock: grants of a launch") {
     CHECK_FALSE(is_among("/", grants->readable)); // of an interpreter in /bin
     if (auto const* home = std::getenv("HOME"); home && fs::exists(home) && *home != '\0' && fs::path(home) != "/") {
         spec.readable = {home};
-        auto const refused = landlock_grants_of(rules, spec);
+        auto const refused = landlock_grants_of(rules, spec, ipybox::os::host_environment::now().home());
         REQUIRE_FALSE(refused);
         CHECK(contains(refused.error().text(), "holds the home directory"));
     }
@@ -276,7 +276,7 @@ void check_refusals(int abi, std::string const& what_there_is) {
     CHECK(contains(none.error().text(), no_bwrap.string()));
     CHECK(contains(none.error().text(), "Landlock: " + wrapped.error().text()));
 
-    if (ipybox::detail::why_no_bubblewrap({}).empty()) { // which needs no Landlock
+    if (ipybox::detail::why_no_bubblewrap({}, ipybox::os::host_programs::now()).empty()) { // which needs no Landlock
         auto const boxed = best_sandbox().wrap(shell("", work.path()));
         REQUIRE(boxed);
         CHECK(boxed->first_in_namespace);
@@ -320,7 +320,7 @@ TEST_CASE("landlock: ABI 6 is enough, and so is a later one") {
 
 TEST_CASE("best_sandbox: bubblewrap where it works, else Landlock") {
     scratch_dir const work;
-    if (auto const gap = ipybox::detail::why_no_bubblewrap({}); gap.empty()) {
+    if (auto const gap = ipybox::detail::why_no_bubblewrap({}, ipybox::os::host_programs::now()); gap.empty()) {
         auto const boxed = any_sandbox(best_sandbox()).wrap(shell("", work.path()));
         REQUIRE(boxed);
         CHECK(boxed->first_in_namespace);

@@ -79,7 +79,7 @@ TEST_CASE("preflight: the program can be chosen") {
     REQUIRE(wrapped);
     CHECK(wrapped->argv.front() == own.string());
     with_path const path("/not-there:" + dir.path().string());
-    CHECK(ipybox::detail::find_bubblewrap({}).value() == own);
+    CHECK(ipybox::detail::find_bubblewrap({}, *ipybox::os::host_programs::now()).value() == own);
 }
 
 TEST_CASE("preflight: each failure names its remedy") {
@@ -116,18 +116,19 @@ TEST_CASE("preflight: each failure names its remedy") {
 TEST_CASE("preflight: what a bwrap says reaches the error, and success is remembered") {
     scratch_dir const dir;
     auto const own = script(dir, "echo 'bwrap: strange' >&2; exit 1");
-    auto const failed = bubblewrap_preflight(own, {"--x"}, no_filter, 5s);
+    auto const failed = bubblewrap_preflight(own, {"--x"}, no_filter, {}, 5s);
     REQUIRE_FALSE(failed);
     CHECK(failed.error() == errc::sandbox_unavailable);
     CHECK(contains(failed.error().text(), "(bwrap: strange)"));
 
     script(dir, "echo x >> " + (dir.path() / "runs").string() + "; echo 'ipybox: the sandbox works'");
     std::vector<std::thread> threads;
-    for (int i = 0; i < 4; ++i) threads.emplace_back([&] { (void)bubblewrap_preflight(own, {"--x"}, no_filter, 5s); });
+    for (int i = 0; i < 4; ++i)
+        threads.emplace_back([&] { (void)bubblewrap_preflight(own, {"--x"}, no_filter, {}, 5s); });
     for (auto& thread : threads) thread.join();
-    CHECK(bubblewrap_preflight(own, {"--x"}, no_filter, 5s).value() == std::vector<std::string>{"--x"});
+    CHECK(bubblewrap_preflight(own, {"--x"}, no_filter, {}, 5s).value() == std::vector<std::string>{"--x"});
     auto const runs = std::filesystem::file_size(dir.path() / "runs");
-    CHECK(bubblewrap_preflight(own, {"--x"}, no_filter, 5s));
+    CHECK(bubblewrap_preflight(own, {"--x"}, no_filter, {}, 5s));
     CHECK(std::filesystem::file_size(dir.path() / "runs") == runs);
 }
 
@@ -137,12 +138,12 @@ TEST_CASE("preflight: a fork that comes meanwhile can make its own") {
     auto const go_on = dir.path() / "go_on";
     auto const own = script(dir, "[ \"$1\" = --slow ] && { touch " + begun.string() + "; while ! [ -e " +
                                      go_on.string() + " ]; do sleep 0.01; done; }\necho 'ipybox: the sandbox works'");
-    std::thread slow([&own] { (void)bubblewrap_preflight(own, {"--slow"}, no_filter, 60s); });
+    std::thread slow([&own] { (void)bubblewrap_preflight(own, {"--slow"}, no_filter, {}, 60s); });
     while (!std::filesystem::exists(begun)) std::this_thread::sleep_for(1ms);
     auto const child = ::fork();
     if (child == 0) {
         ::alarm(30);
-        ::_exit(bubblewrap_preflight(own, {"--quick"}, no_filter, 20s) ? 0 : 1);
+        ::_exit(bubblewrap_preflight(own, {"--quick"}, no_filter, {}, 20s) ? 0 : 1);
     }
     int status = -1;
     ::waitpid(child, &status, 0);
@@ -156,21 +157,22 @@ TEST_CASE("preflight: a bwrap that does not know --disable-userns is used withou
     auto const own = script(dir, "for a in \"$@\"; do [ \"$a\" = --disable-userns ] && { echo 'bwrap: Unknown option "
                                  "--disable-userns'; exit 1; }; done\n"
                                  "echo 'ipybox: the sandbox works'");
-    CHECK(bubblewrap_preflight(own, {"--a", "--disable-userns", "--b"}, no_filter, 5s).value() ==
+    CHECK(bubblewrap_preflight(own, {"--a", "--disable-userns", "--b"}, no_filter, {}, 5s).value() ==
           std::vector<std::string>{"--a", "--b"});
 }
 
 TEST_CASE("preflight: is bounded in time and in output") {
     scratch_dir const dir;
     auto const started = std::chrono::steady_clock::now();
-    auto const hung = bubblewrap_preflight(script(dir, "exec sleep 60"), {"--hang"}, no_filter, 100ms);
+    auto const hung = bubblewrap_preflight(script(dir, "exec sleep 60"), {"--hang"}, no_filter, {}, 100ms);
     REQUIRE_FALSE(hung);
     CHECK(hung.error() == errc::sandbox_unavailable);
     CHECK(contains(hung.error().text(), "did not end within 100 ms"));
-    auto const silent = bubblewrap_preflight(script(dir, "exec sleep 60 >/dev/null 2>&1"), {"--silent"}, no_filter, 5s);
+    auto const silent =
+        bubblewrap_preflight(script(dir, "exec sleep 60 >/dev/null 2>&1"), {"--silent"}, no_filter, {}, 5s);
     CHECK_FALSE(silent);
     auto const flood =
-        bubblewrap_preflight(script(dir, "head -c 3000000 /dev/zero | tr '\\0' x"), {"--flood"}, no_filter, 5s);
+        bubblewrap_preflight(script(dir, "head -c 3000000 /dev/zero | tr '\\0' x"), {"--flood"}, no_filter, {}, 5s);
     REQUIRE_FALSE(flood);
     CHECK(flood.error().text().size() < 100'000);
     CHECK(std::chrono::steady_clock::now() - started < 20s);
@@ -183,20 +185,20 @@ TEST_CASE("preflight: a shortage of the process is told as that, and no missing 
     REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
     rlimit const few{3, before.rlim_max};
     ::setrlimit(RLIMIT_NOFILE, &few);
-    auto const checked = bubblewrap_preflight(own, {"--shortage"}, no_filter, 5s);
+    auto const checked = bubblewrap_preflight(own, {"--shortage"}, no_filter, {}, 5s);
     ::setrlimit(RLIMIT_NOFILE, &before);
     REQUIRE_FALSE(checked);
     CHECK(checked.error() == errc::io_error);
     CHECK(checked.error().cause() == std::errc::too_many_files_open);
     CHECK_FALSE(contains(checked.error().text(), "no_sandbox"));
-    CHECK(bubblewrap_preflight(own, {"--shortage"}, no_filter, 5s));
+    CHECK(bubblewrap_preflight(own, {"--shortage"}, no_filter, {}, 5s));
 }
 
 TEST_CASE("preflight: works in a program that ignores SIGCHLD") {
     scratch_dir const dir;
     auto const own = script(dir, "echo 'ipybox: the sandbox works'");
     auto const before = std::signal(SIGCHLD, SIG_IGN);
-    auto const checked = bubblewrap_preflight(own, {"--sigchld"}, no_filter, 5s);
+    auto const checked = bubblewrap_preflight(own, {"--sigchld"}, no_filter, {}, 5s);
     std::signal(SIGCHLD, before);
     CHECK(checked);
 }

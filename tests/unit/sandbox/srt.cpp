@@ -48,6 +48,10 @@ void make_program(fs::path const& path, std::string_view body) {
     fs::permissions(path, fs::perms::owner_all);
 }
 
+ipybox::os::host_programs programs_on(std::string const& path) {
+    return ipybox::os::host_programs(ipybox::os::host_environment({{"PATH", path}}, "/"));
+}
+
 /// Sets a variable of the environment for a while.
 class with_variable {
   public:
@@ -155,13 +159,13 @@ TEST_CASE("srt: what it needs is told by system, with the packages") {
     using ipybox::detail::check_srt_needs;
     ipybox::test::scratch_dir const dir;
     make_program(dir.path() / "node", "");
-    CHECK(check_srt_needs(srt_system::on_macos, dir.path().native()));
-    auto const gap = check_srt_needs(srt_system::on_linux, dir.path().native());
+    CHECK(check_srt_needs(srt_system::on_macos, programs_on(dir.path().native())));
+    auto const gap = check_srt_needs(srt_system::on_linux, programs_on(dir.path().native()));
     REQUIRE_FALSE(gap);
     CHECK(gap.error() == errc::sandbox_unavailable);
     CHECK(gap.error().text().starts_with("srt needs programs that are not on PATH: bwrap, rg, socat, bash. Install "
                                          "them: apt-get install bubblewrap ripgrep socat bash."));
-    CHECK(check_srt_needs(srt_system::on_linux, path_of_tests()));
+    CHECK(check_srt_needs(srt_system::on_linux, programs_on(path_of_tests())));
 }
 
 TEST_CASE("srt: versions before 0.0.83 are refused, later ones are not") {
@@ -196,7 +200,8 @@ TEST_CASE("srt: one that is missing is told with the command that installs it") 
 TEST_CASE("srt: one that does not answer is told of, within the bound") {
     place const here;
     make_program(here.srt, "sleep 60");
-    auto const works = ipybox::detail::srt_preflight(here.srt, {}, path_of_tests(), std::chrono::milliseconds(100));
+    auto const works =
+        ipybox::detail::srt_preflight(here.srt, {}, programs_on(path_of_tests()), std::chrono::milliseconds(100));
     REQUIRE_FALSE(works);
     CHECK(works.error() == errc::sandbox_unavailable);
     CHECK(works.error().text().find("did not end within 100 ms") != std::string::npos);

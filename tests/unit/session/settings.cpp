@@ -21,10 +21,11 @@ TEST_CASE("session_settings: a path that the system would cut at a NUL byte is r
     executor_options in_output;
     in_output.output.spill_dir = cut;
     for (auto const& options : {in_sandbox, in_output}) {
-        auto const allowed = detail::session_settings(options).allows(detail::transport_facts());
+        auto const allowed =
+            detail::session_settings(options, os::host_programs::now()).allows(detail::transport_facts());
         REQUIRE_FALSE(allowed);
         CHECK(allowed.error() == errc::invalid_argument);
         CHECK(contains(allowed.error().text(), "has a NUL byte in it, behind /tmp/a"));
     }
-    CHECK(detail::session_settings(executor_options()).allows(detail::transport_facts()));
+    CHECK(detail::session_settings(executor_options(), os::host_programs::now()).allows(detail::transport_facts()));
 }

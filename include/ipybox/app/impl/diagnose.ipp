@@ -7,12 +7,13 @@
 #include <ipybox/app/install_command.hpp>
 #include <ipybox/app/program_version.hpp>
 #include <ipybox/kernel/interpreter.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
+#include <ipybox/os/host_programs.hpp>
+#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/sandbox_report.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <future>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -40,12 +41,13 @@ inline std::vector<server_program> server_programs(std::string_view system) {
 
 /// Each is asked on a thread of its own, since one that hangs takes its whole bound.
 inline std::vector<std::future<finding>> ask_programs(std::vector<server_program> const& programs,
+                                                      std::shared_ptr<os::host_programs const> const& host,
                                                       std::chrono::milliseconds bound) {
     std::vector<std::future<finding>> answers;
     answers.reserve(programs.size());
     for (auto const& program : programs) {
-        answers.push_back(std::async(std::launch::async, [program, bound] {
-            auto found = find_versioned_program(program.name, bound);
+        answers.push_back(std::async(std::launch::async, [program, host, bound] {
+            auto found = find_versioned_program(*host, program.name, bound);
             found.note = program.use;
             if (found.state != finding_state::works) found.remedy = program.remedy;
             return found;
@@ -54,10 +56,9 @@ inline std::vector<std::future<finding>> ask_programs(std::vector<server_program
     return answers;
 }
 
-inline std::filesystem::path state_directory() {
-    auto const* named = std::getenv("XDG_STATE_HOME");
-    std::filesystem::path state = named ? named : "";
-    if (auto const home = home_directory(); !state.is_absolute() && !home.empty()) state = home / ".local/state";
+inline std::filesystem::path state_directory(os::host_environment const& host) {
+    std::filesystem::path state = host.value("XDG_STATE_HOME");
+    if (!state.is_absolute() && !host.home().empty()) state = host.home() / ".local/state";
     return state.is_absolute() ? state / "ipybox" : std::filesystem::path();
 }
 
@@ -74,7 +75,7 @@ IPYBOX_DECL finding_group check_directories(std::filesystem::path const& working
     held.needed = true;
 
     group.findings = {std::move(working), std::move(held)};
-    auto const where = state_directory();
+    auto const where = state_directory(os::host_environment::now());
     auto state =
         where.empty() ? finding{.name = "state", .gap = "there is no home directory"} : check_directory("state", where);
     // placeholder_journal takes a directory below /tmp then
@@ -96,29 +97,34 @@ inline void mark_needed(finding_group& kernels, std::string const& wanted) {
     if (needed != kernels.findings.end()) needed->needed = true;
 }
 
-inline std::filesystem::path absolute_directory(std::filesystem::path const& wanted) {
-    std::error_code unknown;
-    return wanted.empty() ? std::filesystem::current_path(unknown) : std::filesystem::absolute(wanted, unknown);
+/// Code has worked in the working directory, and maybe in the current one.
+inline std::shared_ptr<os::host_programs const> programs_beside(std::filesystem::path const& working_dir) {
+    auto host = os::host_programs::now();
+    auto const& environment = host->environment();
+    for (auto const& directory : {environment.absolute(working_dir), environment.directory()})
+        host->add_reach(bubblewrap_sandbox().reach(directory, environment));
+    return host;
 }
 
 } // namespace detail
 
 IPYBOX_DECL diagnosis diagnose(diagnose_options const& options, std::stop_token const& stop) {
     auto const system = detail::os_release();
-    auto answers = detail::ask_programs(detail::server_programs(system), options.program_bound);
+    auto const host = detail::programs_beside(options.working_dir.empty() ? "." : options.working_dir);
+    auto answers = detail::ask_programs(detail::server_programs(system), host, options.program_bound);
 
     diagnosis result;
     result.sandbox = options.sandbox;
     result.libraries = library_versions();
-    result.sandboxes = sandbox_report::make();
+    result.sandboxes = sandbox_report::make(bubblewrap_sandbox(), host);
 
-    auto const working_dir = detail::absolute_directory(options.working_dir);
-    auto const python = find_python(options.python, stop);
+    auto const working_dir = host->environment().absolute(options.working_dir.empty() ? "." : options.working_dir);
+    auto const python = find_python(*host, options.python, stop);
     detail::kernel_trials const trials{options, result.sandboxes, working_dir, system, stop};
     auto kernels = trials.run(python);
     detail::mark_needed(kernels.group, options.sandbox);
 
-    result.groups.push_back(detail::interpreter_findings(python, options, kernels));
+    result.groups.push_back(detail::interpreter_findings(python, options, *host, kernels));
     result.groups.push_back(std::move(kernels.group));
     finding_group programs{"programs", "Programs that start MCP servers (none is needed to run code)"};
     for (auto& answer : answers) programs.findings.push_back(answer.get());

@@ -6,9 +6,9 @@
 #include <ipybox/app/install_command.hpp>
 #include <ipybox/app/program_version.hpp>
 #include <ipybox/core/result.hpp>
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/program_output.hpp>
 
-#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <string>
@@ -23,11 +23,9 @@ struct interpreter_source {
     bool named; ///< by the user, not merely found in a directory that code may have written to
 };
 
-inline interpreter_source source_of(std::filesystem::path const& wanted, std::filesystem::path const& found) {
-    auto const is_set = [](char const* name) {
-        auto const* value = std::getenv(name);
-        return value && *value;
-    };
+inline interpreter_source source_of(std::filesystem::path const& wanted, std::filesystem::path const& found,
+                                    os::host_environment const& host) {
+    auto const is_set = [&host](char const* name) { return !host.value(name).empty(); };
     if (!wanted.empty()) return {"named by the option", true};
     if (is_set("IPYBOX_PYTHON")) return {"named by IPYBOX_PYTHON", true};
     if (is_set("VIRTUAL_ENV")) return {"of VIRTUAL_ENV", true};
@@ -37,11 +35,11 @@ inline interpreter_source source_of(std::filesystem::path const& wanted, std::fi
 }
 
 /// The version of an interpreter that no kernel has told; empty where it cannot be asked. It runs on the host, so that
-/// it must be one that was named.
-inline std::string version_on_host(std::filesystem::path const& python, std::chrono::milliseconds bound) {
-    environment env;
-    if (auto const* path = std::getenv("PATH")) env.emplace("PATH", path);
-    auto const said = os::program_output({{python.string(), "-I", "--version"}, std::move(env), "/"}, bound);
+/// it must be one that was named, and that code cannot have put there.
+inline std::string version_on_host(std::filesystem::path const& python, os::host_programs const& host,
+                                   std::chrono::milliseconds bound) {
+    launch_spec const spec{{python.string(), "-I", "--version"}, {{"PATH", host.search_path()}}, "/"};
+    auto const said = os::program_output(spec, bound);
     return said ? version_in(*said) : std::string();
 }
 
@@ -81,9 +79,9 @@ inline finding pydantic_finding(std::filesystem::path const& python, interpreter
 
 /// The interpreter and what it needs, by what its kernels said, or why there was none.
 inline finding_group interpreter_findings(result<std::filesystem::path> const& python, diagnose_options const& options,
-                                          tried_kernels const& kernels) {
+                                          os::host_programs const& host, tried_kernels const& kernels) {
     finding_group group{"python", "Python for kernels"};
-    auto const source = source_of(options.python, python.value_or(std::filesystem::path()));
+    auto const source = source_of(options.python, python.value_or(std::filesystem::path()), host.environment());
     if (!python) {
         bool const is_named = source.in_words != "python3 on PATH";
         group.findings.push_back(missing_interpreter(python.error().text(), is_named));
@@ -99,9 +97,10 @@ inline finding_group interpreter_findings(result<std::filesystem::path> const& p
         ipykernel.version = kernels.versions->ipykernel;
         ipykernel.note = "with IPython " + kernels.versions->ipython;
     } else {
-        if (source.named) interpreter.version = version_on_host(*python, options.program_bound);
+        bool const is_asked = source.named && !host.reach().reaches(*python);
+        if (is_asked) interpreter.version = version_on_host(*python, host, options.program_bound);
         bool const is_missing = kernels.fault && *kernels.fault == errc::python_not_found;
-        if (is_missing || (source.named && interpreter.version.empty())) {
+        if (is_missing || (is_asked && interpreter.version.empty())) {
             interpreter.state = finding_state::fails;
             interpreter.gap = is_missing ? kernels.fault->text() : "it does not answer --version as Python does";
             interpreter.remedy = "name another: --python PATH, or the variable IPYBOX_PYTHON";

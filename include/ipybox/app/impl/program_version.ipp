@@ -4,7 +4,6 @@
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
 
-#include <cstdlib>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -35,21 +34,24 @@ IPYBOX_DECL std::string version_in(std::string_view said) {
 
 /// The variables that Node and uv look at. Those of the application are nothing to a program that is merely asked for
 /// its version.
-inline environment environment_of_programs() {
-    environment env;
-    for (auto const* name : {"PATH", "HOME", "LANG"})
-        if (auto const* value = std::getenv(name)) env.emplace(name, value);
+inline environment environment_of_programs(os::host_programs const& host) {
+    environment env{{"PATH", host.search_path()}};
+    for (auto const* name : {"HOME", "LANG"})
+        if (auto const value = host.environment().find(name)) env.emplace(name, *value);
     return env;
 }
 
-IPYBOX_DECL finding find_versioned_program(std::string const& name, std::chrono::milliseconds bound) {
+IPYBOX_DECL finding find_versioned_program(os::host_programs const& host, std::string const& name,
+                                           std::chrono::milliseconds bound) {
     finding found{.name = name, .state = finding_state::fails};
-    found.path = os::find_program(name);
+    found.path = host.find(name);
     if (found.path.empty()) {
-        found.gap = "there is no " + name + " on PATH";
+        auto const why = host.passed_over(name);
+        found.gap = why.empty() ? "there is no " + name + " on PATH" : why;
         return found;
     }
-    auto const said = os::program_output({{found.path.string(), "--version"}, environment_of_programs(), "/"}, bound);
+    auto const said =
+        os::program_output({{found.path.string(), "--version"}, environment_of_programs(host), "/"}, bound);
     if (!said) {
         found.gap = said.error().text();
         return found;

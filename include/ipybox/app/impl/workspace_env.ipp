@@ -3,6 +3,7 @@
 #include <ipybox/app/workspace_env.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/mcp/server_launch.hpp>
+#include <ipybox/os/host_environment.hpp>
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
@@ -102,13 +103,7 @@ IPYBOX_DECL workspace_env read_workspace_env(std::filesystem::path const& worksp
 }
 
 IPYBOX_DECL workspace_env read_workspace_env(std::filesystem::path const& workspace) {
-    environment process;
-    for (char** each = ::environ; each != nullptr && *each != nullptr; ++each) {
-        std::string_view const entry(*each);
-        auto const equals = entry.find('=');
-        if (equals != entry.npos) process.emplace(entry.substr(0, equals), entry.substr(equals + 1));
-    }
-    return read_workspace_env(workspace, process);
+    return read_workspace_env(workspace, os::host_environment::now().variables());
 }
 
 } // namespace ipybox

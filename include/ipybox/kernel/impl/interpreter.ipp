@@ -10,11 +10,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <string>
 #include <string_view>
-
-extern "C" char** environ; // NOLINT(readability-redundant-declaration): POSIX leaves declaring it to the program
 
 namespace ipybox {
 namespace detail {
@@ -27,11 +24,16 @@ inline bool is_script(std::filesystem::path const& file) {
 
 /// Asks a script in front of an interpreter which one it runs.
 inline result<std::filesystem::path> interpreter_behind(std::filesystem::path const& script,
-                                                        std::stop_token const& stop) {
+                                                        os::host_programs const& host, std::stop_token const& stop) {
     auto const unusable = [&script](std::string why) {
         return failure(errc::python_not_found,
                        script.string() + " does not run a Python interpreter: " + std::move(why));
     };
+    if (host.can_change(script))
+        return failure(errc::python_not_found,
+                       script.string() + " is a script where code can write, and would be run outside of the sandbox: "
+                                         "name the interpreter that it stands for with the option `python`, or choose "
+                                         "another working directory");
     auto ends = os::make_pipe();
     if (!ends) return failure(ends);
     auto const answer = std::move(ends->reader);
@@ -42,11 +44,8 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
     // Not in a sandbox: it takes nothing from the packages of the user, which code may have put there where it works in
     // the home directory.
     spec.argv = {script.string(), "-I", "-c", "import sys; print(sys.executable)"};
-    for (char** variable = environ; *variable; ++variable) {
-        std::string_view const text(*variable);
-        if (auto const equals = text.find('='); equals != std::string_view::npos)
-            spec.env.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
+    spec.env = host.environment().variables();
+    spec.env["PATH"] = host.search_path();
     spec.working_dir = "/";
     auto process = os::start_process(spec, {{1, theirs.get()}});
     if (!process) return unusable(process.error().text());
@@ -61,19 +60,22 @@ inline result<std::filesystem::path> interpreter_behind(std::filesystem::path co
     auto const count = ::read(answer.get(), path, sizeof path);
     std::string found(path, count > 0 ? static_cast<std::size_t>(count) : 0);
     if (auto const end = found.find('\n'); end != std::string::npos) found.resize(end);
-    if (os::find_program(found).empty() || found.find('/') == std::string::npos) return unusable("it names none");
+    if (found.find('/') == std::string::npos || host.find(found).empty()) return unusable("it names none");
     return std::filesystem::path(found);
 }
 
-inline result<std::filesystem::path> usable(std::filesystem::path const& python, std::stop_token const& stop) {
-    return is_script(python) ? interpreter_behind(python, stop) : result<std::filesystem::path>(python);
+inline result<std::filesystem::path> usable(std::filesystem::path const& python, os::host_programs const& host,
+                                            std::stop_token const& stop) {
+    return is_script(python) ? interpreter_behind(python, host, stop) : result<std::filesystem::path>(python);
 }
 
 /// The interpreter that was named.
-inline result<std::filesystem::path> named_python(std::filesystem::path const& wanted, std::string const& who,
-                                                  std::stop_token const& stop) {
-    auto const found = os::find_program(wanted.string());
-    if (!found.empty()) return usable(found, stop);
+inline result<std::filesystem::path> named_python(os::host_programs const& host, std::filesystem::path const& wanted,
+                                                  std::string const& who, std::stop_token const& stop) {
+    auto const found = host.find(wanted.string());
+    if (!found.empty()) return usable(found, host, stop);
+    if (auto const why = host.passed_over(wanted.string()); !why.empty())
+        return failure(errc::python_not_found, who + " names " + wanted.string() + ", and " + why);
     return failure(errc::python_not_found, who + " names " + wanted.string() + ", which is no program that can be run");
 }
 
@@ -90,38 +92,57 @@ inline std::filesystem::path python_in(std::filesystem::path const& environment)
     return environment / "bin" / "python";
 }
 
-} // namespace detail
-
-IPYBOX_DECL result<std::filesystem::path> find_python(std::filesystem::path const& wanted, std::stop_token stop) {
-    if (!wanted.empty()) return detail::named_python(wanted, "the option `python`", stop);
-    if (char const* named = std::getenv("IPYBOX_PYTHON"); named && *named)
-        return detail::named_python(named, "IPYBOX_PYTHON", stop);
-    if (char const* active = std::getenv("VIRTUAL_ENV"); active && *active)
-        return detail::named_python(detail::python_in(active), "VIRTUAL_ENV", stop);
-
-    std::error_code ignored;
-    auto folder = std::filesystem::current_path(ignored);
+/// The interpreter of the next `.venv` in or above a directory; empty: there is none.
+inline std::filesystem::path python_above(std::filesystem::path folder) {
     for (; !folder.empty(); folder = folder.parent_path()) {
-        auto const python = os::find_program(detail::python_in(folder / ".venv").string());
-        if (!python.empty()) return detail::discovered_python(python);
+        auto python = python_in(folder / ".venv");
+        if (os::is_runnable(python)) return python;
         if (folder == folder.root_path()) break;
     }
-    auto const python = os::find_program("python3");
-    if (!python.empty()) return detail::usable(python, stop);
-    return failure(errc::python_not_found, "no Python interpreter: neither the option `python`, IPYBOX_PYTHON nor "
-                                           "VIRTUAL_ENV names one, there is no .venv in or above the "
-                                           "current directory, and no python3 on PATH");
+    return {};
 }
 
-IPYBOX_DECL environment kernel_environment(environment const& more) {
+inline error no_python(os::host_programs const& host) {
+    auto text = std::string("no Python interpreter: neither the option `python`, IPYBOX_PYTHON nor VIRTUAL_ENV names "
+                            "one, there is no .venv in or above the current directory, and no python3 on PATH");
+    if (auto const why = host.passed_over("python3"); !why.empty()) text += "; " + why;
+    return error(errc::python_not_found, std::move(text));
+}
+
+} // namespace detail
+
+IPYBOX_DECL result<std::filesystem::path> find_python(os::host_programs const& host,
+                                                      std::filesystem::path const& wanted, std::stop_token stop) {
+    auto const& variables = host.environment();
+    if (!wanted.empty()) return detail::named_python(host, wanted, "the option `python`", stop);
+    if (auto const named = variables.value("IPYBOX_PYTHON"); !named.empty())
+        return detail::named_python(host, named, "IPYBOX_PYTHON", stop);
+    if (auto const active = variables.value("VIRTUAL_ENV"); !active.empty())
+        return detail::named_python(host, detail::python_in(active), "VIRTUAL_ENV", stop);
+    if (auto const python = detail::python_above(variables.directory()); !python.empty())
+        return detail::discovered_python(python);
+    if (auto const python = host.find("python3"); !python.empty()) return detail::usable(python, host, stop);
+    return failure(detail::no_python(host));
+}
+
+IPYBOX_DECL std::filesystem::path python_environment(os::host_environment const& host,
+                                                     std::filesystem::path const& wanted) {
+    auto python = wanted;
+    if (auto named = host.value("IPYBOX_PYTHON"); python.empty()) python = std::move(named);
+    if (auto const active = host.value("VIRTUAL_ENV"); python.empty() && !active.empty())
+        python = detail::python_in(active);
+    if (python.empty()) python = detail::python_above(host.directory());
+    std::error_code ignored;
+    auto prefix = (host.directory() / python).parent_path().parent_path();
+    bool const is_one = python.has_parent_path() && std::filesystem::exists(prefix / "pyvenv.cfg", ignored);
+    return is_one ? prefix : std::filesystem::path();
+}
+
+IPYBOX_DECL environment kernel_environment(os::host_environment const& host, environment const& more) {
     environment env = more;
-    for (char** variable = environ; *variable; ++variable) {
-        std::string_view const text(*variable);
-        auto const name = text.substr(0, text.find('='));
-        bool const inherited =
-            name == "PATH" || name == "HOME" || name == "LANG" || name == "TZ" || name.starts_with("LC_");
-        if (inherited && name.size() < text.size()) env.emplace(name, text.substr(name.size() + 1));
-    }
+    for (auto const& [name, value] : host.variables())
+        if (name == "PATH" || name == "HOME" || name == "LANG" || name == "TZ" || name.starts_with("LC_"))
+            env.emplace(name, value);
     return env;
 }
 

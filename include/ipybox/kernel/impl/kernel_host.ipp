@@ -45,9 +45,9 @@ IPYBOX_DECL std::shared_ptr<kernel_host> kernel_host::share(std::shared_ptr<kern
 
 /// How a supervisor would be made now.
 IPYBOX_DECL detail::supervisor_options kernel_host::wanted(source_ptr const& own, source_ptr const& landlord) {
-    if (!landlord) return (*own)();
-    auto options = (*landlord)();
-    if (own) detail::add_protection(options, (*own)());
+    auto options = (landlord ? *landlord : *own)();
+    if (landlord && own) detail::add_protection(options, (*own)());
+    if (!options.host) options.host = os::host_programs::now();
     return options;
 }
 
@@ -60,6 +60,10 @@ IPYBOX_DECL kernel_host::options_ptr kernel_host::made_with() {
 
 IPYBOX_DECL std::filesystem::path kernel_host::working_dir() const {
     return wanted(options_, shared_options()).working_dir;
+}
+
+IPYBOX_DECL std::shared_ptr<os::host_programs const> kernel_host::programs() const {
+    return wanted(options_, shared_options()).host;
 }
 
 IPYBOX_DECL std::function<launch_spec()> kernel_host::confinement() {
@@ -99,7 +103,7 @@ IPYBOX_DECL asio::awaitable<result<std::shared_ptr<kernel_host::supervisor>>> ke
         options = wanted(options_, shared_options()); // placeholders have gone with it
     }
     if (auto there = present()) co_return there;
-    auto python = co_await look_for_python(options.python);
+    auto python = co_await look_for_python(options.host, options.python);
     if (!python) co_return failure(python);
     options.python = std::move(*python);
     auto made = present_or(std::move(options));
@@ -132,15 +136,16 @@ IPYBOX_DECL std::shared_ptr<kernel_host::supervisor> kernel_host::present_or(det
 }
 
 /// On a thread of its own: a script in front of the interpreter is run, and takes its time.
-IPYBOX_DECL asio::awaitable<result<std::filesystem::path>> kernel_host::look_for_python(std::filesystem::path wanted) {
+IPYBOX_DECL asio::awaitable<result<std::filesystem::path>>
+kernel_host::look_for_python(std::shared_ptr<os::host_programs const> programs, std::filesystem::path wanted) {
     using found = result<std::filesystem::path>;
-    auto const look = [this, &wanted](detail::completion<found> done) {
+    auto const look = [this, &programs, &wanted](detail::completion<found> done) {
         // Shared, so that it is still there where no thread can be made.
         auto const answer = std::make_shared<detail::completion<found>>(std::move(done));
-        auto search = [wanted, answer](std::stop_token stop) {
+        auto search = [programs, wanted, answer](std::stop_token stop) {
             auto python = found(failure(errc::not_running));
             try {
-                python = find_python(wanted, std::move(stop));
+                python = find_python(*programs, wanted, std::move(stop));
             } catch (...) { python = failure(detail::error_of(std::current_exception())); }
             (*answer)(std::move(python));
         };

@@ -131,6 +131,7 @@ inline result<launched_supervisor> launch(supervisor_options const& options, std
     // line.
     spec.argv = {options.python.string(), "-I", "-c", std::string(version_check), std::string(runtime_boot), ""};
     spec.env = options.env;
+    spec.host = options.host;
     if (!private_dir.empty()) {
         spec.writable.push_back(private_dir);
         spec.allow.push_back(system_access::unix_sockets); // a foreign kernel makes them there

@@ -172,8 +172,9 @@ IPYBOX_DECL void client_core::begin_session(session s) {
 
 IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
     auto const deadline = exchange::clock::now() + clamped(params_.connect_timeout);
-    auto const params = put_variables(params_, surroundings_.variables);
+    auto params = put_variables(params_, surroundings_.variables, surroundings_.host->environment());
     if (!params) co_return failure(params.error());
+    params->host = surroundings_.host;
     handshake_machine machine(learned_.value_or(params_.versions));
     auto opened = co_await open_connection(*params);
     if (!opened) co_return failure(opened);

@@ -1,50 +1,57 @@
 #pragma once
 
 #include <ipybox/mcp/server_launch.hpp>
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/read_file.hpp>
 
-#include <unistd.h>
-
+#include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace ipybox::mcp {
 namespace detail {
 
-inline environment inherited(server_params::inherited which) {
+inline environment inherited(server_params::inherited which, os::host_environment const& host) {
+    if (which == server_params::inherited::all) return host.variables();
     environment env;
-    if (which == server_params::inherited::all) {
-        for (char** entry = ::environ; entry && *entry; ++entry) {
-            std::string_view const text = *entry;
-            auto const equals = text.find('=');
-            if (equals != std::string_view::npos) env.emplace(text.substr(0, equals), text.substr(equals + 1));
-        }
-        return env;
-    }
     for (auto const* const name : {"HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"}) {
-        char const* const value = std::getenv(name);
+        auto const value = host.find(name);
         // A value that begins with "()" is a function that some shells export.
-        if (value && !std::string_view(value).starts_with("()")) env.emplace(name, value);
+        if (value && !value->starts_with("()")) env.emplace(name, *value);
     }
     return env;
 }
 
-inline std::filesystem::path start_directory(server_params const& server, std::error_code& unknown) {
-    return server.working_dir.empty() ? std::filesystem::current_path(unknown)
-                                      : std::filesystem::absolute(server.working_dir, unknown);
+inline std::shared_ptr<os::host_programs const> host_of(server_params const& server) {
+    return server.host ? server.host : os::host_programs::now();
 }
 
-inline environment whole_environment(server_params const& server, environment const& of_file) {
-    auto env = inherited(server.inherit);
+/// Empty where the current directory is needed and gone.
+inline std::filesystem::path start_directory(server_params const& server, os::host_environment const& host) {
+    auto directory = host.absolute(server.working_dir.empty() ? "." : server.working_dir);
+    return directory.has_filename() || !directory.has_relative_path() ? directory : directory.parent_path();
+}
+
+inline environment whole_environment(server_params const& server, environment const& of_file,
+                                     os::host_environment const& host) {
+    auto env = inherited(server.inherit, host);
     for (auto const* more : {&of_file, &server.env})
         for (auto const& [name, value] : *more) env[name] = value;
     return env;
+}
+
+/// A program that is named by its path is taken wherever it lies; one of a name is looked for where no code can have
+/// put it.
+inline std::filesystem::path program_of(server_params const& server, launch_spec const& spec,
+                                        std::string const& search_path) {
+    bool const is_path = server.command.find('/') != std::string::npos;
+    return is_path ? spec.host->find((spec.working_dir / server.command).string())
+                   : spec.host->find(server.command, search_path);
 }
 
 inline std::string_view trimmed(std::string_view text) {
@@ -94,21 +101,25 @@ IPYBOX_DECL result<environment> parse_env_text(std::string const& text, std::str
 
 IPYBOX_DECL result<launch_spec> launch_of(server_params const& server) {
     launch_spec spec;
-    std::error_code unknown; // the current directory may be gone
-    spec.working_dir = detail::start_directory(server, unknown);
-    if (unknown)
-        return failure(ipybox::detail::system_failure("finding the current directory, in which " + server.command +
-                                                          " would start (set `working_dir`)",
-                                                      unknown.value()));
+    spec.host = detail::host_of(server);
+    auto const& host = spec.host->environment();
+    spec.working_dir = detail::start_directory(server, host);
+    if (spec.working_dir.empty())
+        return failure(ipybox::detail::system_failure(
+            "finding the current directory, in which " + server.command + " would start (set `working_dir`)", ENOENT));
     auto const of_file =
         server.env_file.empty() ? result<environment>() : read_env_file(spec.working_dir / server.env_file);
     if (!of_file) return failure(of_file.error());
-    spec.env = detail::whole_environment(server, *of_file);
+    spec.env = detail::whole_environment(server, *of_file, host);
 
-    auto const path = spec.env.find("PATH");
-    bool const is_path = server.command.find('/') != std::string::npos;
-    auto const program = is_path ? os::find_program((spec.working_dir / server.command).string())
-                                 : os::find_program(server.command, path == spec.env.end() ? "" : path->second);
+    std::string path;
+    if (auto const variable = spec.env.find("PATH"); variable != spec.env.end()) {
+        path = variable->second;
+        variable->second = spec.host->safe_path(path);
+    }
+    auto const program = detail::program_of(server, spec, path);
+    if (auto const why = spec.host->passed_over(server.command, path); program.empty() && !why.empty())
+        return failure(errc::mcp_start_failed, why);
     if (program.empty())
         return failure(errc::mcp_start_failed, detail::why_no_program(server.command, spec.working_dir));
     spec.argv.push_back(program.string());
@@ -118,10 +129,10 @@ IPYBOX_DECL result<launch_spec> launch_of(server_params const& server) {
 
 IPYBOX_DECL launch_spec unready_launch_of(server_params const& server) {
     launch_spec spec;
-    std::error_code unknown; // it is not ready then either
-    spec.working_dir = detail::start_directory(server, unknown);
+    spec.host = detail::host_of(server);
+    spec.working_dir = detail::start_directory(server, spec.host->environment());
     auto const of_file = read_env_file(spec.working_dir / server.env_file);
-    spec.env = detail::whole_environment(server, of_file.value_or(environment()));
+    spec.env = detail::whole_environment(server, of_file.value_or(environment()), spec.host->environment());
     spec.argv.push_back(server.command);
     spec.argv.insert(spec.argv.end(), server.args.begin(), server.args.end());
     return spec;

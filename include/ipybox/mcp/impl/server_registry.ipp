@@ -67,7 +67,7 @@ IPYBOX_DECL result<std::shared_ptr<detail::client>> server_registry::make_client
     if (!options_.make_channel && params.command.empty() && params.url.empty())
         return failure(errc::invalid_argument,
                        "the parameters of the MCP server '" + name + "' have neither `command` nor `url`");
-    detail::client_environment surroundings{options_.make_channel, options_.variables, {}};
+    detail::client_environment surroundings{options_.make_channel, options_.variables, {}, host_};
     if (options_.on_tools_changed)
         surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };
     std::shared_ptr<detail::client> made;
@@ -168,7 +168,8 @@ IPYBOX_DECL std::vector<std::shared_ptr<detail::client>> server_registry::client
 IPYBOX_DECL std::map<std::string, detail::server_files> server_registry::files_by_server() const {
     std::map<std::string, detail::server_files> files;
     for (auto const& client : clients()) {
-        auto const params = detail::put_variables(client->params(), options_.variables);
+        auto params = detail::put_variables(client->params(), options_.variables, host_->environment());
+        if (params) params->host = host_;
         if (params && !params->is_remote()) files.emplace(client->name(), detail::files_of(*params));
     }
     return files;

@@ -6,7 +6,6 @@
 #include <ipybox/mcp/variables.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -100,13 +99,9 @@ inline void write_all(variable_writer& writer, server_params& s) {
 
 } // namespace detail
 
-IPYBOX_DECL std::optional<std::string> detail::host_variable(std::string const& name) {
-    char const* const value = std::getenv(name.c_str());
-    return value ? std::optional<std::string>(value) : std::nullopt;
-}
-
-IPYBOX_DECL result<server_params> detail::put_variables(server_params params, variable_lookup const& lookup) {
-    variable_lookup const from_host = detail::host_variable;
+IPYBOX_DECL result<server_params> detail::put_variables(server_params params, variable_lookup const& lookup,
+                                                        os::host_environment const& host) {
+    variable_lookup const from_host = [&host](std::string const& name) { return host.find(name); };
     detail::variable_writer writer(lookup ? lookup : from_host, params.project);
     try {
         detail::write_all(writer, params);

@@ -331,27 +331,9 @@ IPYBOX_DECL bool has_ended(int pidfd) noexcept {
     return ::poll(&watched, 1, 0) > 0;
 }
 
-IPYBOX_DECL std::filesystem::path find_program(std::string const& name) {
-    char const* path = std::getenv("PATH");
-    return find_program(name, path ? path : "/usr/local/bin:/usr/bin:/bin");
-}
-
-IPYBOX_DECL std::filesystem::path find_program(std::string const& name, std::string_view path) {
-    auto const runnable = [](std::filesystem::path const& file) {
-        std::error_code ignored;
-        return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
-    };
-    if (name.find('/') != std::string::npos)
-        return runnable(name) ? std::filesystem::absolute(name) : std::filesystem::path();
-    while (!path.empty()) {
-        auto const folder = path.substr(0, path.find(':'));
-        path.remove_prefix(std::min(path.size(), folder.size() + 1));
-        // A relative one would be looked for in the current directory, where code may write.
-        if (!folder.starts_with('/')) continue;
-        auto const file = std::filesystem::path(folder) / name;
-        if (runnable(file)) return file;
-    }
-    return {};
+IPYBOX_DECL bool is_runnable(std::filesystem::path const& file) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(file, ignored) && ::access(file.c_str(), X_OK) == 0;
 }
 
 } // namespace ipybox::os

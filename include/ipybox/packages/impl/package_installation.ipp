@@ -47,8 +47,8 @@ inline bubblewrap_sandbox sandbox_of(package_layer::options const& options) {
 }
 
 /// Settings of the user, in files and variables, do not count: they would decide where packages come from.
-inline environment environment_of_pip(package_layer::options const& options) {
-    auto env = kernel_environment({});
+inline environment environment_of_pip(package_layer::options const& options, os::host_environment const& host) {
+    auto env = kernel_environment(host);
     env["PIP_CONFIG_FILE"] = "/dev/null";
     env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1";
     env["PIP_NO_INPUT"] = "1";
@@ -56,19 +56,21 @@ inline environment environment_of_pip(package_layer::options const& options) {
     if (options.index.empty()) return env;
     env["PIP_INDEX_URL"] = options.index; // no argument: those can be read by every user of the machine
     if (options.index.starts_with("http://")) {
-        auto const& host = options.network.allowed_domains.back().text();
-        env["PIP_TRUSTED_HOST"] = host;
+        auto const& of_index = options.network.allowed_domains.back().text();
+        env["PIP_TRUSTED_HOST"] = of_index;
     }
     return env;
 }
 
-inline launch_spec launch_of_installer(package_layer const& layer, std::filesystem::path const& python) {
+inline launch_spec launch_of_installer(package_layer const& layer, std::shared_ptr<os::host_programs const> host,
+                                       std::filesystem::path const& python) {
     supervisor_options paths;
     paths.python = python;
     paths.working_dir = layer.path();
     auto spec = confinement_of(paths);
     spec.argv = {python.string(), "-I", "-c", std::string(runtime_installer), std::to_string(spec.control_fd)};
-    spec.env = environment_of_pip(layer.get_options());
+    spec.env = environment_of_pip(layer.get_options(), host->environment());
+    spec.host = std::move(host);
     spec.writable.push_back(layer.path());
     for (auto const& wheels : layer.get_options().wheels) spec.readable.push_back(wheels);
     return spec;
@@ -90,9 +92,10 @@ inline std::string wanted_of(package_layer const& layer, package_order const& or
 }
 
 IPYBOX_DECL result<std::shared_ptr<package_installation>>
-package_installation::start(asio::any_io_executor executor, std::shared_ptr<package_layer const> layer,
-                            std::filesystem::path const& python, package_order const& order,
-                            installation_streams streams, std::weak_ptr<network_gate> gate) {
+package_installation::start(asio::any_io_executor executor, std::shared_ptr<os::host_programs const> host,
+                            std::shared_ptr<package_layer const> layer, std::filesystem::path const& python,
+                            package_order const& order, installation_streams streams,
+                            std::weak_ptr<network_gate> gate) {
     if (layer->get_options().access != package_layer::permission::install)
         return failure(errc::invalid_argument, "nothing may be installed into the layer of packages " +
                                                    layer->path().string() + ", which sessions import from alone");
@@ -100,7 +103,8 @@ package_installation::start(asio::any_io_executor executor, std::shared_ptr<pack
         return failure(errc::io_error, "the package layer " + layer->path().string() +
                                            " was removed or replaced; make another package_layer");
     auto made = std::make_shared<package_installation>(executor, std::move(layer), std::move(gate));
-    if (auto launched = made->launch(python, order, std::move(streams)); !launched) return failure(launched);
+    if (auto launched = made->launch(std::move(host), python, order, std::move(streams)); !launched)
+        return failure(launched);
     auto const over = [made](std::exception_ptr bug) {
         if (bug) made->give_up(error_of(bug));
     };
@@ -118,9 +122,10 @@ IPYBOX_DECL package_installation::~package_installation() {
     if (proxy_) proxy_->close();
 }
 
-IPYBOX_DECL result<void> package_installation::launch(std::filesystem::path const& python, package_order const& order,
+IPYBOX_DECL result<void> package_installation::launch(std::shared_ptr<os::host_programs const> host,
+                                                      std::filesystem::path const& python, package_order const& order,
                                                       installation_streams streams) {
-    auto spec = sandbox_of(layer_->get_options()).wrap(launch_of_installer(*layer_, python));
+    auto spec = sandbox_of(layer_->get_options()).wrap(launch_of_installer(*layer_, std::move(host), python));
     if (!spec) return failure(spec);
     auto control = os::make_seqpacket_pair();
     if (!control) return failure(control);

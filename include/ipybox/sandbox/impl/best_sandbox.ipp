@@ -8,11 +8,13 @@
 namespace ipybox {
 namespace detail {
 
-IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_sandbox::options const& options) {
+IPYBOX_DECL std::string why_no_bubblewrap(bubblewrap_sandbox::options const& options,
+                                          std::shared_ptr<os::host_programs const> host) {
     sandbox_config no_rules; // which would search the directory, and leave placeholders there for a moment
     no_rules.filesystem = {};
-    auto const tried =
-        bubblewrap_sandbox(no_rules, options).wrap({.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"});
+    launch_spec spec{.argv = {"/bin/true"}, .env = {}, .working_dir = "/usr"};
+    spec.host = std::move(host);
+    auto const tried = bubblewrap_sandbox(no_rules, options).wrap(std::move(spec));
     return tried ? "" : tried.error().text();
 }
 
@@ -31,14 +33,23 @@ IPYBOX_DECL result<launch_spec> best_sandbox::wrap(launch_spec spec) const {
 }
 
 IPYBOX_DECL result<sandbox_config::description> best_sandbox::describe(std::filesystem::path const& working_dir) const {
+    auto const host = os::host_programs::now();
+    host->add_reach(reach(working_dir, host->environment()));
     auto options = bubblewrap_.get_options();
     if (options.program.empty()) options.program = bubblewrap_.config().bwrap;
-    auto const gap = detail::why_no_bubblewrap(options);
+    auto const gap = detail::why_no_bubblewrap(options, host);
     auto seen = gap.empty() ? bubblewrap_.describe(working_dir) : landlock_.describe(working_dir);
     if (seen)
         seen->notices.insert(seen->notices.begin(),
                              gap.empty() ? "the sandbox is bubblewrap" : "the sandbox is landlock: " + gap);
     return seen;
+}
+
+IPYBOX_DECL os::code_reach best_sandbox::reach(std::filesystem::path const& working_dir,
+                                               os::host_environment const& host) const {
+    auto all = bubblewrap_.reach(working_dir, host);
+    all.add(landlock_.reach(working_dir, host));
+    return all;
 }
 
 } // namespace ipybox

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -26,13 +25,13 @@ inline bool setting_is(char const* file, std::string_view value) {
     return text && std::string_view(*text).substr(0, text->find('\n')) == value;
 }
 
-IPYBOX_DECL sandbox_host this_sandbox_host() {
+IPYBOX_DECL sandbox_host this_sandbox_host(os::host_environment const& environment) {
     sandbox_host host;
     host.apparmor_restricts = setting_is("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1");
     host.clone_disabled = setting_is("/proc/sys/kernel/unprivileged_userns_clone", "0");
     host.limit_zero = setting_is("/proc/sys/user/max_user_namespaces", "0");
     host.container = ::access("/.dockerenv", F_OK) == 0 || ::access("/run/.containerenv", F_OK) == 0 ||
-                     std::getenv("KUBERNETES_SERVICE_HOST") != nullptr;
+                     environment.find("KUBERNETES_SERVICE_HOST").has_value();
     host.root = ::geteuid() == 0;
     return host;
 }
@@ -50,16 +49,19 @@ IPYBOX_DECL bool is_shortage(std::error_code cause) {
     return std::ranges::any_of(shortages, [cause](std::errc which) { return cause == which; });
 }
 
-IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted) {
+IPYBOX_DECL result<std::filesystem::path> find_bubblewrap(std::filesystem::path const& wanted,
+                                                          os::host_programs const& host) {
     if (!wanted.empty()) {
         if (!wanted.is_absolute())
             return failure(errc::invalid_argument, "the bwrap program " + wanted.string() + " is not an absolute path");
-        if (!os::find_program(wanted.string()).empty()) return wanted;
+        if (os::is_runnable(wanted)) return wanted;
         return failure(
             sandbox_unavailable("the bwrap program " + wanted.string() + " is not there or cannot be executed"));
     }
 
-    if (auto found = os::find_program("bwrap"); !found.empty()) return found;
+    if (auto found = host.find_tool("bwrap"); !found.empty()) return found;
+    if (auto const why = host.passed_over("bwrap"); !why.empty())
+        return failure(sandbox_unavailable("there is no bwrap that code cannot change: " + why));
     return failure(sandbox_unavailable(
         "bubblewrap is not installed: there is no bwrap on PATH. Install it: apt-get install bubblewrap "
         "(Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap)"));
@@ -122,7 +124,8 @@ IPYBOX_DECL error bubblewrap_unavailable(std::string_view said, sandbox_host con
 
 /// Proof is what the program inside says, not an exit status: an application that ignores SIGCHLD gets none.
 inline result<void> try_bubblewrap(std::filesystem::path const& program, std::vector<std::string> const& flags,
-                                   std::string const& filter, std::chrono::milliseconds bound) {
+                                   std::string const& filter, os::host_environment const& host,
+                                   std::chrono::milliseconds bound) {
     constexpr std::string_view proof = "ipybox: the sandbox works\n";
     std::vector<std::string> command{program.string()};
     command.insert(command.end(), flags.begin(), flags.end());
@@ -137,13 +140,12 @@ inline result<void> try_bubblewrap(std::filesystem::path const& program, std::ve
     if (!said && is_shortage(said.error().cause())) return failure(said.error());
     if (!said) return failure(sandbox_unavailable("bubblewrap does not work here: " + said.error().text()));
     if (said->ends_with(proof)) return {};
-    return failure(bubblewrap_unavailable(*said, this_sandbox_host()));
+    return failure(bubblewrap_unavailable(*said, this_sandbox_host(host)));
 }
 
-IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesystem::path const& program,
-                                                                  std::vector<std::string> flags,
-                                                                  std::string const& filter,
-                                                                  std::chrono::milliseconds bound) {
+IPYBOX_DECL result<std::vector<std::string>>
+bubblewrap_preflight(std::filesystem::path const& program, std::vector<std::string> flags, std::string const& filter,
+                     os::host_environment const& host, std::chrono::milliseconds bound) {
     static std::map<std::vector<std::string>, std::vector<std::string>> remembered;
     std::vector<std::string> key{program.string()};
     key.insert(key.end(), flags.begin(), flags.end());
@@ -153,10 +155,10 @@ IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesyste
         os::held_forks const lock;
         if (auto const known = remembered.find(key); known != remembered.end()) return known->second;
     }
-    auto works = try_bubblewrap(program, flags, filter, bound);
+    auto works = try_bubblewrap(program, flags, filter, host, bound);
     if (!works && works.error().text().find("Unknown option --disable-userns") != std::string::npos) {
         std::erase(flags, "--disable-userns");
-        works = try_bubblewrap(program, flags, filter, bound);
+        works = try_bubblewrap(program, flags, filter, host, bound);
     }
     if (!works) return failure(works);
     os::held_forks const lock;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
 #include <ipybox/sandbox/bubblewrap_preflight.hpp>
@@ -8,6 +9,7 @@
 #include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/file_rules.hpp>
 #include <ipybox/sandbox/hide_variables.hpp>
+#include <ipybox/sandbox/launch_host.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
@@ -141,10 +143,11 @@ inline void close_paths(bubblewrap_mounts& mounts, file_rules const& rules, laun
 
 /// The program and the flags that work here.
 inline result<std::vector<std::string>> bubblewrap_command(std::filesystem::path const& wanted,
+                                                           os::host_programs const& host,
                                                            std::vector<std::string> flags, std::string const& filter) {
-    auto const program = find_bubblewrap(wanted);
+    auto const program = find_bubblewrap(wanted, host);
     if (!program) return failure(program.error());
-    auto usable = bubblewrap_preflight(*program, std::move(flags), filter);
+    auto usable = bubblewrap_preflight(*program, std::move(flags), filter, host.environment());
     if (usable) usable->insert(usable->begin(), program->string());
     return usable;
 }
@@ -171,13 +174,15 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (spec.argv.empty()) return failure(errc::invalid_argument, "there is no program to start");
     if (auto enforceable = detail::check_enforceable(config_.network); !enforceable) return failure(enforceable);
 
+    auto const host = detail::host_of(spec, *this);
     auto const private_dirs = detail::private_directories();
     detail::bubblewrap_mounts mounts(private_dirs);
     auto const working_dir = mounts.working_directory(spec.working_dir);
     if (!working_dir) return failure(working_dir.error());
-    auto const journal = detail::placeholder_journal::open();
+    auto const journal = detail::placeholder_journal::open(host->environment());
     if (!journal) return failure(journal.error());
-    auto const rules = detail::configured_rules(config_, options_.most_searched, *working_dir, *journal, &spec);
+    auto const rules = detail::configured_rules(config_, options_.most_searched, *working_dir, *journal,
+                                                host->environment().home(), &spec);
     if (!rules) return failure(rules.error());
     if (auto opened = detail::open_paths(mounts, *rules, spec, *working_dir); !opened) return failure(opened);
 
@@ -192,7 +197,7 @@ IPYBOX_DECL result<launch_spec> bubblewrap_sandbox::wrap(launch_spec spec) const
     if (!filter) return failure(filter);
     auto const devices = detail::device_files_of(config_.devices);
     if (!devices) return failure(devices.error());
-    auto argv = detail::bubblewrap_command(options_.program.empty() ? config_.bwrap : options_.program,
+    auto argv = detail::bubblewrap_command(options_.program.empty() ? config_.bwrap : options_.program, *host,
                                            detail::bubblewrap_flags(options_, spec.allow, private_dirs, *devices, room),
                                            *filter);
     if (!argv) return failure(argv);
@@ -234,9 +239,10 @@ bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
     auto private_dirs = detail::private_directories();
     auto const real = detail::bubblewrap_mounts(private_dirs).working_directory(working_dir);
     if (!real) return failure(real.error());
-    auto const journal = detail::placeholder_journal::open();
+    auto const host = os::host_environment::now();
+    auto const journal = detail::placeholder_journal::open(host);
     if (!journal) return failure(journal.error());
-    auto rules = detail::configured_rules(config_, options_.most_searched, *real, *journal);
+    auto rules = detail::configured_rules(config_, options_.most_searched, *real, *journal, host.home());
     if (!rules) return failure(rules);
     auto devices = detail::device_files_of(config_.devices);
     if (!devices) return failure(devices);
@@ -246,62 +252,17 @@ bubblewrap_sandbox::describe(std::filesystem::path const& working_dir) const {
     return seen;
 }
 
-namespace detail {
-
-/// The paths that code in a sandbox for a launch can change.
-class changeable_paths {
-  public:
-    explicit changeable_paths(launch_spec const& spec) : writable_{real(spec.working_dir)} {
-        for (auto const& path : spec.writable) writable_.push_back(real(path));
-        for (auto const* closed : {&spec.read_only, &spec.readable})
-            for (auto const& path : *closed)
-                if (auto found = real(path); !is_above_writable(found)) closed_.push_back(std::move(found));
-    }
-
-    /// Also of a path that does not exist, which code could make.
-    bool contains(std::filesystem::path const& path) const {
-        return is_open(real(path)) || goes_through_open_link(path);
-    }
-
-  private:
-    using paths = std::vector<std::filesystem::path>;
-
-    static std::filesystem::path real(std::filesystem::path const& path) {
-        std::error_code ignored;
-        return std::filesystem::weakly_canonical(path.has_filename() ? path : path.parent_path(), ignored);
-    }
-
-    /// Or is one. Such a directory does not count as closed.
-    bool is_above_writable(std::filesystem::path const& path) const {
-        return std::ranges::any_of(writable_, [&](auto const& writable) { return os::lies_in(writable, path); });
-    }
-
-    bool is_open(std::filesystem::path const& folder) const {
-        return lies_in_one(folder, writable_) && !lies_in_one(folder, closed_);
-    }
-
-    bool goes_through_open_link(std::filesystem::path const& path) const {
-        std::filesystem::path so_far;
-        for (auto const& part : path.lexically_normal()) {
-            auto const folder = real(so_far);
-            so_far /= part;
-            if (std::error_code ignored; std::filesystem::is_symlink(so_far, ignored) && is_open(folder)) return true;
-        }
-        return false;
-    }
-
-    paths writable_;
-    paths closed_;
-};
-
-} // namespace detail
+IPYBOX_DECL os::code_reach bubblewrap_sandbox::reach(std::filesystem::path const& working_dir,
+                                                     os::host_environment const& host) const {
+    return detail::reach_of(config_.filesystem, working_dir, host, detail::deciding_files::closed);
+}
 
 IPYBOX_DECL std::vector<std::filesystem::path>
 bubblewrap_sandbox::unprotected(launch_spec const& spec, std::vector<std::filesystem::path> const& paths) {
-    detail::changeable_paths const changeable(spec);
+    auto const code = detail::reach_of(spec);
     std::vector<std::filesystem::path> found;
     for (auto const& path : paths)
-        if (changeable.contains(path) && std::ranges::find(found, path) == found.end()) found.push_back(path);
+        if (code.can_change(path) && std::ranges::find(found, path) == found.end()) found.push_back(path);
     return found;
 }
 

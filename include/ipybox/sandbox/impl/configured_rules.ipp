@@ -1,7 +1,6 @@
 #pragma once
 
 #include <ipybox/sandbox/configured_rules.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -11,10 +10,11 @@ namespace ipybox::detail {
 
 IPYBOX_DECL result<file_rules> configured_rules(sandbox_config const& config, std::size_t most_searched,
                                                 std::filesystem::path const& working_dir,
-                                                placeholder_journal const& journal, launch_spec const* launch) {
+                                                placeholder_journal const& journal, std::filesystem::path const& home,
+                                                launch_spec const* launch) {
     auto others = journal.sweep();
     if (!others) return failure(others);
-    file_scene scene{working_dir, home_directory(), most_searched, *std::move(others)};
+    file_scene scene{working_dir, home, most_searched, *std::move(others)};
     if (launch != nullptr)
         for (auto const* paths : {&launch->read_only, &launch->hidden})
             scene.closed.insert(scene.closed.end(), paths->begin(), paths->end());

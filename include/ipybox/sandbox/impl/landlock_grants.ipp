@@ -2,7 +2,6 @@
 
 #include <ipybox/os/lies_in.hpp>
 #include <ipybox/sandbox/bubblewrap_mounts.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/landlock_grants.hpp>
 
 #include <algorithm>
@@ -20,7 +19,8 @@ inline constexpr std::array<char const*, 12> directories_of_the_system{
 
 class landlock_grants_maker {
   public:
-    landlock_grants_maker(file_rules const& rules, launch_spec const& spec) : rules_(rules), spec_(spec) {}
+    landlock_grants_maker(file_rules const& rules, launch_spec const& spec, std::filesystem::path const& home)
+        : rules_(rules), spec_(spec), home_(home) {}
 
     result<landlock_grants> make() {
         if (auto added = add_writable(); !added) return failure(added);
@@ -74,7 +74,7 @@ class landlock_grants_maker {
 
     /// Code must not be able to change what a launch reads, and a launch must not open the user's whole home.
     result<void> check_needed(paths const& needed) const {
-        auto const homes = existing({home_directory()});
+        auto const homes = existing({home_});
         for (auto const& each : needed) {
             if (auto const* folder = folder_of(each, grants_.writable))
                 return refuse(each, "is needed to start and must not be changed", *folder, "writable");
@@ -126,11 +126,13 @@ class landlock_grants_maker {
 
     file_rules const& rules_;
     launch_spec const& spec_;
+    std::filesystem::path const& home_;
     landlock_grants grants_;
 };
 
-IPYBOX_DECL result<landlock_grants> landlock_grants_of(file_rules const& rules, launch_spec const& spec) {
-    return landlock_grants_maker(rules, spec).make();
+IPYBOX_DECL result<landlock_grants> landlock_grants_of(file_rules const& rules, launch_spec const& spec,
+                                                       std::filesystem::path const& home) {
+    return landlock_grants_maker(rules, spec, home).make();
 }
 
 } // namespace ipybox::detail

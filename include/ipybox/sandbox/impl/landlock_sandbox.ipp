@@ -7,9 +7,9 @@
 #include <ipybox/sandbox/configured_rules.hpp>
 #include <ipybox/sandbox/device_files.hpp>
 #include <ipybox/sandbox/hide_variables.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/landlock_grants.hpp>
 #include <ipybox/sandbox/landlock_sandbox.hpp>
+#include <ipybox/sandbox/launch_host.hpp>
 #include <ipybox/sandbox/system_call_filter.hpp>
 
 #include <algorithm>
@@ -60,14 +60,14 @@ inline bool opens_shared_memory(sandbox_config::file_access const& config) {
 
 /// `spec.working_dir` becomes the path without links.
 inline result<landlock_scene> landlock_scene_of(sandbox_config const& config, std::size_t most_searched,
-                                                launch_spec& spec) {
+                                                std::filesystem::path const& home, launch_spec& spec) {
     auto real = bubblewrap_mounts(private_directories()).working_directory(spec.working_dir);
     if (!real) return failure(real);
     spec.working_dir = *std::move(real);
-    file_scene const scene{spec.working_dir, home_directory(), most_searched};
+    file_scene const scene{spec.working_dir, home, most_searched};
     auto rules = file_rules_of(config.filesystem, config.search_depth, scene);
     if (!rules) return failure(rules);
-    auto grants = landlock_grants_of(*rules, spec);
+    auto grants = landlock_grants_of(*rules, spec, home);
     if (!grants) return failure(grants);
     if (opens_shared_memory(config.filesystem)) grants->writable.emplace_back(shared_memory);
     auto devices = device_files_of(config.devices);
@@ -108,7 +108,8 @@ IPYBOX_DECL result<launch_spec> landlock_sandbox::wrap(launch_spec spec) const {
     if (auto possible = detail::check_for_landlock(config_.network); !possible) return failure(possible);
     auto domain = os::landlock_rules::make();
     if (!domain) return failure(domain);
-    auto scene = detail::landlock_scene_of(config_, options_.most_searched, spec);
+    auto const host = detail::host_of(spec, *this);
+    auto scene = detail::landlock_scene_of(config_, options_.most_searched, host->environment().home(), spec);
     if (!scene) return failure(scene);
     auto directory = os::claimed_directory::make("ipybox-landlock");
     if (!directory) return failure(directory);
@@ -133,7 +134,7 @@ IPYBOX_DECL result<sandbox_config::description>
 landlock_sandbox::describe(std::filesystem::path const& working_dir) const {
     if (auto possible = detail::check_for_landlock(config_.network); !possible) return failure(possible);
     launch_spec spec{.argv = {"/bin/sh"}, .env = {}, .working_dir = working_dir};
-    auto scene = detail::landlock_scene_of(config_, options_.most_searched, spec);
+    auto scene = detail::landlock_scene_of(config_, options_.most_searched, os::host_environment::now().home(), spec);
     if (!scene) return failure(scene);
     auto seen = detail::description_of(std::move(scene->rules), config_);
     seen.writable = std::move(scene->grants.writable);
@@ -144,6 +145,11 @@ landlock_sandbox::describe(std::filesystem::path const& working_dir) const {
                                   "be changed and made in writable directories: Landlock cannot close them");
     seen.read_only.clear();
     return seen;
+}
+
+IPYBOX_DECL os::code_reach landlock_sandbox::reach(std::filesystem::path const& working_dir,
+                                                   os::host_environment const& host) const {
+    return detail::reach_of(config_.filesystem, working_dir, host, detail::deciding_files::open);
 }
 
 } // namespace ipybox

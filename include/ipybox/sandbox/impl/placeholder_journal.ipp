@@ -5,7 +5,6 @@
 #include <ipybox/os/read_file.hpp>
 #include <ipybox/os/unique_fd.hpp>
 #include <ipybox/os/write_all.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
 #include <ipybox/sandbox/placeholder_journal.hpp>
 
 #include <fcntl.h>
@@ -220,10 +219,9 @@ inline result<std::filesystem::path> private_state() {
                    path.string() + " belongs to another user; set XDG_STATE_HOME to a directory of yours");
 }
 
-IPYBOX_DECL result<placeholder_journal> placeholder_journal::open() {
-    auto const* variable = std::getenv("XDG_STATE_HOME");
-    std::filesystem::path state = variable ? variable : "";
-    if (auto const home = home_directory(); !state.is_absolute() && !home.empty()) state = home / ".local/state";
+IPYBOX_DECL result<placeholder_journal> placeholder_journal::open(os::host_environment const& host) {
+    std::filesystem::path state = host.value("XDG_STATE_HOME");
+    if (!state.is_absolute() && !host.home().empty()) state = host.home() / ".local/state";
     if (state.is_absolute())
         if (auto opened = open_in(state / "ipybox/placeholders")) return opened;
     auto const fallback = private_state();

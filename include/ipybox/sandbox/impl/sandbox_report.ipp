@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <initializer_list>
 #include <string>
@@ -33,10 +32,9 @@ inline std::string system_name() {
 }
 
 /// The last word of the first line that a program says to `--version`; empty where there is no such program.
-IPYBOX_DECL std::string version_of(std::filesystem::path const& program) {
+IPYBOX_DECL std::string version_of(std::filesystem::path const& program, os::host_programs const& host) {
     if (program.empty()) return {};
-    launch_spec spec{{program.string(), "--version"}, {}, "/"};
-    if (auto const* path = std::getenv("PATH")) spec.env.emplace("PATH", path); // srt starts Node
+    launch_spec spec{{program.string(), "--version"}, {{"PATH", host.search_path()}}, "/"}; // srt starts Node
     auto const said = os::program_output(spec, longest_trial);
     if (!said) return "of unknown version";
     std::string const line = said->substr(0, said->find('\n'));
@@ -48,12 +46,14 @@ inline bool has_seccomp_filters() {
     return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-inline sandbox_report::machine_parts this_machine(bubblewrap_sandbox::options const& options) {
-    auto const host = this_sandbox_host();
+inline sandbox_report::machine_parts this_machine(bubblewrap_sandbox::options const& options,
+                                                  os::host_programs const& programs) {
+    auto const host = this_sandbox_host(programs.environment());
     auto cgroup = os::find_cgroup_support();
     return {.system = system_name(),
-            .bubblewrap = version_of(find_bubblewrap(options.program).value_or(std::filesystem::path())),
-            .srt = version_of(os::find_program("srt")),
+            .bubblewrap =
+                version_of(find_bubblewrap(options.program, programs).value_or(std::filesystem::path()), programs),
+            .srt = version_of(programs.find_tool("srt"), programs),
             .landlock = os::landlock_abi(),
             .seccomp_filters = has_seccomp_filters(),
             .delegated_cgroup = cgroup.delegated,
@@ -152,11 +152,10 @@ IPYBOX_DECL std::string cgroup_in_words(sandbox_report::machine_parts const& mac
 }
 
 /// The obstacle for srt_sandbox here; empty: nothing.
-inline std::string why_no_srt() {
-    auto const srt = find_srt({});
+inline std::string why_no_srt(os::host_programs const& host) {
+    auto const srt = find_srt({}, host);
     if (!srt) return srt.error().text();
-    auto const* path = std::getenv("PATH");
-    auto const works = srt_preflight(*srt, {}, path ? path : "/usr/local/bin:/usr/bin:/bin");
+    auto const works = srt_preflight(*srt, {}, host);
     return works ? "" : works.error().text();
 }
 
@@ -189,9 +188,17 @@ IPYBOX_DECL std::string sandbox_report::text() const {
 IPYBOX_DECL sandbox_report sandbox_report::make() { return make(bubblewrap_sandbox()); }
 
 IPYBOX_DECL sandbox_report sandbox_report::make(bubblewrap_sandbox const& bubblewrap) {
+    auto host = os::host_programs::now();
+    host->add_reach(os::code_reach({host->environment().directory()}));
+    return make(bubblewrap, std::move(host));
+}
+
+IPYBOX_DECL sandbox_report sandbox_report::make(bubblewrap_sandbox const& bubblewrap,
+                                                std::shared_ptr<os::host_programs const> host) {
     auto const& options = bubblewrap.get_options();
-    return detail::sandbox_report_of(detail::this_machine(options), detail::why_no_bubblewrap(options),
-                                     detail::why_no_srt());
+    auto no_bubblewrap = detail::why_no_bubblewrap(options, host);
+    return detail::sandbox_report_of(detail::this_machine(options, *host), std::move(no_bubblewrap),
+                                     detail::why_no_srt(*host));
 }
 
 } // namespace ipybox

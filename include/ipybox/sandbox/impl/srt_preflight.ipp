@@ -12,7 +12,6 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
-#include <cstdlib>
 #include <optional>
 #include <set>
 #include <system_error>
@@ -44,14 +43,16 @@ IPYBOX_DECL std::vector<srt_need> srt_needs(srt_system system) {
     return {{"node", "nodejs"}, {"bwrap", "bubblewrap"}, {"rg", "ripgrep"}, {"socat", "socat"}, {"bash", "bash"}};
 }
 
-IPYBOX_DECL result<std::filesystem::path> find_srt(std::filesystem::path const& wanted) {
+IPYBOX_DECL result<std::filesystem::path> find_srt(std::filesystem::path const& wanted, os::host_programs const& host) {
     if (!wanted.empty() && !wanted.is_absolute())
         return failure(errc::invalid_argument, "the srt program " + wanted.string() + " is not an absolute path");
-    auto found = os::find_program(wanted.empty() ? "srt" : wanted.string());
+    auto found = wanted.empty() ? host.find_tool("srt") : host.find(wanted.string());
     if (!found.empty()) return found;
     if (!wanted.empty())
         return failure(
             sandbox_unavailable("the srt program " + wanted.string() + " is not there or cannot be executed"));
+    if (auto const why = host.passed_over("srt"); !why.empty())
+        return failure(sandbox_unavailable("there is no srt that code cannot change: " + why));
     return failure(sandbox_unavailable("sandbox-runtime is not installed: there is no srt on PATH. Install it: " +
                                        std::string(srt_installation)));
 }
@@ -69,11 +70,11 @@ IPYBOX_DECL result<void> check_srt_version(std::string_view said) {
     return {};
 }
 
-IPYBOX_DECL result<void> check_srt_needs(srt_system system, std::string_view search_path) {
+IPYBOX_DECL result<void> check_srt_needs(srt_system system, os::host_programs const& host) {
     std::string programs;
     std::string packages;
     for (auto const& need : srt_needs(system)) {
-        if (!os::find_program(std::string(need.program), search_path).empty()) continue;
+        if (!host.find(std::string(need.program)).empty()) continue;
         programs.append(programs.empty() ? "" : ", ").append(need.program);
         packages.append(" ").append(need.package);
     }
@@ -84,38 +85,38 @@ IPYBOX_DECL result<void> check_srt_needs(srt_system system, std::string_view sea
 }
 
 /// The options with which srt starts bubblewrap, and a system may not permit.
-inline result<void> try_bubblewrap_of_srt(std::filesystem::path const& bwrap, std::string const& search_path,
+inline result<void> try_bubblewrap_of_srt(std::filesystem::path const& bwrap, os::host_programs const& host,
                                           std::chrono::milliseconds bound) {
-    auto const program = bwrap.empty() ? os::find_program("bwrap", search_path) : bwrap;
+    auto const program = bwrap.empty() ? host.find("bwrap") : bwrap;
     auto const filter = system_call_filter({});
     if (!filter) return failure(filter.error());
     auto const usable = bubblewrap_preflight(program,
                                              {"--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL",
                                               "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"},
-                                             *filter, bound);
+                                             *filter, host.environment(), bound);
     if (!usable) return failure(usable.error());
     return {};
 }
 
 inline result<void> try_srt(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
-                            std::string const& search_path, std::chrono::milliseconds bound) {
-    if (auto complete = check_srt_needs(srt_system::on_linux, search_path); !complete) return complete;
-    auto const said = os::program_output({{srt.string(), "--version"}, {{"PATH", search_path}}, "/"}, bound);
+                            os::host_programs const& host, std::chrono::milliseconds bound) {
+    if (auto complete = check_srt_needs(srt_system::on_linux, host); !complete) return complete;
+    auto const said = os::program_output({{srt.string(), "--version"}, {{"PATH", host.search_path()}}, "/"}, bound);
     if (!said && is_shortage(said.error().cause())) return failure(said.error());
     if (!said) return failure(sandbox_unavailable("srt does not work here: " + said.error().text()));
     if (auto known = check_srt_version(*said); !known) return known;
-    return try_bubblewrap_of_srt(bwrap, search_path, bound);
+    return try_bubblewrap_of_srt(bwrap, host, bound);
 }
 
 IPYBOX_DECL result<void> srt_preflight(std::filesystem::path const& srt, std::filesystem::path const& bwrap,
-                                       std::string const& search_path, std::chrono::milliseconds bound) {
+                                       os::host_programs const& host, std::chrono::milliseconds bound) {
     static std::set<std::tuple<std::filesystem::path, std::filesystem::path, std::string>> remembered;
-    std::tuple const key(srt, bwrap, search_path);
+    std::tuple const key(srt, bwrap, host.search_path());
     {
         os::held_forks const lock;
         if (remembered.contains(key)) return {};
     }
-    auto works = try_srt(srt, bwrap, search_path, bound);
+    auto works = try_srt(srt, bwrap, host, bound);
     if (!works) return works;
     os::held_forks const lock;
     remembered.insert(key);

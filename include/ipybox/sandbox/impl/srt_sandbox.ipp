@@ -7,7 +7,7 @@
 #include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/sandbox/configured_rules.hpp>
 #include <ipybox/sandbox/hide_variables.hpp>
-#include <ipybox/sandbox/home_directory.hpp>
+#include <ipybox/sandbox/launch_host.hpp>
 #include <ipybox/sandbox/srt_command.hpp>
 #include <ipybox/sandbox/srt_preflight.hpp>
 #include <ipybox/sandbox/srt_sandbox.hpp>
@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -62,20 +61,6 @@ inline std::vector<std::filesystem::path> all_writable(file_rules const& rules, 
     return all;
 }
 
-/// The directories of PATH that no code can change: programs that are found there run outside of the sandbox.
-inline std::string trusted_path(launch_spec const& spec) {
-    auto const* variable = std::getenv("PATH");
-    std::string_view rest = variable ? variable : "/usr/local/bin:/usr/bin:/bin";
-    std::string trusted;
-    while (!rest.empty()) {
-        std::filesystem::path const folder = rest.substr(0, rest.find(':'));
-        rest.remove_prefix(std::min(rest.size(), folder.native().size() + 1));
-        if (!folder.is_absolute() || !bubblewrap_sandbox::unprotected(spec, {folder}).empty()) continue;
-        trusted.append(trusted.empty() ? "" : ":").append(folder.native());
-    }
-    return trusted;
-}
-
 /// The files that srt itself is started from: the directory of the command, and all packages that are installed with
 /// it.
 inline std::vector<std::filesystem::path> files_of_srt(std::filesystem::path const& program) {
@@ -91,8 +76,7 @@ inline std::vector<std::filesystem::path> files_of_srt(std::filesystem::path con
 
 /// Writable for srt's convenience, though no configuration says so: directories of other programs, which read them
 /// outside.
-inline std::vector<std::filesystem::path> conveniences_of_srt() {
-    auto const home = home_directory();
+inline std::vector<std::filesystem::path> conveniences_of_srt(std::filesystem::path const& home) {
     return {"/tmp/claude", home / ".npm/_logs", home / ".claude/debug"};
 }
 
@@ -169,33 +153,33 @@ struct srt_scene {
 };
 
 inline result<srt_scene> scene_of(sandbox_config const& config, srt_sandbox::options const& options,
-                                  std::filesystem::path const& working_dir, launch_spec const* launch = nullptr) {
+                                  std::filesystem::path const& working_dir, os::host_environment const& host,
+                                  launch_spec const* launch = nullptr) {
     if (!config.devices.empty())
         return failure(errc::invalid_argument, "the sandbox's configuration names devices, which srt cannot open; "
                                                "remove them, or choose bubblewrap");
     auto real = bubblewrap_mounts(private_directories()).working_directory(working_dir);
     if (!real) return failure(real);
-    auto journal = placeholder_journal::open();
+    auto journal = placeholder_journal::open(host);
     if (!journal) return failure(journal);
-    auto rules = configured_rules(config, options.most_searched, *real, *journal, launch);
+    auto rules = configured_rules(config, options.most_searched, *real, *journal, host.home(), launch);
     if (!rules) return failure(rules);
     return srt_scene{*std::move(real), *std::move(journal), *std::move(rules)};
 }
 
-/// An srt that works.
+/// An srt that works, and the host on which it does.
 struct usable_srt {
     std::filesystem::path program;
-    std::string search_path; ///< PATH of it
+    std::shared_ptr<os::host_programs const> host;
 };
 
 inline result<usable_srt> find_usable_srt(srt_sandbox::options const& options, std::filesystem::path const& bwrap,
-                                          launch_spec const& spec) {
-    auto program = find_srt(options.program);
+                                          std::shared_ptr<os::host_programs const> host) {
+    auto program = find_srt(options.program, *host);
     if (!program) return failure(program);
-    auto search_path = trusted_path(spec);
-    auto works = srt_preflight(*program, bwrap, search_path);
+    auto works = srt_preflight(*program, bwrap, *host);
     if (!works) return failure(works);
-    return usable_srt{*std::move(program), std::move(search_path)};
+    return usable_srt{*std::move(program), std::move(host)};
 }
 
 /// The files that stay as long as srt runs.
@@ -219,7 +203,7 @@ inline result<srt_belongings> make_belongings(srt_scene const& scene) {
 
 inline std::vector<std::filesystem::path> never_writable(usable_srt const& srt, srt_scene const& scene) {
     auto paths = files_of_srt(srt.program);
-    std::ranges::move(conveniences_of_srt(), std::back_inserter(paths));
+    std::ranges::move(conveniences_of_srt(srt.host->environment().home()), std::back_inserter(paths));
     paths.push_back(scene.journal.directory());
     return paths;
 }
@@ -248,8 +232,8 @@ inline std::optional<std::string> variable(environment const& env, std::string c
 
 /// srt has the PATH and the home directory of the host, and makes its own files in the private directory.
 inline void set_environment(environment& env, usable_srt const& srt, srt_belongings const& belongings) {
-    env["PATH"] = srt.search_path;
-    if (auto const home = home_directory(); !home.empty()) env["HOME"] = home.string();
+    env["PATH"] = srt.host->search_path();
+    if (auto const& home = srt.host->environment().home(); !home.empty()) env["HOME"] = home.string();
     env["TMPDIR"] = belongings.directory.path().string();
     env["CLAUDE_CODE_TMPDIR"] = belongings.code_dir.string();
 }
@@ -282,9 +266,10 @@ IPYBOX_DECL result<launch_spec> srt_sandbox::wrap(launch_spec spec) const {
     if (auto possible = detail::check_handover(spec); !possible) return failure(possible);
     auto const document = detail::document_of(settings_);
     if (!document) return failure(document.error());
-    auto scene = detail::scene_of(document->config, options_, spec.working_dir, &spec);
+    auto const host = detail::host_of(spec, *this);
+    auto scene = detail::scene_of(document->config, options_, spec.working_dir, host->environment(), &spec);
     if (!scene) return failure(scene);
-    auto const srt = detail::find_usable_srt(options_, document->config.bwrap, spec);
+    auto const srt = detail::find_usable_srt(options_, document->config.bwrap, host);
     if (!srt) return failure(srt.error());
     auto belongings = detail::make_belongings(*scene);
     if (!belongings) return failure(belongings);
@@ -308,11 +293,20 @@ IPYBOX_DECL result<sandbox_config::description> srt_sandbox::describe(std::files
     auto const config = file ? sandbox_config::load(*file) : std::get<sandbox_config>(settings_);
     if (!config) return failure(config.error());
     if (auto const usable = detail::document_of(*config); !usable) return failure(usable.error());
-    auto scene = detail::scene_of(*config, options_, working_dir);
+    auto scene = detail::scene_of(*config, options_, working_dir, os::host_environment::now());
     if (!scene) return failure(scene);
     auto seen = detail::description_of(std::move(scene->rules), *config);
     seen.asks_for_hosts = false; // the program srt asks no one
     return seen;
+}
+
+IPYBOX_DECL os::code_reach srt_sandbox::reach(std::filesystem::path const& working_dir,
+                                              os::host_environment const& host) const {
+    auto const* const file = std::get_if<std::filesystem::path>(&settings_);
+    auto const config = file ? sandbox_config::load(*file) : std::get<sandbox_config>(settings_);
+    // Settings that cannot be read open nothing: the start says why.
+    auto const& files = config ? config->filesystem : sandbox_config::file_access();
+    return detail::reach_of(files, working_dir, host, detail::deciding_files::closed);
 }
 
 } // namespace ipybox

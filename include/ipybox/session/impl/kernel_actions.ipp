@@ -96,6 +96,7 @@ inline bool is_installation(program_run const& wanted) {
 
 IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_approval policy,
                                            approval_settings settings, std::shared_ptr<seen_messages> seen,
+                                           std::shared_ptr<os::host_programs const> programs,
                                            std::shared_ptr<mcp::server_registry> shared,
                                            std::shared_ptr<mcp::registry_options const> const& servers)
     : executor_(executor), policy_(std::move(policy)), seen_(std::move(seen)), gate_(std::move(settings),
@@ -103,11 +104,13 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
                                                                                          if (cell_.waiting)
                                                                                              cell_.waiting(count);
                                                                                      }),
-      shares_servers_(shared != nullptr),
+      programs_(std::move(programs)), shares_servers_(shared != nullptr),
       servers_(shared ? std::move(shared)
                       : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())),
       tools_(std::make_shared<tool_packages>(executor, servers_)),
-      annotations_(std::make_shared<listed_annotations>(servers_)) {}
+      annotations_(std::make_shared<listed_annotations>(servers_)) {
+    servers_->add_reach(programs_->reach());
+}
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;
 
@@ -240,8 +243,8 @@ kernel_actions::begin_installation(std::span<std::string const> words, program_s
     auto const order = read_package_order(words);
     if (!order) return failure(order.error());
     installation_streams theirs{std::move(streams.standard_output), std::move(streams.standard_error)};
-    auto begun = package_installation::start(executor_, layer, kernel_.interpreter(), *order, std::move(theirs),
-                                             weak_from_this());
+    auto begun = package_installation::start(executor_, programs_, layer, kernel_.interpreter(), *order,
+                                             std::move(theirs), weak_from_this());
     if (begun) keep_installation(*begun);
     return begun;
 }

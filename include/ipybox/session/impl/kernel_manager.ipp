@@ -25,7 +25,8 @@ IPYBOX_DECL kernel_manager::kernel_manager(asio::any_io_executor executor,
     : executor_(std::move(executor)), settings_(std::move(settings)), link_(std::move(link)),
       seen_(std::make_shared<seen_messages>(executor_)),
       actions_(std::make_shared<kernel_actions>(executor_, std::move(approval), settings_->approval(), seen_,
-                                                settings_->options().mcp.registry, settings_->options().mcp.options)) {
+                                                settings_->programs(), settings_->options().mcp.registry,
+                                                settings_->options().mcp.options)) {
     auto const own = [settings = settings_, wrap = std::move(wrap), facts = link_->facts(),
                       servers = actions_->servers()] { return settings->supervisor(wrap, facts, servers->files()); };
     host_ = shared ? kernel_host::share(shared, own) : std::make_shared<kernel_host>(executor_, own);

@@ -28,7 +28,7 @@ IPYBOX_DECL std::shared_ptr<session> session::make(asio::any_io_executor executo
 IPYBOX_DECL session::session(asio::any_io_executor executor, std::weak_ptr<session_handle> const& outside,
                              std::function<void()> leave, session_parts parts)
     : executor_(std::move(executor)), leave_(std::move(leave)),
-      settings_(std::make_shared<session_settings>(std::move(parts.options))),
+      settings_(std::make_shared<session_settings>(std::move(parts.options), std::move(parts.programs))),
       kernel_(std::make_shared<kernel_manager>(executor_, settings_, std::move(parts.approval), std::move(parts.wrap),
                                                parts.shared, std::move(parts.link))),
       context_(std::make_shared<run_context>(executor_, settings_, kernel_, [outside](std::function<void()> work) {

@@ -40,9 +40,7 @@ class session_handle::context_end final : public context_waiters::waiter {
 IPYBOX_DECL std::shared_ptr<session_handle> session_handle::make(serial_context where, session_parts parts) {
     auto const handle = make_shared_in_process<session_handle>();
     handle->executor_ = where.executor;
-    std::error_code ignored;
-    auto const& working_dir = parts.options.working_dir;
-    handle->code_dir_ = std::filesystem::absolute(working_dir.empty() ? "." : working_dir, ignored);
+    handle->code_dir_ = parts.options.working_dir;
     handle->may_block_ = std::move(where.may_block);
     auto leave = where.thread ? where.thread->stopper() : std::function<void()>();
     handle->thread_ = std::move(where.thread);

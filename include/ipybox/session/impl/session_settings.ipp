@@ -25,8 +25,9 @@ inline std::filesystem::path directory_or(std::filesystem::path const& wanted, c
 }
 
 inline executor_options with_absolute_paths(executor_options options) {
+    options.kernel.keep_cwd = options.kernel.keep_cwd.value_or(options.working_dir.empty());
     options.output.images_dir = directory_or(options.output.images_dir, "images");
-    if (!options.working_dir.empty()) options.working_dir = directory_or(options.working_dir, ".");
+    options.working_dir = directory_or(options.working_dir, ".");
     std::error_code ignored;
     if (options.output.spill_dir.empty()) options.output.spill_dir = std::filesystem::temp_directory_path(ignored);
     options.output.spill_dir = directory_or(options.output.spill_dir, "/tmp");
@@ -36,8 +37,8 @@ inline executor_options with_absolute_paths(executor_options options) {
 inline std::shared_ptr<output_places> places_of(executor_options const& options) {
     auto const whole = with_absolute_paths(options);
     auto const afterwards = options.output.spill_dir.empty() ? spilled_files::removed : spilled_files::kept;
-    output_places::settings const settings{whole.output.images_dir, whole.output.spill_dir,
-                                           directory_or(options.working_dir, "."), afterwards};
+    output_places::settings const settings{whole.output.images_dir, whole.output.spill_dir, whole.working_dir,
+                                           afterwards};
     return std::make_shared<output_places>(settings);
 }
 
@@ -45,8 +46,9 @@ inline void append(std::vector<std::filesystem::path>& to, std::vector<std::file
     to.insert(to.end(), more.begin(), more.end());
 }
 
-IPYBOX_DECL session_settings::session_settings(executor_options options)
-    : places_(places_of(options)), options_(with_absolute_paths(std::move(options))) {}
+IPYBOX_DECL session_settings::session_settings(executor_options options,
+                                               std::shared_ptr<os::host_programs const> programs)
+    : places_(places_of(options)), options_(with_absolute_paths(std::move(options))), programs_(std::move(programs)) {}
 
 IPYBOX_DECL std::chrono::milliseconds session_settings::end_grace() const { return clamped(options_.kernel.end_grace); }
 
@@ -66,9 +68,10 @@ IPYBOX_DECL approval_settings session_settings::approval() const {
 IPYBOX_DECL supervisor_options session_settings::supervisor(launch_wrapper wrap, transport_facts const& facts,
                                                             mcp::detail::server_files const& servers) const {
     supervisor_options own;
+    own.host = programs_;
     own.python = options_.kernel.python;
-    own.env = kernel_environment(options_.kernel.env);
-    own.working_dir = directory_or(options_.working_dir, ".");
+    own.env = kernel_environment(programs_->environment(), options_.kernel.env);
+    own.working_dir = options_.working_dir;
     own.wrap = std::move(wrap);
     own.forks_kernels = facts.forks_kernels;
     own.preload = options_.kernel.preload;
@@ -87,9 +90,9 @@ IPYBOX_DECL kernel_launch session_settings::plain_kernel() const {
     kernel_launch launch;
     auto env = options_.kernel.env;
     env.insert(options_.kernel.untrusted_env.begin(), options_.kernel.untrusted_env.end());
-    launch.env = kernel_environment(env);
-    launch.working_dir = directory_or(options_.working_dir, ".");
-    launch.keep_cwd = options_.kernel.keep_cwd.value_or(options_.working_dir.empty());
+    launch.env = kernel_environment(programs_->environment(), env);
+    launch.working_dir = options_.working_dir;
+    launch.keep_cwd = *options_.kernel.keep_cwd;
     launch.start_bound = clamped(options_.kernel.init_timeout);
     return launch;
 }

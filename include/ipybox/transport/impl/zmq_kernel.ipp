@@ -123,7 +123,7 @@ IPYBOX_DECL asio::awaitable<result<kernel_host::info>> zmq_kernel::start(std::sh
     auto const deadline = clock::now() + clamped(launch.start_bound);
     environment env;
     for (char const* name : {"JUPYTER_PATH", "JUPYTER_DATA_DIR", "XDG_DATA_HOME", "HOME"})
-        if (char const* value = std::getenv(name)) env[name] = value;
+        if (auto const value = host->options().host->environment().find(name)) env[name] = *value;
     auto dirs = options_.kernelspec_dirs;
     for (auto& dir : jupyter::kernelspec_dirs(env, host->options().python)) dirs.push_back(std::move(dir));
     auto spec = jupyter::find_kernelspec(options_.kernelspec, dirs);
