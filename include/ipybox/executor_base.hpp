@@ -300,6 +300,9 @@ class executor_base {
     /// Forgets a server and stops it. \return whether there was one
     bool remove_mcp_server(std::string const& name);
 
+    /// The MCP servers themselves; none of an executor that was moved from.
+    [[nodiscard]] std::shared_ptr<mcp::server_registry> mcp_registry() const;
+
     /// The names of the registered servers.
     [[nodiscard]] std::vector<std::string> mcp_servers() const;
 

@@ -109,6 +109,7 @@
 #include <ipybox/mcp/impl/client.ipp>
 #include <ipybox/mcp/impl/client_core.ipp>
 #include <ipybox/mcp/impl/connection.ipp>
+#include <ipybox/mcp/impl/file_memory.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
 #include <ipybox/mcp/impl/launch_habits.ipp>
@@ -134,6 +135,7 @@
 #include <ipybox/mcp/impl/server_results.ipp>
 #include <ipybox/mcp/impl/server_tasks.ipp>
 #include <ipybox/mcp/impl/session.ipp>
+#include <ipybox/mcp/impl/start_memory.ipp>
 #include <ipybox/mcp/impl/stdio_channel.ipp>
 #include <ipybox/mcp/impl/stdio_server_channel.ipp>
 #include <ipybox/mcp/impl/tool.ipp>

@@ -7,6 +7,7 @@
 #include <ipybox/approval/approval_request.hpp>
 #include <ipybox/executor.hpp>
 #include <ipybox/mcp/call_result.hpp>
+#include <ipybox/mcp/file_memory.hpp>
 
 #include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
@@ -87,7 +88,7 @@ class code_session : public std::enable_shared_from_this<code_session> {
     static answer install_package(std::shared_ptr<code_session> self, call_ptr call);
     static answer register_mcp_server(std::shared_ptr<code_session> self, call_ptr call);
     static answer add_server(std::shared_ptr<code_session> self, std::string name, mcp::server_params params,
-                             approval_subject subject);
+                             approval_subject subject, mcp::detail::file_memory seen);
     mcp::call_result cell_output(mcp::server::call const& call);
 
     static asio::awaitable<void> watch(std::weak_ptr<code_session> weak, std::shared_ptr<kept_cell> cell);

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -86,6 +87,10 @@ class approval_gate {
 
     /// Takes a grant back; false when there is none of that number (any more).
     bool revoke_grant(std::uint64_t number);
+
+    /// Takes back those that are about the tools of a server: what it returns does so, also behind the gate's end. From
+    /// any thread.
+    [[nodiscard]] std::function<void(std::string const& server)> forgetting_servers() const;
 
     /// The grants that hold now.
     [[nodiscard]] std::vector<grant::active> active_grants() const;

@@ -227,6 +227,8 @@ IPYBOX_DECL std::vector<std::string> executor_base::tools() const {
     return tools ? tools->names() : std::vector<std::string>();
 }
 
+IPYBOX_DECL std::shared_ptr<mcp::server_registry> executor_base::mcp_registry() const { return session_->servers(); }
+
 /// Writes a package of host tools wherever it was generated before.
 IPYBOX_DECL result<void> executor_base::write_again(std::string const& package) {
     auto const tools = session_->tools();

@@ -26,6 +26,8 @@ IPYBOX_DECL runtime::runtime(options how, any_sandbox sandbox) : sandbox_(std::m
     s.working_dir = environment.absolute(how.working_dir.empty() ? "." : how.working_dir);
     auto reach = sandbox_.reach(s.working_dir, environment);
     reach.close({python_environment(environment, s.python)});
+    reach.close(how.sandbox.read_only);
+    reach.close(how.sandbox.hidden);
     host->add_reach(reach);
     s.preload = std::move(how.kernel.preload);
     s.allow = std::move(how.sandbox.allow);

@@ -35,6 +35,8 @@ struct client_environment {
     variable_lookup variables;              ///< none: the environment of the host
     std::function<void()> on_tools_changed; ///< called on the client's executor when the server's list of tools
                                             ///< changes; what it throws is dropped
+    /// Whether it may be started with these parameters now, in which variables have been put; none: it may.
+    std::function<result<void>(server_params const&)> check_start = {};
     /// Its process is started there.
     std::shared_ptr<os::host_programs const> host = os::host_programs::now();
 };

@@ -4,6 +4,7 @@
 #include <ipybox/os/launch_spec.hpp>
 
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 namespace ipybox::mcp {
@@ -13,6 +14,12 @@ struct launch_habits {
     /// From the directory it starts in: modules, `package.json`, `pyproject.toml`, a `Makefile`. Programs that are not
     /// known do.
     bool uses_directory = true;
+
+    /// Modules from there: it stands on the search path of an interpreter.
+    bool imports_directory = false;
+
+    /// Settings and packages from there, by their names.
+    std::vector<std::string_view> settings = {};
 
     /// From directories of installed packages in the home directory, absolute. They need not exist.
     std::vector<std::filesystem::path> stores = {};

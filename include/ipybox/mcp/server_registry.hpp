@@ -8,6 +8,7 @@
 #include <ipybox/mcp/registered_servers.hpp>
 #include <ipybox/mcp/server_files.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/start_memory.hpp>
 #include <ipybox/mcp/tool.hpp>
 #include <ipybox/mcp/tool_provider.hpp>
 #include <ipybox/mcp/variables.hpp>
@@ -70,7 +71,9 @@ class server_registry {
     [[nodiscard]] result<void> add(std::string name, server_params params);
 
     /// The same, whether there is a server of that name or not. The one that was there is stopped.
-    [[nodiscard]] result<void> replace(std::string name, server_params params);
+    /// \param approved its files, as they were when they were shown; none: as they are now
+    [[nodiscard]] result<void> replace(std::string name, server_params params,
+                                       std::optional<detail::file_memory> approved = {});
 
     /**
      * \brief Registers the servers of a configuration file.
@@ -96,7 +99,18 @@ class server_registry {
 
     /// Code that can write to these places is about to run: no program of theirs is a server's, unless it is named by
     /// its path.
-    void add_reach(os::code_reach const& more) const { host_->add_reach(more); }
+    void add_reach(os::code_reach const& more);
+
+    /// Code begins to run that can really write to these places. Servers that were started from other files than those
+    /// that lie there then are not started again.
+    void code_runs(os::code_reach const& where) const;
+
+    /// A server before it is registered under a name, as people should see it.
+    [[nodiscard]] detail::server_preview preview(std::string const& name, server_params const& params) const;
+
+    /// Calls a function with the name of each server that is forgotten, or gives way to another one: in the thread that
+    /// does so, as long as the function lives.
+    void on_gone(std::weak_ptr<std::function<void(std::string const&)> const> told);
 
     /// The effects of a tool, as it declares them; none if its server has not listed it.
     [[nodiscard]] std::optional<ipybox::detail::tool_annotations> annotations(std::string const& server,
@@ -183,8 +197,11 @@ class server_registry {
   private:
     asio::awaitable<result<call_result>> call_sorted(std::string const& server, std::string const& tool,
                                                      nlohmann::json const& arguments, call_options options);
-    [[nodiscard]] result<std::shared_ptr<detail::client>> make_client(std::string const& name,
-                                                                      server_params params) const;
+    [[nodiscard]] result<std::shared_ptr<detail::client>> make_client(std::string const& name, server_params params,
+                                                                      std::optional<detail::file_memory> approved);
+    [[nodiscard]] result<server_params> expanded(server_params params) const;
+    [[nodiscard]] std::optional<detail::file_memory> remember(server_params const& params) const;
+    void tell_gone(std::string const& name) const;
     [[nodiscard]] result<std::shared_ptr<detail::client>> find(std::string const& name) const;
     [[nodiscard]] result<void> check_free(std::string const& name) const;
     [[nodiscard]] std::vector<std::shared_ptr<detail::client>> clients() const;
@@ -192,6 +209,9 @@ class server_registry {
     ipybox::detail::context_bound_executor executor_;
     std::shared_ptr<os::host_programs> const host_ = os::host_programs::now();
     registry_options options_;
+    std::shared_ptr<detail::known_code> const known_code_ = std::make_shared<detail::known_code>();
+    std::map<std::string, std::shared_ptr<detail::start_memory>> memories_; ///< of clients
+    std::vector<std::weak_ptr<std::function<void(std::string const&)> const>> told_;
     mutable std::mutex mutex_;
     std::map<std::string, std::shared_ptr<detail::client>> clients_;
     std::map<std::string, std::shared_ptr<tool_provider>> providers_;

@@ -22,8 +22,8 @@ class code_reach {
     explicit code_reach(std::vector<std::filesystem::path> const& writable,
                         std::vector<std::filesystem::path> const& closed = {});
 
-    /// Adds that of other sandboxes.
-    void add(code_reach const& others);
+    /// Adds that of other sandboxes. \return whether it is more than before
+    bool add(code_reach const& others);
 
     /// These paths are closed in all of its sandboxes.
     void close(std::vector<std::filesystem::path> const& paths);

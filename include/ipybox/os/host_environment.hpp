@@ -1,8 +1,9 @@
 #pragma once
 
-#include <ipybox/os/launch_spec.hpp>
+#include <ipybox/core/config.hpp>
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,8 @@ namespace ipybox::os {
  */
 class host_environment {
   public:
+    using environment = std::map<std::string, std::string>;
+
     /// Without variables and directories.
     host_environment() = default;
     /// These variables. \param directory the current directory, absolute; empty where it does not exist any more

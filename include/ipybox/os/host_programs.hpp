@@ -27,8 +27,8 @@ class host_programs {
 
     [[nodiscard]] host_environment const& environment() const noexcept { return environment_; }
 
-    /// Further code is about to run.
-    void add_reach(code_reach const& more);
+    /// Further code is about to run. \return whether it reaches more
+    bool add_reach(code_reach const& more);
 
     [[nodiscard]] code_reach reach() const;
 

@@ -52,6 +52,10 @@ struct approval_subject {
     std::filesystem::path cwd = {};         ///< where it is executed
     env_difference env = {};                ///< how its environment differs from the kernel's
     std::filesystem::path interpreter = {}; ///< the kernel's own Python, as the host knows it: `%pip` runs its modules
+    std::string replaces = {};              ///< of a registration: the words of another server that has the name now
+    bool open_files = false;                ///< of a registration: its program or arguments name files that code can
+                                            ///< change
+    bool changed_files = false;             ///< of a registration: such files are others than those approved before
     std::string input = {};                 ///< what it is given on standard input: the body of `%%bash`
     std::string host = {};                  ///< to be connected to: a name in lower case, or an IP address
     std::uint16_t port = 0;                 ///< of the host

@@ -70,6 +70,9 @@ class grant {
     /// True where the action is certainly what the grant is about.
     [[nodiscard]] bool covers(approval_subject const& subject) const;
 
+    /// Whether it is about tools of the server of this name, and not of all servers.
+    [[nodiscard]] bool is_about_server(std::string_view name) const;
+
     /// How often it accepts. None: as often as it is asked.
     [[nodiscard]] std::optional<std::uint64_t> const& uses() const noexcept { return uses_; }
     /// How long it accepts. None: as long as its executor lives.

@@ -40,6 +40,9 @@ class grants {
     /// Takes all back.
     void clear();
 
+    /// Takes back those about tools of one server.
+    void forget_server(std::string_view name);
+
     /// Forgets what was for one cell.
     void end_cell(std::string_view cell_id);
 

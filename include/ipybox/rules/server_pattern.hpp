@@ -20,7 +20,8 @@ struct server_pattern {
      * \brief Whether the registration is allowed: only where it is certain what is started.
      * \details Not allowed by a command: a variable (`${NAME}`) in its words, a variable in `env` that is not named, a
      * `cwd` that is not named, and other members that change what is started (`envFile`, `sandbox`). Not allowed by a
-     * URL: `headers`, or a variable in the URL.
+     * URL: `headers`, or a variable in the URL. A pattern without a name allows no name that another server has; and
+     * none allows a program or arguments in files that code can change.
      */
     [[nodiscard]] bool allows(approval_subject const& subject) const;
 

@@ -143,6 +143,7 @@ class kernel_actions final : public action_host,
     any_approval policy_;
     std::shared_ptr<seen_messages> seen_;
     approval_gate gate_;
+    std::shared_ptr<std::function<void(std::string const&)> const> const on_server_gone_; ///< ends grants
     std::shared_ptr<os::host_programs const> const programs_;
     bool const shares_servers_;
     std::shared_ptr<mcp::server_registry> const servers_;

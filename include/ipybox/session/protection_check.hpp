@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/os/code_reach.hpp>
 #include <ipybox/os/launch_spec.hpp>
 #include <ipybox/session/unprotected_file.hpp>
 
@@ -15,10 +16,14 @@ struct protection_wish {
     std::string server = {}; ///< that is started from it, or none
 };
 
-/// Those of the wishes that a sandbox does not fulfil. `cure` is for what one that is started with the wishes would
+/// The places that code can change in a sandbox with a launch's own closed paths.
+[[nodiscard]] os::code_reach reach_in(os::code_reach reach, launch_spec const& confinement);
+
+/// Those of the wishes that a sandbox does not fulfil. `reach` is where it lets code write, without what a launch
+/// closes. `cure` is for what one that is started with the wishes would
 /// protect.
 [[nodiscard]] std::vector<unprotected_file> unfulfilled(std::vector<protection_wish> const& wishes,
-                                                        launch_spec const& confinement,
+                                                        os::code_reach reach, launch_spec const& confinement,
                                                         unprotected_file::protection cure);
 
 } // namespace ipybox::detail

@@ -146,3 +146,43 @@ TEST_CASE("server files: installed packages in the home directory") {
     CHECK(has(files, dir.path() / ".local/lib"));
     CHECK_FALSE(has(files, dir.path() / ".npm"));
 }
+
+TEST_CASE("server files: paths within words, in the values of its own variables and in options") {
+    scratch_dir const dir;
+    for (auto const* const name : {"args.txt", "in.json", "hook.js", "lib/x.rb", "own.toml", "plain.py"})
+        touch(dir.path() / name);
+    auto const at = [&dir](std::string const& name) { return (dir.path() / name).string(); };
+    server_params server{.command = "node"};
+    server.args = {"@" + at("args.txt"), R"({"file": ")" + at("in.json") + R"("})",
+                   "--data={x:" + at("plain.py") + "}"};
+    server.env = {{"NODE_OPTIONS", "--no-warnings --require " + at("hook.js") + " --import " + at("later.mjs")},
+                  {"RUBYOPT", "-r" + at("lib/x.rb")},
+                  {"ANY_NAME", at("own.toml")},
+                  {"TEXT", "/ . .. - @ -- some words"}};
+    server.working_dir = "/";
+    auto const files = files_of(server);
+    for (auto const* const name : {"args.txt", "in.json", "hook.js", "lib/x.rb", "own.toml", "plain.py"})
+        CHECK(has(files.read_only, dir.path() / name));
+    CHECK(has(files.missing, dir.path() / "later.mjs"));
+    CHECK_FALSE(has(files.read_only, "/"));
+    CHECK(has(files.code.files, dir.path() / "hook.js"));
+    CHECK(has(files.code.modules, dir.path()));
+    CHECK(has(files.code.files, dir.path() / "own.toml"));
+    CHECK_FALSE(has(files.code.files, dir.path() / "in.json")); // data, which the server may write
+}
+
+TEST_CASE("server files: what programs obey in the directory that they start in") {
+    scratch_dir const dir;
+    server_params server{.command = "npx"};
+    server.args = {"-y", "some-server"};
+    server.working_dir = dir.path();
+    auto const code = files_of(server).code;
+    CHECK(has(code.files, dir.path() / "package.json"));
+    CHECK(has(code.environments, dir.path() / "node_modules"));
+    CHECK(code.modules.empty());
+    server.command = "python3";
+    server.args = {"-m", "server"};
+    CHECK(has(files_of(server).code.modules, dir.path()));
+    server.args = {"/usr/share/server.py"};
+    CHECK_FALSE(has(files_of(server).code.modules, dir.path()));
+}

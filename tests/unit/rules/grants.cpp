@@ -338,3 +338,28 @@ TEST_CASE("grants: one with two uses is used twice, whichever thread uses it", "
     for (auto& thread : threads) thread.join();
     CHECK(used == 2);
 }
+
+TEST_CASE("grants: those about the tools of a server end with it, and files that have changed have none") {
+    grants given;
+    auto const now = grants::clock::now();
+    auto const call = tool_subject("notes", "read");
+    given.add(grant::this_tool(call), now);
+    given.add(grant::exactly(call), now);
+    given.add(grant::tool("note?.*"), now);
+    given.add(grant::tool("*.read"), now);
+    given.add(grant::tool("other.read"), now);
+    given.add(grant::host("notes"), now);
+    given.forget_server("notes");
+    CHECK(given.size(now) == 3);
+
+    approval_subject registration;
+    registration.kind = approval_subject::action::server;
+    registration.server = "notes";
+    auto const always = grant::exactly(registration);
+    CHECK(always.covers(registration));
+    registration.changed_files = true;
+    CHECK_FALSE(always.covers(registration));
+    registration.changed_files = false;
+    registration.replaces = "another";
+    CHECK_FALSE(always.covers(registration));
+}

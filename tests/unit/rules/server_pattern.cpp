@@ -132,3 +132,20 @@ TEST_CASE("server_pattern: rules that mean nothing are errors") {
 }
 
 } // namespace
+
+TEST_CASE("server rules: none gives a name to another program, unless it names it") {
+    auto subject = of(R"({"command": "/usr/bin/time-server"})");
+    auto const plain = R"("argv": ["/usr/bin/time-server"])";
+    auto const named = R"("server": "f*", "argv": ["/usr/bin/time-server"])";
+    auto const allow = approval_rules::effect::allow;
+    CHECK(ruled("allow", plain, subject) == allow);
+    subject.replaces = "/usr/bin/other";
+    CHECK(ruled("allow", plain, subject) != allow);
+    CHECK(ruled("allow", named, subject) == allow);
+    for (auto* const flag : {&subject.open_files, &subject.changed_files}) {
+        *flag = true;
+        CHECK(ruled("allow", named, subject) != allow);
+        CHECK(ruled("deny", named, subject) == approval_rules::effect::deny);
+        *flag = false;
+    }
+}

@@ -16,6 +16,7 @@
 #include <ipybox/mcp/server_declaration.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_params.hpp>
+#include <ipybox/mcp/server_registry.hpp>
 
 #include <asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
@@ -288,8 +289,7 @@ IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_p
     if (auto named = detail::check_new_server(name); !named) co_return detail::failed_answer(named.error().text());
     auto const entry = detail::read_server_entry(call->arguments().at("server_params"));
     if (!entry) co_return detail::failed_answer(entry.error().text());
-    nlohmann::json const written = *entry;
-    auto params = mcp::server_params::read(written);
+    auto params = mcp::server_params::read(nlohmann::json(*entry));
     if (!params) co_return detail::failed_answer("server_params: " + params.error().text());
     if (params->is_remote())
         co_return detail::failed_answer(
@@ -304,20 +304,22 @@ IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_p
     co_await self->turns_.wait();
     if (call->cancelled()) co_return mcp::call_result();
     host_turns::turn const turn(self->turns_, call);
-    if (self->turns_.questions() && self->options_.sandbox.confines())
-        self->turns_.questions()->warn(detail::server_warning(*params, self->options_.executor));
-    co_return co_await add_server(self, name, *std::move(params), std::move(subject));
+    // As it is shown, so it has to be when it starts.
+    auto seen = detail::preview_of(self->box_, *params, subject);
+    if (self->turns_.questions()) self->turns_.questions()->warn(detail::server_warning(seen));
+    co_return co_await add_server(self, name, *std::move(params), std::move(subject), std::move(seen.memory));
 }
 
 IPYBOX_DECL code_session::answer code_session::add_server(std::shared_ptr<code_session> self, std::string name,
-                                                          mcp::server_params params, approval_subject subject) {
+                                                          mcp::server_params params, approval_subject subject,
+                                                          mcp::detail::file_memory seen) {
     auto const approved = co_await self->box_.async_approve(std::move(subject));
     if (!approved) co_return detail::failed_answer(approved.error().text());
     auto const began = clock::now();
     detail::action_outcome how;
     mcp::call_result answer;
     auto const root = self->options_.executor.working_dir / "mcptools";
-    if (auto replaced = self->box_.replace_mcp_server(name, std::move(params)); !replaced) {
+    if (auto replaced = detail::replace_in(self->box_, name, std::move(params), std::move(seen)); !replaced) {
         how.failure = replaced.error().code();
         answer = detail::failed_answer(replaced.error().text());
     } else if (auto const made = co_await self->box_.async_generate_mcp_sources(name, root); !made) {

@@ -290,6 +290,10 @@ IPYBOX_DECL std::uint64_t approval_gate::add_grant(grant what, std::string_view 
 
 IPYBOX_DECL bool approval_gate::revoke_grant(std::uint64_t number) { return state_->machine.given().revoke(number); }
 
+IPYBOX_DECL std::function<void(std::string const& server)> approval_gate::forgetting_servers() const {
+    return [state = state_](std::string const& server) { state->machine.given().forget_server(server); };
+}
+
 IPYBOX_DECL std::vector<grant::active> approval_gate::active_grants() const {
     return state_->machine.given().list(std::chrono::steady_clock::now());
 }

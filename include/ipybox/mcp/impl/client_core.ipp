@@ -175,6 +175,8 @@ IPYBOX_DECL asio::awaitable<result<session>> client_core::connect() {
     auto params = put_variables(params_, surroundings_.variables, surroundings_.host->environment());
     if (!params) co_return failure(params.error());
     params->host = surroundings_.host;
+    if (auto allowed = surroundings_.check_start ? surroundings_.check_start(*params) : result<void>(); !allowed)
+        co_return failure(allowed.error());
     handshake_machine machine(learned_.value_or(params_.versions));
     auto opened = co_await open_connection(*params);
     if (!opened) co_return failure(opened);

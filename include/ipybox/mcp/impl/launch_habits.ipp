@@ -61,6 +61,24 @@ inline constexpr known_store known_stores[] = {
     {"cargo", ".cargo .rustup"},
 };
 
+/// A program that obeys files of the directory that it starts in. Names are separated by blanks.
+inline constexpr known_store known_settings[] = {
+    {"node", "package.json node_modules"},
+    {"npx", "package.json .npmrc node_modules"},
+    {"npm", "package.json .npmrc node_modules"},
+    {"pnpm", "package.json .npmrc node_modules"},
+    {"yarn", "package.json .yarnrc .yarnrc.yml .npmrc node_modules"},
+    {"bun", "package.json bunfig.toml node_modules"},
+    {"deno", "deno.json deno.jsonc package.json node_modules"},
+    {"uv", "pyproject.toml uv.toml .python-version .venv"},
+    {"pipx", ".python-version"},
+    {"poetry", "pyproject.toml poetry.toml .venv"},
+    {"pdm", "pyproject.toml .venv"},
+    {"make", "GNUmakefile makefile Makefile"},
+    {"just", "justfile Justfile .justfile"},
+    {"cargo", "Cargo.toml .cargo/config.toml"},
+};
+
 /// Calls `use` with each part of a list that is separated by blanks.
 template <class Use>
 void for_each_part(std::string_view list, Use use) {
@@ -129,10 +147,14 @@ inline bool uses_directory(known_interpreter const& known, std::span<std::string
 IPYBOX_DECL launch_habits habits_of(launch_spec const& launch) {
     launch_habits habits;
     auto const program = std::filesystem::path(launch.argv.front()).filename().string();
+    for (auto const& known : detail::known_settings)
+        if (detail::is_called(program, known.name))
+            detail::for_each_part(known.directories, [&](std::string_view name) { habits.settings.push_back(name); });
     for (auto const& known : detail::known_interpreters)
         if (detail::is_called(program, known.name))
-            habits.uses_directory = !detail::is_isolated_by_environment(known, launch) &&
-                                    detail::uses_directory(known, std::span(launch.argv).subspan(1));
+            habits.imports_directory = habits.uses_directory =
+                !detail::is_isolated_by_environment(known, launch) &&
+                detail::uses_directory(known, std::span(launch.argv).subspan(1));
     auto const home = launch.env.find("HOME");
     if (home == launch.env.end() || home->second.empty()) return habits;
     for (auto const& known : detail::known_stores)

@@ -62,12 +62,16 @@ IPYBOX_DECL server_registry::server_registry(asio::any_io_executor executor, reg
 
 IPYBOX_DECL server_registry::~server_registry() = default;
 
-IPYBOX_DECL result<std::shared_ptr<detail::client>> server_registry::make_client(std::string const& name,
-                                                                                 server_params params) const {
+IPYBOX_DECL result<std::shared_ptr<detail::client>>
+server_registry::make_client(std::string const& name, server_params params,
+                             std::optional<detail::file_memory> approved) {
     if (!options_.make_channel && params.command.empty() && params.url.empty())
         return failure(errc::invalid_argument,
                        "the parameters of the MCP server '" + name + "' have neither `command` nor `url`");
-    detail::client_environment surroundings{options_.make_channel, options_.variables, {}, host_};
+    detail::client_environment surroundings{options_.make_channel, options_.variables, {}, {}, host_};
+    auto const memory = std::make_shared<detail::start_memory>(known_code_, std::move(approved));
+    memories_[name] = memory;
+    surroundings.check_start = [memory](server_params const& expanded) { return memory->check(expanded); };
     if (options_.on_tools_changed)
         surroundings.on_tools_changed = [call = options_.on_tools_changed, name] { call(name); };
     std::shared_ptr<detail::client> made;
@@ -91,26 +95,32 @@ IPYBOX_DECL result<void> server_registry::check_free(std::string const& name) co
 
 IPYBOX_DECL result<void> server_registry::add(std::string name, server_params params) {
     if (auto named = detail::check_server_name(name); !named) return named;
+    auto approved = remember(params); // asks the application for variables: without the lock
     std::scoped_lock const lock(mutex_);
     if (auto is_free = check_free(name); !is_free) return is_free;
-    auto made = make_client(name, std::move(params));
+    auto made = make_client(name, std::move(params), std::move(approved));
     if (!made) return failure(made);
     clients_.emplace(name, std::move(*made));
     return {};
 }
 
-IPYBOX_DECL result<void> server_registry::replace(std::string name, server_params params) {
+IPYBOX_DECL result<void> server_registry::replace(std::string name, server_params params,
+                                                  std::optional<detail::file_memory> approved) {
     if (auto named = detail::check_server_name(name); !named) return named;
+    if (!approved) approved = remember(params);
+    bool is_other = false;
     std::shared_ptr<detail::client> old; // ended, and dropped, behind the lock: its sandbox is the application's
     {
         std::scoped_lock const lock(mutex_);
         if (!clients_.contains(name))
             if (auto is_free = check_free(name); !is_free) return is_free;
-        auto made = make_client(name, std::move(params));
+        auto made = make_client(name, std::move(params), std::move(approved));
         if (!made) return failure(made);
         old = std::exchange(clients_[name], std::move(*made));
+        is_other = old && !detail::are_same(old->params(), clients_[name]->params());
     }
     if (old) old->retire();
+    if (is_other) tell_gone(name);
     return {};
 }
 
@@ -138,6 +148,8 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
     };
     if (std::erase_if(servers, is_unusable) > 0 && servers.empty())
         return failure(errc::invalid_argument, registered.notices.front() + "; the file has no other server");
+    std::map<std::string, std::optional<detail::file_memory>> approved;
+    for (auto const& server : servers) approved[server.name] = remember(*server.params);
     std::scoped_lock const lock(mutex_);
     for (auto const& server : servers)
         if (clients_.contains(server.name) || providers_.contains(server.name))
@@ -148,7 +160,7 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
         if (server.name != server.written)
             notice(server, " is registered as " + server.name + ", for Python imports it");
         if (tool_timeout) server.params->call_timeout = server.params->list_timeout = *tool_timeout;
-        auto made = make_client(server.name, *std::move(server.params));
+        auto made = make_client(server.name, *std::move(server.params), std::move(approved[server.name]));
         if (!made) return failure(made);
         clients_.emplace(server.name, std::move(*made));
         registered.names.push_back(std::move(server.name));
@@ -168,8 +180,7 @@ IPYBOX_DECL std::vector<std::shared_ptr<detail::client>> server_registry::client
 IPYBOX_DECL std::map<std::string, detail::server_files> server_registry::files_by_server() const {
     std::map<std::string, detail::server_files> files;
     for (auto const& client : clients()) {
-        auto params = detail::put_variables(client->params(), options_.variables, host_->environment());
-        if (params) params->host = host_;
+        auto const params = expanded(client->params());
         if (params && !params->is_remote()) files.emplace(client->name(), detail::files_of(*params));
     }
     return files;
@@ -214,7 +225,62 @@ IPYBOX_DECL bool server_registry::remove(std::string const& name) {
     }
     if (provider) provider->end();
     if (client) client->retire();
+    if (client) tell_gone(name);
     return provider || client;
+}
+
+IPYBOX_DECL void server_registry::add_reach(os::code_reach const& more) {
+    if (!host_->add_reach(more)) return;
+    std::map<std::string, std::shared_ptr<detail::start_memory>> memories;
+    {
+        std::scoped_lock const lock(mutex_);
+        memories = memories_;
+    }
+    for (auto const& client : clients())
+        if (auto const memory = memories.find(client->name()); memory != memories.end())
+            if (auto const whole = expanded(client->params())) memory->second->extend(*whole, host_->reach());
+}
+
+IPYBOX_DECL void server_registry::code_runs(os::code_reach const& where) const { known_code_->add(where); }
+
+IPYBOX_DECL result<server_params> server_registry::expanded(server_params params) const {
+    auto whole = detail::put_variables(std::move(params), options_.variables, host_->environment());
+    if (whole) whole->host = host_;
+    return whole;
+}
+
+IPYBOX_DECL std::optional<detail::file_memory> server_registry::remember(server_params const& params) const {
+    if (host_->reach().empty()) return detail::file_memory(); // code that comes is announced before
+    auto const whole = expanded(params);
+    if (!whole || whole->is_remote()) return std::nullopt;
+    return detail::file_memory::of(detail::files_of(*whole).code, host_->reach());
+}
+
+IPYBOX_DECL detail::server_preview server_registry::preview(std::string const& name,
+                                                            server_params const& params) const {
+    detail::server_preview seen;
+    if (auto const before = this->params(name); before && !detail::are_same(*before, params))
+        seen.replaces = detail::words_of(*before);
+    auto const whole = expanded(params);
+    if (!whole || whole->is_remote()) return seen;
+    detail::look_at(seen, *whole, host_->reach(), *known_code_);
+    return seen;
+}
+
+IPYBOX_DECL void server_registry::on_gone(std::weak_ptr<std::function<void(std::string const&)> const> told) {
+    std::scoped_lock const lock(mutex_);
+    std::erase_if(told_, [](auto const& each) { return each.expired(); });
+    told_.push_back(std::move(told));
+}
+
+IPYBOX_DECL void server_registry::tell_gone(std::string const& name) const {
+    std::vector<std::weak_ptr<std::function<void(std::string const&)> const>> all;
+    {
+        std::scoped_lock const lock(mutex_);
+        all = told_;
+    }
+    for (auto const& each : all)
+        if (auto const told = each.lock()) (*told)(name);
 }
 
 IPYBOX_DECL std::vector<std::string> server_registry::names() const {

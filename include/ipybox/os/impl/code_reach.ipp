@@ -96,9 +96,11 @@ IPYBOX_DECL void code_reach::close(std::vector<std::filesystem::path> const& pat
     for (auto& each : areas_) each.close(paths);
 }
 
-IPYBOX_DECL void code_reach::add(code_reach const& others) {
+IPYBOX_DECL bool code_reach::add(code_reach const& others) {
+    auto const before = areas_.size();
     for (auto const& other : others.areas_)
         if (std::ranges::find(areas_, other) == areas_.end()) areas_.push_back(other);
+    return areas_.size() > before;
 }
 
 /// Its mode does not count, which its owner changes.

@@ -16,8 +16,8 @@ namespace ipybox::os {
 namespace detail {
 
 /// A program that has emptied its environment has a null pointer (clearenv(3)).
-inline environment variables_now() {
-    environment variables;
+inline host_environment::environment variables_now() {
+    host_environment::environment variables;
     for (char* const* each = ::environ; each != nullptr && *each != nullptr; ++each) {
         std::string_view const text(*each);
         if (auto const equals = text.find('='); equals != std::string_view::npos)

@@ -29,9 +29,9 @@ IPYBOX_DECL std::shared_ptr<host_programs> host_programs::now(code_reach reach) 
     return std::make_shared<host_programs>(host_environment::now(), std::move(reach));
 }
 
-IPYBOX_DECL void host_programs::add_reach(code_reach const& more) {
+IPYBOX_DECL bool host_programs::add_reach(code_reach const& more) {
     std::scoped_lock const lock(mutex_);
-    reach_.add(more);
+    return reach_.add(more);
 }
 
 IPYBOX_DECL code_reach host_programs::reach() const {

@@ -42,8 +42,8 @@ IPYBOX_DECL std::optional<approval_subject::action> detail::action_named(std::st
 
 IPYBOX_DECL bool detail::same_action(approval_subject const& a, approval_subject const& b) {
     if (a.kind != b.kind || a.server != b.server || a.tool != b.tool || a.argv != b.argv || a.env != b.env ||
-        a.input != b.input || a.cwd.native() != b.cwd.native() || a.host != b.host || a.port != b.port ||
-        a.protocol != b.protocol)
+        a.input != b.input || a.replaces != b.replaces || a.cwd.native() != b.cwd.native() || a.host != b.host ||
+        a.port != b.port || a.protocol != b.protocol)
         return false;
     if (!a.arguments || !b.arguments) return !a.arguments && !b.arguments;
     if (a.exact_arguments != b.exact_arguments) return false;

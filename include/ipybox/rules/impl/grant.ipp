@@ -74,7 +74,15 @@ IPYBOX_DECL grant grant::in_this_cell() && {
     return std::move(*this);
 }
 
+IPYBOX_DECL bool grant::is_about_server(std::string_view name) const {
+    if (auto const* pattern = what_->pattern())
+        return pattern->server.pattern() != "*" && pattern->server.matches(name);
+    if (what_->hosts()) return false;
+    return what_->action().kind == approval_subject::action::tool && what_->action().server == name;
+}
+
 IPYBOX_DECL bool grant::covers(approval_subject const& subject) const {
+    if (subject.changed_files) return false;
     if (auto const* pattern = what_->pattern()) return pattern->covers(subject) == match::yes;
     if (auto const* hosts = what_->hosts()) return hosts->covers(subject);
     return detail::same_action(what_->action(), subject);

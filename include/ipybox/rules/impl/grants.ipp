@@ -51,6 +51,11 @@ IPYBOX_DECL void grants::clear() {
     given_.clear();
 }
 
+IPYBOX_DECL void grants::forget_server(std::string_view name) {
+    std::scoped_lock const lock(*mutex_);
+    std::erase_if(given_, [name](entry const& e) { return e.what.is_about_server(name); });
+}
+
 IPYBOX_DECL void grants::end_cell(std::string_view cell_id) {
     std::scoped_lock const lock(*mutex_);
     std::erase_if(given_, [cell_id](entry const& e) { return e.what.for_one_cell() && e.cell_id == cell_id; });

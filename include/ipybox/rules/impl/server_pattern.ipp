@@ -113,7 +113,8 @@ inline match concerns_url(wildcard const& pattern, nlohmann::ordered_json const&
 } // namespace detail
 
 IPYBOX_DECL bool server_pattern::allows(approval_subject const& subject) const {
-    if (!name.matches(subject.server)) return false;
+    if (!name.matches(subject.server) || subject.open_files || subject.changed_files) return false;
+    if (!subject.replaces.empty() && name.pattern() == "*") return false;
     auto const& parameters = detail::parameters_of(subject);
     if (url && !detail::allows_url(*url, parameters)) return false;
     if (!command) return true;

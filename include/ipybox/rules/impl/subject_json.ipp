@@ -50,6 +50,7 @@ IPYBOX_DECL nlohmann::ordered_json subject_to_json(approval_subject const& subje
     text("cwd", subject.cwd.native());
     for (auto const& [name, set] : subject.env)
         value["env"][key_of(name)] = set ? text_to_json(*set) : nlohmann::ordered_json();
+    text("replaces", subject.replaces);
     text("input", subject.input);
     text("host", subject.host);
     if (subject.port != 0) value["port"] = subject.port;
@@ -72,6 +73,7 @@ IPYBOX_DECL result<approval_subject> subject_from_json(nlohmann::json const& val
     subject.server = take_text("server");
     subject.tool = take_text("tool");
     subject.cwd = take_text("cwd");
+    subject.replaces = take_text("replaces");
     subject.input = take_text("input");
     subject.exact_arguments = take_text("exact_arguments");
     subject.host = take_text("host");

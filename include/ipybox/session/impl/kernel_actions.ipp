@@ -104,12 +104,14 @@ IPYBOX_DECL kernel_actions::kernel_actions(asio::any_io_executor executor, any_a
                                                                                          if (cell_.waiting)
                                                                                              cell_.waiting(count);
                                                                                      }),
+      on_server_gone_(std::make_shared<std::function<void(std::string const&)> const>(gate_.forgetting_servers())),
       programs_(std::move(programs)), shares_servers_(shared != nullptr),
       servers_(shared ? std::move(shared)
                       : std::make_shared<mcp::server_registry>(executor, servers ? *servers : mcp::registry_options())),
       tools_(std::make_shared<tool_packages>(executor, servers_)),
       annotations_(std::make_shared<listed_annotations>(servers_)) {
     servers_->add_reach(programs_->reach());
+    servers_->on_gone(on_server_gone_);
 }
 
 IPYBOX_DECL kernel_actions::~kernel_actions() = default;

@@ -41,7 +41,10 @@ IPYBOX_DECL std::function<std::vector<unprotected_file>()> kernel_manager::unpro
         for (auto const& [server, files] : servers->files_by_server())
             for (auto const* paths : {&files.read_only, &files.missing})
                 for (auto const& path : *paths) wishes.push_back({path, server});
-        return unfulfilled(wishes, confinement(), cure);
+        auto const around = confinement();
+        auto reach = settings->programs()->reach();
+        if (reach.empty()) reach.add(os::code_reach({around.working_dir})); // without a sandbox
+        return unfulfilled(wishes, std::move(reach), around, cure);
     };
 }
 
@@ -93,6 +96,7 @@ IPYBOX_DECL asio::awaitable<result<void>> kernel_manager::start_link() {
     if (!prepared) co_return failure(prepared);
     auto started = co_await link_->start(host_, std::move(*prepared));
     if (started && life_.started()) {
+        actions_->servers()->code_runs(reach_in(settings_->programs()->reach(), host_->confinement()()));
         actions_->serve(link_->kernel());
         listen();
         co_return result<void>();

@@ -16,6 +16,8 @@ inline os::code_reach reach_of_kernel(executor_options const& options, session_s
                                       os::host_environment const& host) {
     auto reach = sandbox.reach(options.working_dir, host);
     reach.close({python_environment(host, options.kernel.python)});
+    reach.close(options.sandbox.read_only);
+    reach.close(options.sandbox.hidden);
     return reach;
 }
 

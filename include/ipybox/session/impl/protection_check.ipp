@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ipybox/sandbox/bubblewrap_sandbox.hpp>
 #include <ipybox/session/protection_check.hpp>
 
 #include <algorithm>
@@ -8,23 +7,26 @@
 
 namespace ipybox::detail {
 
-IPYBOX_DECL std::vector<unprotected_file> unfulfilled(std::vector<protection_wish> const& wishes,
+IPYBOX_DECL os::code_reach reach_in(os::code_reach reach, launch_spec const& confinement) {
+    for (auto const* closed : {&confinement.read_only, &confinement.hidden, &confinement.readable})
+        reach.close(*closed);
+    return reach;
+}
+
+IPYBOX_DECL std::vector<unprotected_file> unfulfilled(std::vector<protection_wish> const& wishes, os::code_reach reach,
                                                       launch_spec const& confinement,
                                                       unprotected_file::protection cure) {
     std::vector<std::filesystem::path> wanted;
     wanted.reserve(wishes.size());
     for (auto const& wish : wishes) wanted.push_back(wish.path);
-    auto best = confinement;
-    best.read_only.insert(best.read_only.end(), wanted.begin(), wanted.end());
-    auto const open = bubblewrap_sandbox::unprotected(confinement, wanted);
-    auto const always_open = bubblewrap_sandbox::unprotected(best, wanted);
-    auto const is_among = [](auto const& paths, auto const& path) {
-        return std::ranges::find(paths, path) != paths.end();
-    };
+    auto const now = reach_in(std::move(reach), confinement);
+    auto best = now;
+    best.close(wanted);
     std::vector<unprotected_file> found;
     for (auto const& wish : wishes) {
-        if (!is_among(open, wish.path)) continue;
-        auto const how = is_among(always_open, wish.path) ? unprotected_file::protection::other_directory : cure;
+        bool const is_told = std::ranges::find(found, wish.path, &unprotected_file::path) != found.end();
+        if (is_told || !now.can_change(wish.path)) continue;
+        auto const how = best.can_change(wish.path) ? unprotected_file::protection::other_directory : cure;
         found.push_back({wish.path, wish.server, how});
     }
     return found;

@@ -4,6 +4,7 @@
 #include <ipybox/core/random_hex.hpp>
 #include <ipybox/core/time_budget.hpp>
 #include <ipybox/kernel/runtime_source.hpp>
+#include <ipybox/os/host_programs.hpp>
 #include <ipybox/transport/impl/tcp_ports.hpp>
 #include <ipybox/transport/impl/zmq_kernel.hpp>
 

@@ -1,0 +1,187 @@
+#pragma once
+
+#include <ipybox/core/sha256.hpp>
+#include <ipybox/mcp/file_memory.hpp>
+#include <ipybox/os/lies_in.hpp>
+#include <ipybox/os/read_file.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <system_error>
+#include <utility>
+
+namespace ipybox::mcp::detail {
+
+/// Endings of modules. Settings and archives do not count: what a server writes beside itself looks the same.
+inline bool is_module_by_name(std::filesystem::path const& file) {
+    static constexpr std::array<std::string_view, 23> endings{
+        ".py",  ".pyc", ".pyd", ".pyw",  ".so", ".pth", ".js", ".mjs",  ".cjs", ".jsx", ".ts",  ".mts",
+        ".cts", ".tsx", ".rb",  ".node", ".pl", ".pm",  ".sh", ".bash", ".lua", ".php", ".wasm"};
+    return std::ranges::find(endings, file.extension().string()) != endings.end() || file.filename() == "package.json";
+}
+
+/// Directories beside a script that no code of it comes from: caches, repositories, packages generated for it.
+inline bool is_passed_over(std::filesystem::path const& directory) {
+    static constexpr std::array<std::string_view, 7> names{"__pycache__",        ".git",   ".hg",          "mcptools",
+                                                           ".ipynb_checkpoints", ".cache", ".pytest_cache"};
+    return std::ranges::find(names, directory.filename().string()) != names.end();
+}
+
+inline bool is_environment(std::filesystem::path const& directory) {
+    return directory.filename() == "node_modules" || ::access((directory / "pyvenv.cfg").c_str(), F_OK) == 0;
+}
+
+/// By these a directory becomes a package, which comes before a module of its name.
+inline bool makes_package(std::filesystem::path const& file) {
+    auto const stem = file.stem().string();
+    return stem == "__init__" || stem == "__main__" || stem == "index" || file.filename() == "package.json";
+}
+
+/// Looks at files once each, within the bounds.
+class file_memory::collector {
+  public:
+    collector(file_memory& memory, os::code_reach const& reach) : memory_(memory), reach_(reach) {}
+
+    void add_file(std::filesystem::path const& file, bool hashed = true) {
+        struct ::stat about{};
+        if (is_full() || memory_.files_.contains(file.native()) || ::stat(file.c_str(), &about) != 0) return;
+        if (!S_ISREG(about.st_mode) || !reach_.can_change(file)) return;
+        print seen;
+        for (auto const number :
+             {std::uintmax_t{about.st_mode}, std::uintmax_t{about.st_dev}, std::uintmax_t{about.st_ino},
+              static_cast<std::uintmax_t>(about.st_size), static_cast<std::uintmax_t>(about.st_mtim.tv_sec),
+              static_cast<std::uintmax_t>(about.st_mtim.tv_nsec), static_cast<std::uintmax_t>(about.st_ctim.tv_sec),
+              static_cast<std::uintmax_t>(about.st_ctim.tv_nsec)})
+            seen.state.append(seen.state.empty() ? "" : ",").append(std::to_string(number));
+        auto const size = static_cast<std::uintmax_t>(about.st_size);
+        if (hashed && hashed_ + size <= most_hashed) {
+            hashed_ += size;
+            auto const bytes = os::read_regular_file(file, file.string(), static_cast<std::size_t>(size) + 1);
+            if (bytes) seen.hash = sha256_hex(*bytes);
+        }
+        memory_.files_.emplace(file.native(), std::move(seen));
+    }
+
+    /// The code in a directory and below it.
+    void add_modules(std::filesystem::path const& directory, int depth = 0) {
+        static constexpr int deepest = 8;
+        each_entry(directory, [&](std::filesystem::directory_entry const& entry) {
+            std::error_code gone;
+            auto const& path = entry.path();
+            if (entry.is_directory(gone)) {
+                bool const is_link = entry.is_symlink(gone);
+                if (is_passed_over(path) || depth == deepest || (is_link && depth > 0)) return;
+                return is_environment(path) ? add_environment(path) : add_modules(path, depth + 1);
+            }
+            bool const is_run = ::access(path.c_str(), X_OK) == 0;
+            if (is_module_by_name(path) || is_run) add_file(path);
+        });
+    }
+
+    void add_environment(std::filesystem::path const& directory, int depth = 0) {
+        static constexpr int deepest = 24;
+        each_entry(directory, [&](std::filesystem::directory_entry const& entry) {
+            std::error_code gone;
+            auto const& path = entry.path();
+            if (!entry.is_directory(gone)) return add_file(path, false);
+            if (!is_passed_over(path) && depth < deepest && !entry.is_symlink(gone)) add_environment(path, depth + 1);
+        });
+    }
+
+  private:
+    [[nodiscard]] bool is_full() const noexcept { return memory_.files_.size() >= most_files || looked_at_ > 200'000; }
+
+    template <class Use>
+    void each_entry(std::filesystem::path const& directory, Use use) {
+        std::error_code failed;
+        std::filesystem::directory_iterator entries(directory,
+                                                    std::filesystem::directory_options::skip_permission_denied, failed);
+        std::vector<std::filesystem::directory_entry> sorted;
+        for (; !failed && entries != std::filesystem::directory_iterator(); entries.increment(failed)) {
+            if (++looked_at_; is_full()) return;
+            sorted.push_back(*entries);
+        }
+        std::ranges::sort(sorted);
+        for (auto const& entry : sorted) use(entry);
+    }
+
+    file_memory& memory_;
+    os::code_reach const& reach_;
+    std::uintmax_t hashed_ = 0;
+    std::size_t looked_at_ = 0;
+};
+
+IPYBOX_DECL file_memory file_memory::of(code_places const& places, os::code_reach const& reach) {
+    file_memory memory;
+    if (reach.empty()) return memory;
+    collector all(memory, reach);
+    for (auto const& file : places.files) all.add_file(file);
+    for (auto const& directory : places.modules)
+        if (reach.can_change(directory)) all.add_modules(directory);
+    for (auto const& directory : places.environments)
+        if (reach.can_change(directory)) all.add_environment(directory);
+    return memory;
+}
+
+IPYBOX_DECL void file_memory::add(file_memory const& later) {
+    for (auto const& [path, seen] : later.files_) files_.insert_or_assign(path, seen);
+}
+
+/// Not a file in a directory of other things that came later: nothing imports that, unless it makes it a package.
+IPYBOX_DECL bool file_memory::counts_as_new(std::string const& path) const {
+    std::filesystem::path const file = path;
+    if (makes_package(file) || path.find("/node_modules/") != std::string::npos) return true;
+    auto const beside = file.parent_path().native() + '/';
+    return std::ranges::any_of(files_, [&](auto const& known) {
+        return known.first.starts_with(beside) && known.first.find('/', beside.size()) == std::string::npos;
+    });
+}
+
+IPYBOX_DECL std::string file_memory::difference_from(file_memory const& before, os::code_reach const& reach) const {
+    for (auto const& [path, seen] : before.files_) {
+        auto const now = files_.find(path);
+        bool const is_same = now != files_.end() && now->second.is_like(seen);
+        if (!is_same && reach.can_change(path)) return path + (now == files_.end() ? " is gone" : " has changed");
+    }
+    for (auto const& [path, seen] : files_)
+        if (!before.files_.contains(path) && before.counts_as_new(path) && reach.can_change(path))
+            return path + " is new";
+    return {};
+}
+
+IPYBOX_DECL std::string file_memory::contradiction_to(file_memory const& before) const {
+    for (auto const& [path, seen] : files_)
+        if (auto const known = before.files_.find(path); known != before.files_.end() && !seen.is_like(known->second))
+            return path + " has changed";
+    return {};
+}
+
+IPYBOX_DECL std::string file_memory::text() const {
+    std::string text;
+    for (auto const& [path, seen] : files_)
+        if (path.find('\n') == std::string::npos)
+            text.append(seen.state).append(" ").append(seen.hash.empty() ? "-" : seen.hash).append(" ").append(path) +=
+                '\n';
+    return text;
+}
+
+IPYBOX_DECL std::optional<file_memory> file_memory::parse(std::string_view text) {
+    file_memory memory;
+    while (!text.empty()) {
+        auto const line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(text.size(), line.size() + 1));
+        auto const state = line.substr(0, line.find(' '));
+        auto const rest = line.substr(std::min(line.size(), state.size() + 1));
+        auto const hash = rest.substr(0, rest.find(' '));
+        auto const path = rest.substr(std::min(rest.size(), hash.size() + 1));
+        if (state.empty() || hash.empty() || !path.starts_with('/')) return std::nullopt;
+        memory.files_[std::string(path)] = {std::string(state), hash == "-" ? std::string() : std::string(hash)};
+    }
+    return memory;
+}
+
+} // namespace ipybox::mcp::detail
