@@ -221,7 +221,8 @@ class TestFilesThatChange:
         script = own_server(folder)
         sandbox = boxed.write("sandbox.json", json.dumps({"filesystem": {"allowWrite": [".", str(folder)]}}))
         servers = config(boxed, own={"command": PYTHON, "args": [str(script)]})
-        planted = f"open({str(folder / 'json.py')!r}, 'w').write('open({str(boxed.outside / 'ran')!r}, \"w\")')\n"
+        evil = f"open({str(boxed.outside / 'ran')!r}, 'w')"
+        planted = f"open({str(folder / 'json.py')!r}, 'w').write({evil!r})\n"
         cell = boxed.write("cell.py", call("own") + planted + call("own", "die") + call("own"))
         ended = boxed.run("--sandbox-config", sandbox, "--mcp-config", servers, "--yes", cell)
         assert (folder / "json.py").exists()
