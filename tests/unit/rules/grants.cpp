@@ -345,7 +345,7 @@ TEST_CASE("grants: those about the tools of a server end with it, and files that
     auto const call = tool_subject("notes", "read");
     given.add(grant::this_tool(call), now);
     given.add(grant::exactly(call), now);
-    given.add(grant::tool("note?.*"), now);
+    given.add(grant::tool("note*.*"), now);
     given.add(grant::tool("*.read"), now);
     given.add(grant::tool("other.read"), now);
     given.add(grant::host("notes"), now);

@@ -169,7 +169,8 @@ class file_collector {
 
     /// What is loaded from directories that are named for that.
     void add_modules(std::filesystem::path const& named) {
-        auto const path = (launch_.working_dir / named).lexically_normal();
+        auto path = (launch_.working_dir / named).lexically_normal();
+        if (!path.has_filename()) path = path.parent_path();
         if (std::error_code missing; std::filesystem::is_directory(path, missing)) code_.modules.push_back(path);
     }
 
