@@ -243,6 +243,12 @@ if TYPE_CHECKING:
 #: The first one that reports what it would install.
 OLDEST_PIP = (22, 2)
 
+#: The first one that trusts the authorities that the system trusts; older ones have a list of their own.
+SYSTEMS_PIP = (24, 2)
+
+#: The authorities that a system trusts, where distributions have the file.
+SYSTEMS_CERTIFICATES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
+
 #: What is looked at of what pip says of a failure.
 TAIL = 1 << 16
 
@@ -476,7 +482,11 @@ def check_pip() -> None:
         version = metadata.version("pip")
     except metadata.PackageNotFoundError:
         raise Failure("pip_missing", f"{sys.executable} has no pip: {sys.executable} -m ensurepip brings it") from None
-    if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST_PIP:
+    number = tuple(map(int, re.findall(r"\d+", version)[:2]))
+    trusted = next(filter(os.path.exists, SYSTEMS_CERTIFICATES), None)
+    if number < SYSTEMS_PIP and trusted:
+        os.environ.setdefault("PIP_CERT", trusted)
+    if number < OLDEST_PIP:
         cure = f"{sys.executable} -m pip install --upgrade pip"
         raise Failure("pip_missing", f"pip {version} of {sys.executable} is older than 22.2: {cure}")
 
@@ -551,7 +561,8 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
     fresh = layer.within("packages")
     pip(layer, *common, "--quiet", "--no-deps", f"--target={fresh}", "--", *exact)
     with host.moving:
-        layer.take(fresh, [package["name"] for package in missing])
+)py"
+R"py(        layer.take(fresh, [package["name"] for package in missing])
     return [{"name": package["name"], "version": package["version"]} for package in missing]
 
 
@@ -564,8 +575,7 @@ def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
         finally:
             layer.clear()
     except Failure as failure:
-)py"
-R"py(        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
     except OSError as error:
         return {"op": "ended", "outcome": "failed", "text": str(error)}
     if installed:
@@ -596,7 +606,7 @@ def main(host: Host) -> int:
 
 
 sys.exit(main(Host(int(sys.argv[1]))))
-)py", 16112};
+)py", 16620};
 
 inline constexpr runtime_module runtime_modules[] = {
 {"actions", {R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
@@ -1181,6 +1191,120 @@ def session_of(pid: int) -> int:
     except ProcessLookupError:
         return 0
 )py", 3564}},
+{"caches", {R"py("""The places in which libraries keep what they have fetched or computed, where they cannot write at home."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+#: Below the place of a kernel's caches, what variables name (XDG Base Directory Specification, and libraries that do
+#: not follow it). Those that are missing have their place in one of the first four.
+VARIABLES = {
+    "XDG_CACHE_HOME": "cache",  # huggingface, torch, seaborn, pooch, playwright, uv, fontconfig, matplotlib, …
+    "XDG_CONFIG_HOME": "config",
+    "XDG_DATA_HOME": "data",
+    "XDG_STATE_HOME": "state",
+    "NUMBA_CACHE_DIR": "cache/numba",
+    "KERAS_HOME": "cache/keras",
+    "KAGGLEHUB_CACHE": "cache/kagglehub",
+    "npm_config_cache": "cache/npm",
+    "NLTK_DATA": "data/nltk_data",
+    "SCIKIT_LEARN_DATA": "data/scikit_learn_data",
+    "EASYOCR_MODULE_PATH": "data/EasyOCR",
+    "GENSIM_DATA_DIR": "data/gensim-data",
+    "TFDS_DATA_DIR": "data/tensorflow_datasets",
+}
+
+#: Directories at home whose entries can be read under these names, too: what is there is not fetched again.
+KNOWN = {
+    ".config": "config",
+    ".local/share": "data",
+    ".cache/huggingface/hub": "cache/huggingface/hub",
+    ".cache/torch/hub/checkpoints": "cache/torch/hub/checkpoints",
+    ".cache/whisper": "cache/whisper",
+    ".cache/seaborn": "cache/seaborn",
+    ".keras/models": "cache/keras/models",
+    ".keras/datasets": "cache/keras/datasets",
+    "scikit_learn_data": "data/scikit_learn_data",
+    ".EasyOCR/model": "data/EasyOCR/model",
+}
+
+#: A directory with more entries than these is left out: each takes time at every start.
+MOST_ENTRIES = 256
+
+#: Libraries write a list of fonts at their first import; that of the user is as good.
+FONTS = ".cache/matplotlib", "cache/matplotlib"
+
+
+class Caches:
+    """The places of the kernels of one supervisor."""
+
+    def __init__(self, private: str, confined: bool) -> None:
+        self.private = private  # a directory that ends with the supervisor; empty: below the temporary directory
+        self.confined = confined  # whether what can be written to cannot be told by asking
+        self.made: dict[str, dict[str, str]] = {}
+
+    def variables(self, env: dict[str, str]) -> dict[str, str]:
+        """The variables of a kernel in this environment, whose directories are there. Takes ``IPYBOX_CACHE`` out."""
+        named = env.pop("IPYBOX_CACHE", "")
+        home = env.get("HOME", "/")
+        if not named and not self.confined and is_writable(os.path.join(home, ".cache")):
+            return {}
+        place = named or self.private or os.path.join(tempfile.gettempdir(), f"ipybox-caches-{os.getuid()}")
+        if place not in self.made:
+            self.made[place] = make(place, home)
+        return self.made[place]
+
+
+def is_writable(path: str) -> bool:
+    """Whether a directory can be written to, or made."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return os.access(path, os.W_OK)
+
+
+def make(place: str, home: str) -> dict[str, str]:
+    """Makes the directories; without room for them libraries are left to their own ways."""
+    try:
+        os.makedirs(place, 0o700, exist_ok=True)
+        if os.lstat(place).st_uid != os.getuid():
+            return {}
+        for name in ("cache", "config", "data/nltk_data", "state"):
+            os.makedirs(os.path.join(place, name), exist_ok=True)
+        for source, target in KNOWN.items():
+            link(os.path.join(home, source), os.path.join(place, target))
+        copy_fonts(os.path.join(home, FONTS[0]), os.path.join(place, FONTS[1]))
+    except OSError:
+        return {}
+    return {name: os.path.join(place, target) for name, target in VARIABLES.items()}
+
+
+def link(source: str, target: str) -> None:
+    """Gives the entries of a directory a second name in another one, which can be written to."""
+    try:
+        names = os.listdir(source)
+    except OSError:
+        return
+    if not 0 < len(names) <= MOST_ENTRIES:
+        return
+    os.makedirs(target, exist_ok=True)
+    there = set(os.listdir(target))
+    for name in names:
+        if name not in there:
+            os.symlink(os.path.join(source, name), os.path.join(target, name))
+
+
+def copy_fonts(source: str, target: str) -> None:
+    """A list that could only be read would be made anew, with a warning, as soon as it is out of date."""
+    if os.path.lexists(target) or not os.path.isdir(source):
+        return
+    os.makedirs(target)
+    for name in os.listdir(source):
+        if name.startswith("fontlist-") and name.endswith(".json"):
+            shutil.copy(os.path.join(source, name), target)
+)py", 4629}},
 {"cells", {R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
 from __future__ import annotations
@@ -1399,12 +1523,9 @@ def allow(names: Any) -> list[str]:
 from __future__ import annotations
 
 import gc
-import glob
 import json
 import os
-import shutil
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -1413,6 +1534,7 @@ from ipybox_kernel.wire import Link
 
 if TYPE_CHECKING:
     from ipybox_kernel.birth import Birth
+    from ipybox_kernel.caches import Caches
     from ipybox_kernel.kernel import HandlersKernel
 
 DEFAULTS = {
@@ -1451,33 +1573,16 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
     kernel.run(Link(birth.stream), birth.outputs.pipes, birth.restore_cwd, birth.first)
 
 
-def environment(env: dict[str, str]) -> dict[str, str]:
-    """The variables that the host gave, others that keep programs from colouring their output, and a search path."""
-    return {**DEFAULTS, **matplotlib_place(env), **env, "PATH": program_path(env.get("PATH", os.defpath))}
+def environment(env: dict[str, str], caches: Caches) -> dict[str, str]:
+    """The variables that the host gave, others for output and caches, and a search path."""
+    places = caches.variables(env)
+    return {**DEFAULTS, **places, **env, "PATH": program_path(env.get("PATH", os.defpath))}
 
 
 def program_path(path: str) -> str:
     """The folder of this interpreter comes first: ``!pip`` and ``!python`` are this kernel's."""
     folders = [os.path.dirname(sys.executable), *(path.split(os.pathsep) if path else [])]
     return os.pathsep.join(dict.fromkeys(folders))
-
-
-def matplotlib_place(env: dict[str, str]) -> dict[str, str]:
-    """The place of matplotlib's list of fonts if it cannot write at home. It would warn, and search again."""
-    home = os.path.abspath(os.path.join(env.get("HOME", "/"), ".cache", "matplotlib"))
-    while not os.path.lexists(home):
-        home = os.path.dirname(home)
-    if os.access(home, os.W_OK):
-        return {}
-    try:
-        place = os.path.join(tempfile.gettempdir(), f"ipybox-matplotlib-{os.getuid()}")
-        if not os.path.lexists(place):
-            os.makedirs(place, 0o700, exist_ok=True)
-            for known in glob.glob(os.path.join(home, "fontlist-*.json")):
-                shutil.copy(known, place)
-        return {"MPLCONFIGDIR": place} if os.lstat(place).st_uid == os.getuid() else {}
-    except OSError:
-        return {}
 
 
 def set_import_path(env: dict[str, str]) -> None:
@@ -1506,7 +1611,7 @@ def reseed() -> None:
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
-)py", 4093}},
+)py", 3288}},
 {"children", {R"py("""The processes below the supervisor: kernels, the programs that run for them, and whatever these leave behind."""
 
 from __future__ import annotations
@@ -2659,7 +2764,7 @@ if TYPE_CHECKING:
     Own = Callable[[], dict[str, Any]]
     Isolation: TypeAlias = "Shared | Walled"
 
-SHARE = "if they may see each other's files and processes, set runtime::options::walls to false"
+SHARE = "if they may see each other's files and processes, do without walls between them"
 
 
 def of_kernels(plan: dict[str, Any] | None, broker: Broker) -> Isolation:
@@ -2832,7 +2937,7 @@ class Walled:
 
     def close(self) -> None:
         """A forked child has no room but its own: see `Walls.fork`."""
-)py", 8050}},
+)py", 8043}},
 {"kernel", {R"py("""The kernel: ipykernel's, with everything between it and the host replaced."""
 
 from __future__ import annotations
@@ -4174,8 +4279,8 @@ def how_to_install() -> str:
     if sys.prefix != sys.base_prefix:
         return f"To install it: {sys.executable} -m pip install ipykernel"
     return (
-        "An option that names this interpreter (--python, kernel.python) has to name .venv/bin/python instead, once "
-        f"that is there. An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel"
+        f"An environment with it: {sys.executable} -m venv .venv && .venv/bin/pip install ipykernel\n"
+        "An option that names this interpreter (--python, kernel.python) has to name .venv/bin/python instead."
     )
 
 
@@ -4391,7 +4496,7 @@ def versions() -> dict[str, str]:
     import IPython
 
     return {"ipykernel": ipykernel.__version__, "ipython": IPython.__version__}
-)py", 11210}},
+)py", 11191}},
 {"prelude", {R"py("""Makes a stock Python kernel behave as a forked one.
 
 The host runs this text, silently, in a kernel that it has started from a kernelspec, and appends
@@ -6241,6 +6346,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any, NoReturn
 
+    from ipybox_kernel.caches import Caches
     from ipybox_kernel.isolation import Own
     from ipybox_kernel.kernel import HandlersKernel
 
@@ -6273,6 +6379,9 @@ class Supervisor:
         self.variables = variables  # of which the sandbox decides
         # directories in which it lets code write, unless they are mounted read-only
         self.changeable = tuple(changeable)
+        self.caches: Caches | None = None  # once there is a kernel
+        self.cache = ""  # a directory for them that ends with this process; empty: there is none
+        self.confined = False  # in a Landlock domain
         self.missing: str | None = None  # what the guard lacks here; None: not known yet
         self.forks = 0
         self.warm_up: list[Chore] = []  # what makes the kernels after a second one faster
@@ -6400,8 +6509,9 @@ class Supervisor:
         """Forks a kernel; returns the answer in the parent and a Birth in the child."""
         if not descriptors or "ipybox_kernel.kernel" not in sys.modules:
             raise Refused("request", "a fork needs a stream socket and a supervisor that preloaded")
-        from ipybox_kernel import child
+        from ipybox_kernel import caches, child
 
+        places = self.caches = self.caches or caches.Caches(self.cache, self.confined)
         restore_cwd = bool(request.get("restore_cwd"))
         guard = self.available_guard(request.get("guard"))
         allow = checked.allow(request.get("allow", []))
@@ -6411,7 +6521,7 @@ class Supervisor:
             given = self.sandboxed(checked.env(own()["env"]))
             if self.changeable:
                 given["PATH"] = self.closed_path(given)
-            env.update(child.environment(given))
+            env.update(child.environment(given, places))
             env.update(hosts.environment(listener) if listener else {})
             return env
 
@@ -6556,15 +6666,16 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
         # Of each kernel alone: the system counts what is in a namespace among what is in the one around it as well.
         between["processes"] = allowed.pop("processes", None)
     if hello.get("domain"):
-        landlock.is_within_files()
+)py"
+R"py(        landlock.is_within_files()
     check_room = taken(allowed, end)
     control = Control(end)
     try:
         variables, changeable = hello.get("variables", []), hello.get("changeable", [])
         supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
+        supervisor.cache, supervisor.confined = hello.get("cache", ""), bool(hello.get("domain"))
         if hello.get("protocol") != PROTOCOL:
-)py"
-R"py(            control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+            control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
         packages.layer = hello.get("packages") or None
     finally:
@@ -6588,7 +6699,7 @@ R"py(            control.fail("error", f"the host speaks protocol {hello.get('pr
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 15886}},
+)py", 16351}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations

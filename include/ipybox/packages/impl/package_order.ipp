@@ -101,7 +101,7 @@ IPYBOX_DECL result<package_order> read_package_order(std::span<std::string const
         else if (word.starts_with('-'))
             return failure(errc::invalid_argument, "pip's option " + word +
                                                        " cannot be used here: where packages come from, and where they "
-                                                       "go, is said by package_layer::options");
+                                                       "go, is what the package layer says");
         else if (named_requirement read(word); read.fits())
             order.requirements.push_back(word);
         else

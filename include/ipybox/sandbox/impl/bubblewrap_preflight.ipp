@@ -40,7 +40,7 @@ IPYBOX_DECL sandbox_host this_sandbox_host() {
 IPYBOX_DECL error sandbox_unavailable(std::string text) {
     return error(errc::sandbox_unavailable,
                  std::move(text) +
-                     ". To go without a sandbox, ask for no_sandbox by name (command line: --sandbox none).");
+                     ". To go without a sandbox, choose none by name (--sandbox none, or no_sandbox in a program).");
 }
 
 IPYBOX_DECL bool is_shortage(std::error_code cause) {

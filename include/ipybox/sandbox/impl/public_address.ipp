@@ -11,7 +11,6 @@
 
 namespace ipybox::detail {
 
-/// The IPv4 address that an IPv6 address leads to: mapped (RFC 4291 2.5.5.2), NAT64 (RFC 6052 2.1), 6to4 (RFC 3056).
 inline std::optional<asio::ip::address_v4> embedded_v4(asio::ip::address_v6 const& address) {
     auto const bytes = address.to_bytes();
     auto const four_from = [&bytes](std::size_t at) {
@@ -38,11 +37,15 @@ inline std::vector<sandbox_config::address_range> const& special_ranges() {
     return ranges;
 }
 
-IPYBOX_DECL bool is_public(asio::ip::address const& address) {
+IPYBOX_DECL asio::ip::address led_to(asio::ip::address const& address) {
     auto const embedded = address.is_v6() ? embedded_v4(address.to_v6()) : std::nullopt;
-    if (embedded) return is_public(*embedded);
+    return embedded ? asio::ip::address(*embedded) : address;
+}
+
+IPYBOX_DECL bool is_public(asio::ip::address const& address) {
+    auto const plain = led_to(address);
     auto const& special = special_ranges();
-    return std::none_of(special.begin(), special.end(), [&](auto const& range) { return range.contains(address); });
+    return std::none_of(special.begin(), special.end(), [&](auto const& range) { return range.contains(plain); });
 }
 
 } // namespace ipybox::detail

@@ -106,8 +106,7 @@ struct socketpair_transport::connection {
         auto const known = status.value_or(exit_status());
         bool const with_supervisor = status && known == exit_status(); // which alone knows how a kernel ended
         auto how = with_supervisor ? " with its supervisor, which has ended" : ": " + to_string(known);
-        if (known.signal == SIGXCPU)
-            how += ", it has used the processor time that its limits give (sandbox_limits::cpu_time)";
+        if (known.signal == SIGXCPU) how += ", it has used the processor time that its limits give (`cpu-time`)";
         if (known.exceeded) how += ", " + to_string(*known.exceeded);
         co_return error(errc::kernel_died, "the kernel died" + how).with_status(known);
     }
