@@ -1281,12 +1281,17 @@ def make(place: str, home: str) -> dict[str, str]:
     return {name: os.path.join(place, target) for name, target in VARIABLES.items()}
 
 
+def entries(directory: str) -> list[str]:
+    """The names in a directory; none where it is missing, or closed as a sandbox closes it."""
+    try:
+        return os.listdir(directory)
+    except OSError:
+        return []
+
+
 def link(source: str, target: str) -> None:
     """Gives the entries of a directory a second name in another one, which can be written to."""
-    try:
-        names = os.listdir(source)
-    except OSError:
-        return
+    names = entries(source)
     if not 0 < len(names) <= MOST_ENTRIES:
         return
     os.makedirs(target, exist_ok=True)
@@ -1298,13 +1303,13 @@ def link(source: str, target: str) -> None:
 
 def copy_fonts(source: str, target: str) -> None:
     """A list that could only be read would be made anew, with a warning, as soon as it is out of date."""
-    if os.path.lexists(target) or not os.path.isdir(source):
+    lists = [name for name in entries(source) if name.startswith("fontlist-") and name.endswith(".json")]
+    if not lists or os.path.lexists(target):
         return
     os.makedirs(target)
-    for name in os.listdir(source):
-        if name.startswith("fontlist-") and name.endswith(".json"):
-            shutil.copy(os.path.join(source, name), target)
-)py", 4629}},
+    for name in lists:
+        shutil.copy(os.path.join(source, name), target)
+)py", 4807}},
 {"cells", {R"py("""Cells by name: what tracebacks and warnings call them, and their text as it was written."""
 
 from __future__ import annotations
