@@ -36,7 +36,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 @contextmanager
 def serving(directory: Path, context: ssl.SSLContext | None = None) -> Iterator[int]:
     """A web server on the loopback with the files of a directory."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(directory)))
+    server = http.server.ThreadingHTTPServer(("0.0.0.0", 0), partial(Quiet, directory=str(directory)))
     if context:
         server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -124,8 +124,8 @@ def test_code_reads_why_a_host_is_refused(boxed: Program) -> None:
     denied = {"deny": [{"kind": "network", "host": "b.test", "reason": "not this one"}]}
     rules = boxed.write("rules.json", json.dumps(denied))
     boxed.write("fetch.py", FETCH)
-    told = boxed.run("--deny", "--allow-host", "localhost", "fetch.py", "https://localhost/").out
-    assert "403 localhost leads to 127.0.0.1, an address of this machine or of a network that is not public" in told
+    told = boxed.run("--deny", "--allow-host", "127.0.0.2", "fetch.py", "https://127.0.0.2/").out
+    assert "403 127.0.0.2 leads to 127.0.0.2, an address of this machine or of a network that is not public" in told
     told = boxed.run("--allow-host", "a.test", "--approve", rules, "fetch.py", "https://b.test/").out
     assert "Tunnel connection failed: 403 the connection to b.test:443 is rejected: not this one" in told
 
@@ -134,11 +134,11 @@ def test_an_address_of_the_own_network(boxed: Program) -> None:
     boxed.write("page", "a page")
     boxed.write("fetch.py", FETCH)
     with serving(boxed.directory) as port:
-        url = f"http://localhost:{port}/page"
-        assert "403: localhost leads to" in boxed.run("--allow-host", f"localhost:{port}", "fetch.py", url).out
-        opened = boxed.run("--allow-host", f"localhost:{port}", "--allow-address", "127.0.0.0/8", "fetch.py", url)
+        url = f"http://127.0.0.2:{port}/page"
+        assert "403: 127.0.0.2 leads to" in boxed.run("--allow-host", f"127.0.0.2:{port}", "fetch.py", url).out
+        opened = boxed.run("--allow-host", f"127.0.0.2:{port}", "--allow-address", "127.0.0.0/8", "fetch.py", url)
         assert opened.out == "a page\n"
-        network = {"allowedDomains": [f"localhost:{port}"], "allowedAddresses": ["127.0.0.1"]}
+        network = {"allowedDomains": [f"127.0.0.2:{port}"], "allowedAddresses": ["127.0.0.2"]}
         file = boxed.write("sandbox.json", json.dumps({"network": network}))
         assert boxed.run("--sandbox-config", file, "fetch.py", url).out == "a page\n"
     wrong = boxed.run("--allow-address", "localhost", "-c", "1")
@@ -153,7 +153,8 @@ def test_a_proxy_of_the_network(boxed: Program, tunnel: http.server.ThreadingHTT
     with serving(boxed.directory, context) as port:
         Tunnel.leads_to = port
         address = f"http://me:secret@127.0.0.1:{tunnel.server_port}"
-        options = ("--allow-host", "*.test", "--allow-host", "localhost", "--ca-certs", str(certificates), "fetch.py")
+        hosts = [word for name in ("far", "near", "closed") for word in ("--allow-host", f"{name}.test")]
+        options = (*hosts, "--ca-certs", str(certificates), "fetch.py")
         assert boxed.run("--proxy", address, *options, "https://far.test/page").out == "a page\n"
         assert boxed.run("--proxy", address, *options, "http://far.test/page").out == "by proxy\n\n"
         assert "403 Blocked by policy" in boxed.run("--proxy", address, *options, "https://closed.test/").out
