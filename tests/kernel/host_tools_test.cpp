@@ -99,7 +99,7 @@ TEST_CASE("host tools: structs, enumerations, optional and nested values", "[ker
     CHECK(contains(
         box.run(
             "try:\n    place.run(id='8', what='lend', legs=[])\nexcept Exception as e:\n    print(type(e).__name__)"),
-        "ValidationError"));
+        "ArgumentsError"));
 }
 
 TEST_CASE("host tools: functions of JSON", "[kernel]") {

@@ -1,7 +1,8 @@
 """Tools of the MCP server server.
 
     from mcptools.server import issue_write
-    result = issue_write.run(issue_write.Params(...))
+    result = issue_write.run(method=..., owner=...)
+    results = await asyncio.gather(issue_write.arun(...), ...)  # beside each other
 
 Tools, with the parameters they require:
 
