@@ -16,7 +16,7 @@ namespace ipybox::mcp {
  * \brief Reads one page of a list of tools, page after page. No I/O. MCP 2026-07-28, "Tools" and "Pagination".
  * \details A list ends where there is no cursor, and where nothing new comes: with a page whose tools are all known, or
  * an empty one whose cursor is. So "", which servers send for "no more" and for a second page, means either. The tools
- * of earlier pages are kept when a later one cannot be had, or there is no end: the last one has a remark then.
+ * of earlier pages are kept when a later one is refused, or there is no end: the last one has a remark then.
  */
 class tool_list_machine {
   public:
@@ -57,7 +57,7 @@ class tool_list_machine {
     std::string cursor_; ///< JSON
     std::set<std::string> cursors_;
     std::set<std::string> names_;
-    std::string odd_cursor_; ///< JSON of the first that is no string
+    std::string odd_cursor_; ///< JSON of the first one that is another value than a string
     std::vector<tool> tools_;
     int pages_ = 0;
 };
