@@ -17,6 +17,7 @@ list_blocks(page_id, ...)
 trial_searcher(...) - Search for clinical trials.
 create_todo_task(id, ...)
 ping() - Is it there?
+get_prices(symbol) - Prices as JSON.
 """
 
 from ._client import package
