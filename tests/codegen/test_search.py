@@ -31,7 +31,7 @@ def write(root: Path, server: str, tools: list[dict[str, Any]]) -> None:
     (root / server).mkdir(parents=True, exist_ok=True)
     listed = [
         {key: value for key, value in tool.items() if key != "fields"}
-        | {"inputSchema": {"properties": dict.fromkeys(tool["fields"], {})}}
+        | {"inputSchema": {"properties": {name: {} for name in tool["fields"]}}}
         for tool in tools
     ]
     document = {"modules": {module_name(tool["name"]): tool["name"] for tool in tools}, "tools": listed}

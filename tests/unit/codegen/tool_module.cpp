@@ -235,7 +235,8 @@ TEST_CASE("tool_module: a wrapped result is what is in it") {
 
 TEST_CASE("tool_module: a schema that speaks of further members has a class that does") {
     auto const params = [](std::string const& more) {
-        return module_with(R"({"type": "object", "properties": {"a": {"type": "string"}})" + more + "}");
+        auto const schema = R"({"type": "object", "properties": {"a": {"type": "string"}})" + more + "}";
+        return module_with(schema.c_str());
     };
     CHECK(contains(params(""), "class Params(Model):\n"));
     CHECK(contains(params(R"(, "additionalProperties": true)"), "class Params(Model, more=True):\n"));
