@@ -43,7 +43,7 @@ TEST_CASE("tool_module: a whole module") {
     tool.name = "search-repositories";
     tool.description = "Find repositories.\n\n  Says \"why\"";
     tool.annotations = {{"readOnlyHint", true}, {"idempotentHint", true}, {"destructiveHint", false}};
-    CHECK(tool_module(tool).text == R"(from __future__ import annotations
+    CHECK(tool_module(tool, generate_options::call_style::synchronous).text == R"(from __future__ import annotations
 
 from typing import Literal
 
