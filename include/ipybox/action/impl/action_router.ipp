@@ -7,6 +7,7 @@
 #include <ipybox/async/with_timeout.hpp>
 #include <ipybox/os/datagram.hpp>
 #include <ipybox/os/pipe.hpp>
+#include <ipybox/rules/subject_commands.hpp>
 
 #include <asio/dispatch.hpp>
 #include <asio/this_coro.hpp>
@@ -90,6 +91,16 @@ inline approval_subject subject_of(program_run const& wanted) {
     subject.env = wanted.env;
     subject.input = wanted.input;
     return subject;
+}
+
+/// The program in place of one that was accepted for its commands; none where they were not understood.
+inline std::optional<program_run> as_accepted(program_run const& wanted, approval_subject const& subject) {
+    auto judged = as_judged(subject);
+    if (!judged) return std::nullopt;
+    auto run = wanted;
+    run.argv = std::move(judged->argv);
+    run.input = std::move(judged->input);
+    return run;
 }
 
 IPYBOX_DECL action_router::action_router(asio::any_io_executor executor, os::unique_fd socket,
@@ -281,18 +292,24 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::answer_aside(action_id 
     co_return co_await aside(aside_, work);
 }
 
-IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const&,
-                                                                   program_run const& wanted, decision const&,
+IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& host, approval_subject const& subject,
+                                                                   program_run const& wanted, decision const& made,
                                                                    action_outcome& how) {
     auto const fail = [&](error const& why) {
         how.failure = why.code();
         return error_answer(wanted.id, why);
     };
+    std::optional<program_run> as_judged;
+    if (made.by_commands()) {
+        as_judged = as_accepted(wanted, subject);
+        if (!as_judged)
+            co_return fail(error(errc::approval_rejected, "its commands were accepted, and are not understood"));
+    }
     if (!co_await begin_start()) co_return fail(error(errc::cancelled, "its caller is gone"));
     auto program = result<std::shared_ptr<running_program>>(nullptr);
     {
         start_turn const mine(*this);
-        program = co_await start(host, wanted);
+        program = co_await start(host, as_judged ? *as_judged : wanted);
     }
     if (!program) co_return fail(program.error());
     auto const status = co_await (*program)->exited();

@@ -45,6 +45,8 @@ IPYBOX_DECL detail::shell_line approval_request::commands() const { return detai
 
 IPYBOX_DECL bool approval_request::accept() const { return answer(decision::accept()); }
 
+IPYBOX_DECL bool approval_request::accept_commands() const { return answer(decision::accept_commands()); }
+
 IPYBOX_DECL bool approval_request::accept(nlohmann::ordered_json edited_arguments) const {
     return answer(decision::accept(std::move(edited_arguments)));
 }
@@ -63,6 +65,8 @@ IPYBOX_DECL bool approval_request::answer(decision decision) const {
         decision = decision::reject("accepted with edited arguments, but a " + std::string(detail::words_of(kind())) +
                                     " has none");
     }
+    if (auto const line = decision.by_commands() ? commands() : detail::shell_line(); !line.understood())
+        decision = decision::reject("accepted for its commands, but the line was not understood: " + *line.not_clear);
     return handle_->state()->decide(std::move(decision));
 }
 
