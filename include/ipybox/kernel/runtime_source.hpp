@@ -5206,6 +5206,7 @@ import select
 import signal
 import socket
 import struct
+from contextlib import suppress
 
 from ipybox_kernel import filters, landlock, limits, privileges, process
 from ipybox_kernel.landlock import Missing, libc, missing
@@ -5219,6 +5220,8 @@ NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWP
 CLONE_NEWPID = 0x20000000
 
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+CONNECTION = b"4096 65536 262144"  # bytes in each direction: at least, usually, at most
 
 ENDED = "the first process of its namespace has ended"
 
@@ -5285,6 +5288,7 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        bound_connections()
         os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
         give_up_rights(plan)
         tell(report, f"init {start_init()}")
@@ -5346,6 +5350,17 @@ def raise_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
+def bound_connections() -> None:
+    """Bounds what a connection can hold, as the machine has so much for those of all namespaces together."""
+    for name in ("tcp_rmem", "tcp_wmem"):
+        with suppress(OSError):  # older systems have one value for all of them
+            file = os.open(f"/proc/sys/net/ipv4/{name}", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(file, CONNECTION)
+            finally:
+                os.close(file)
+
+
 def give_up_rights(plan: Plan) -> None:
     """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
     if plan.processes is not None:
@@ -5353,7 +5368,7 @@ def give_up_rights(plan: Plan) -> None:
     privileges.drop_capabilities()
     landlock.give_up_new_privileges()
     privileges.filter_calls(plan.filter, plan.machine)
-)py", 6436}},
+)py", 7050}},
 {"search_path", {R"py("""The directories in which programs are looked for by their names."""
 
 from __future__ import annotations

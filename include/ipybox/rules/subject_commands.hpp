@@ -32,7 +32,7 @@ struct judged_program {
 /**
  * \brief What is run for an action that was accepted for its commands: no shell gets to read the text that was judged.
  * \details A line is written anew, with every literal word in quotes: were it read differently here than by a shell, a
- * command could fail, but it could not become another one. Words that are no line stay as they are. None where the line
+ * command could fail, but it could not become another one. Other words stay as they are. None where the line
  * is not understood.
  */
 [[nodiscard]] std::optional<judged_program> as_judged(approval_subject const& subject);

@@ -299,17 +299,14 @@ IPYBOX_DECL asio::awaitable<action_frame> action_router::carry_out(action_host& 
         how.failure = why.code();
         return error_answer(wanted.id, why);
     };
-    std::optional<program_run> as_judged;
-    if (made.by_commands()) {
-        as_judged = as_accepted(wanted, subject);
-        if (!as_judged)
-            co_return fail(error(errc::approval_rejected, "its commands were accepted, and are not understood"));
-    }
+    auto const judged = made.by_commands() ? as_accepted(wanted, subject) : std::nullopt;
+    if (made.by_commands() && !judged)
+        co_return fail(error(errc::approval_rejected, "its commands were accepted, and are not understood"));
     if (!co_await begin_start()) co_return fail(error(errc::cancelled, "its caller is gone"));
     auto program = result<std::shared_ptr<running_program>>(nullptr);
     {
         start_turn const mine(*this);
-        program = co_await start(host, as_judged ? *as_judged : wanted);
+        program = co_await start(host, judged ? *judged : wanted);
     }
     if (!program) co_return fail(program.error());
     auto const status = co_await (*program)->exited();

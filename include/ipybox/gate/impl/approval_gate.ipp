@@ -181,7 +181,9 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::run(std::shared_ptr<state> s
     };
     if (self->audit) {
         result<void> written;
-        auto const record = [self, shared] { return self->audit->request(*shared, self->session); };
+        auto const record = [audit = self->audit, session = self->session, shared] {
+            return audit->request(*shared, session);
+        };
         if (is_long)
             written = co_await aside(*self->threads, record);
         else
@@ -264,8 +266,7 @@ IPYBOX_DECL asio::awaitable<verdict> approval_gate::ask(std::shared_ptr<state> s
     }
     asked->timer.cancel();
     auto made = asked->awaited->decided().value_or(decision::reject());
-    co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now(),
-                                            digest);
+    co_return self->machine.on_answer(*subject, std::move(made), asked->by, std::chrono::steady_clock::now(), digest);
 }
 
 IPYBOX_DECL asio::awaitable<void> approval_gate::put(any_approval policy, approval_request request,
