@@ -306,10 +306,13 @@ class Host:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        while data := self.socket.recv(MAX_DATAGRAM):
-            self.messages.put(json.loads(data))
-        with self.moving:
-            os._exit(1)
+        # Without this thread the end of the host would not be heard: whatever ends it ends the process.
+        try:
+            while data := self.socket.recv(MAX_DATAGRAM):
+                self.messages.put(json.loads(data))
+        finally:
+            with self.moving:
+                os._exit(1)
 
     def receive(self) -> dict[str, Any]:
         return self.messages.get()
@@ -560,12 +563,12 @@ def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
     try:
         layer = Layer(wanted["layer"], wanted["size"])
         try:
-            installed = install(host, layer, wanted)
+)py"
+R"py(            installed = install(host, layer, wanted)
         finally:
             layer.clear()
     except Failure as failure:
-)py"
-R"py(        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
     except OSError as error:
         return {"op": "ended", "outcome": "failed", "text": str(error)}
     if installed:
@@ -596,7 +599,7 @@ def main(host: Host) -> int:
 
 
 sys.exit(main(Host(int(sys.argv[1]))))
-)py", 16112};
+)py", 16263};
 
 inline constexpr runtime_module runtime_modules[] = {
 {"actions", {R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
