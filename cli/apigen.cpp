@@ -1,4 +1,5 @@
 #include <ipybox/codegen.hpp>
+#include <ipybox/codegen/python_name.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/mcp/server_file.hpp>
 #include <ipybox/mcp/server_registry.hpp>
@@ -30,7 +31,11 @@ result<mcp::detail::named_server> find_server(apigen_options const& options) {
     if (!servers) return failure(errc::invalid_argument, servers.error().text());
     std::vector<std::string> names;
     for (auto& server : *servers) {
-        if (options.server_name == server.name || options.server_name == server.written) return std::move(server);
+        bool const is_asked_for = options.server_name == server.name || options.server_name == server.written;
+        if (is_asked_for && !server.params)
+            return failure(errc::invalid_argument, options.mcp_config.string() + ": the server '" + server.written +
+                                                       "': " + server.params.error().text());
+        if (is_asked_for) return std::move(server);
         names.push_back(server.name);
     }
     return failure(errc::invalid_argument, options.mcp_config.string() + " has no server '" + options.server_name +
@@ -47,7 +52,7 @@ result<mcp::detail::named_server> server_of(apigen_options const& options) {
                            R"(; JSON is wanted, as {"command": "uvx", "args": ["mcp-server-fetch"]})");
     auto params = mcp::server_params::read(*json);
     if (!params) return failure(errc::invalid_argument, "--server-params: " + params.error().text());
-    return mcp::detail::named_server{options.server_name, std::move(*params)};
+    return mcp::detail::named_server{options.server_name, std::move(params)};
 }
 
 exit_code complain(output_file& err, error const& why) {
@@ -72,7 +77,7 @@ exit_code generate_api(apigen_options const& options, std::stop_token const& sto
     if (!server) return complain(err, server.error());
     auto const& name = server->name;
     if (name != options.server_name) err.write_lines("ipybox: the package is called " + name);
-    auto const tools = mcp::server_registry::list_tools_of(name, server->params, stop);
+    auto const tools = mcp::server_registry::list_tools_of(name, *server->params, stop);
     if (stop.stop_requested()) return exit_code::failed;
     if (!tools) return complain(err, tools.error());
     codegen::generate_options how;
@@ -86,6 +91,10 @@ exit_code generate_api(apigen_options const& options, std::stop_token const& sto
     auto const written = codegen::generate(name, *tools, options.root_dir, how);
     if (!written) return complain(err, written.error());
     for (auto const& module : written->modules) out.write_lines(module);
+    // Kernels import the package as a part of mcptools, and nothing is hidden there.
+    if (codegen::is_standard_module(name))
+        err.write_lines(name + ": a module of Python's standard library is called so, too: import the tools as a part "
+                               "of their root package");
     for (auto const& notice : written->notices)
         err.write_lines((notice.tool.empty() ? name : notice.tool) + ": " + notice.text);
     return exit_code::ok;

@@ -113,15 +113,16 @@ void add_working_dir_option(CLI::App& command, std::filesystem::path& working_di
         ->check(CLI::Validator(CLI::ExistingDirectory).description(""));
 }
 
-CLI::Option* add_sandbox_options(CLI::App& command, box_options& options) {
+CLI::Option* add_sandbox_options(CLI::App& command, box_options& options, missing_config missing) {
     auto* const sandbox = add_sandbox_option(command, options.sandbox);
-    command
-        .add_option("--sandbox-config", options.sandbox_config,
-                    "What code may read and write, as a JSON file of sandbox-runtime has it (docs/sandbox.md);\n"
-                    "without it, the code writes to its working directory and reads no secrets")
-        ->type_name("FILE")
-        ->check(check_given)
-        ->check(CLI::Validator(CLI::ExistingFile).description(""));
+    auto* const config =
+        command
+            .add_option("--sandbox-config", options.sandbox_config,
+                        "What code may read and write, as a JSON file of sandbox-runtime has it (docs/sandbox.md);\n"
+                        "without it, the code writes to its working directory and reads no secrets")
+            ->type_name("FILE")
+            ->check(check_given);
+    if (missing == missing_config::refused) config->check(CLI::Validator(CLI::ExistingFile).description(""));
     command
         .add_option("--allow-host", options.allowed_hosts,
                     "Let the code reach a host by name: pypi.org, *.example.org, pypi.org:443;\n"

@@ -64,8 +64,12 @@ CLI::Option* add_sandbox_option(CLI::App& command, sandbox_choice& sandbox);
 void add_python_option(CLI::App& command, std::filesystem::path& python);
 void add_working_dir_option(CLI::App& command, std::filesystem::path& working_dir);
 
+/// The treatment of a --sandbox-config that does not exist.
+enum class missing_config { refused, left_out };
+
 /// --sandbox and what belongs to it. \return --sandbox itself
-CLI::Option* add_sandbox_options(CLI::App& command, box_options& options);
+CLI::Option* add_sandbox_options(CLI::App& command, box_options& options,
+                                 missing_config missing = missing_config::refused);
 
 /// --python, --images-dir
 void add_kernel_options(CLI::App& command, box_options& options);

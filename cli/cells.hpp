@@ -12,7 +12,12 @@ namespace ipybox::cli {
 struct cell {
     std::string code;
     std::string title = {};
+    bool may_raise = false; ///< an exception is what it is meant to show: the next cell follows
 };
+
+/// The tags of cells that programs which run notebooks obey (nbclient, nbconvert).
+inline constexpr std::string_view raises_exception = "raises-exception";
+inline constexpr std::string_view skip_execution = "skip-execution";
 
 /// The white space of Python's source: what may stand on a blank line.
 inline constexpr std::string_view white_space = " \t\r\n\f\v";
@@ -37,6 +42,14 @@ inline constexpr std::string_view white_space = " \t\r\n\f\v";
     return false;
 }
 
+/// Whether a title has a tag, as Jupytext writes it: `# %% tags=["raises-exception"]`.
+[[nodiscard]] inline bool has_tag(std::string_view title, std::string_view tag) {
+    auto const begin = title.find("tags=[");
+    if (begin == title.npos) return false;
+    auto const tags = title.substr(begin, title.find(']', begin) - begin);
+    return tags.find('"' + std::string(tag) + '"') != tags.npos;
+}
+
 /// Blank lines and comments alone.
 [[nodiscard]] inline bool has_no_code(std::string_view text) noexcept {
     while (!text.empty()) {
@@ -50,17 +63,18 @@ inline constexpr std::string_view white_space = " \t\r\n\f\v";
 
 /**
  * \brief Cuts a file into cells at lines that begin with `# %%`.
- * \details The rest of such a line is the title of the cell below it. Blank cells and `# %% [markdown]` cells are left
- * out, and so is what stands before the first marker when it is but comments: the head of the file. Text without a
- * marker is one cell.
+ * \details The rest of such a line is the title of the cell below it. Blank cells, `# %% [markdown]` cells and those
+ * that are tagged `skip-execution` are left out, and so is what stands before the first marker when it is but comments:
+ * the head of the file. Text without a marker is one cell.
  */
 [[nodiscard]] inline std::vector<cell> cut_into_cells(std::string_view text) {
     std::vector<cell> cells;
     cell current;
     auto in_head = true;
     auto const finish = [&](bool cut) {
-        auto const left_out =
-            trimmed(current.code).empty() || is_prose(current.title) || (in_head && cut && has_no_code(current.code));
+        auto const left_out = trimmed(current.code).empty() || is_prose(current.title) ||
+                              has_tag(current.title, skip_execution) || (in_head && cut && has_no_code(current.code));
+        current.may_raise = has_tag(current.title, raises_exception);
         if (!left_out) cells.push_back(std::move(current));
     };
     while (!text.empty()) {

@@ -3,6 +3,7 @@
 #include <cli/apigen.hpp>
 #include <cli/approver.hpp>
 #include <cli/box.hpp>
+#include <cli/client_setup.hpp>
 #include <cli/doctor.hpp>
 #include <cli/interrupts.hpp>
 #include <cli/json_output.hpp>
@@ -156,7 +157,8 @@ exit_code run_program(int argc, char** argv) {
         auto const asked = read_command_line(argc, argv);
         if (auto const* code = std::get_if<exit_code>(&asked)) return *code;
         if (auto const* apigen = std::get_if<apigen_options>(&asked)) return run_program(*apigen, left_behind);
-        if (auto const* mcp = std::get_if<mcp_options>(&asked)) return serve_mcp(*mcp, left_behind);
+        if (auto const* mcp = std::get_if<mcp_options>(&asked))
+            return mcp->setup ? set_up_client(*mcp->setup) : serve_mcp(*mcp, left_behind);
         if (auto const* doctor = std::get_if<doctor_options>(&asked)) return run_program(*doctor, left_behind);
         return run_program(std::get<run_options>(asked), left_behind);
     } catch (output_error const& error) {

@@ -4,6 +4,7 @@
 #include <ipybox/mcp/server.hpp>
 #include <ipybox/mcp/server_registry.hpp>
 #include <ipybox/mcp/variables.hpp>
+#include <ipybox/os/lies_in.hpp>
 #include <ipybox/os/unique_fd.hpp>
 
 #include <asio/cancellation_signal.hpp>
@@ -104,6 +105,12 @@ result<code_session_options> session_options_of(mcp_options const& options, serv
     // Also one that is missing: code would decide what the servers of the next start get.
     if (options.sandbox != sandbox_choice::none)
         box.sandbox.hidden = {std::filesystem::absolute(options.working_dir / ".env")};
+    if (!options.missing_config.empty()) {
+        log(log_level::warning, options.missing_config.string() + " does not exist: the default sandbox is used");
+        // Code would make the configuration of the next start.
+        auto const file = options.missing_config.lexically_normal();
+        if (os::lies_in(file, options.working_dir)) box.sandbox.hidden.push_back(file);
+    }
 
     auto sandbox = sandbox_of(options, err);
     if (!sandbox) return failure(sandbox);

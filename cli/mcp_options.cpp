@@ -12,12 +12,14 @@
 #include <cctype>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace ipybox::cli {
 namespace {
@@ -31,7 +33,7 @@ constexpr auto mcp_footer =
     R"(Actions are tool calls, shell commands, installations, MCP servers that the model registers, and hosts that
 the code connects to. Variables KERNEL_ENV_NAME, of the environment or of DIR/.env, are NAME for the code.
 
-Configuration of a client:
+Configuration of a client, which --install writes:
   {"mcpServers": {"ipybox": {"command": "ipybox", "args": ["mcp", "--workspace", "/path/to/workspace"]}}}
 
 Exit codes:
@@ -48,6 +50,14 @@ constexpr std::array<std::pair<std::string_view, log_level>, 5> level_names{{{"D
 std::string upper(std::string text) {
     for (auto& letter : text) letter = static_cast<char>(std::toupper(static_cast<unsigned char>(letter)));
     return text;
+}
+
+std::string check_client(std::string const& name) {
+    auto const known = known_clients();
+    if (std::ranges::find(known, name) != known.end()) return {};
+    std::string names;
+    for (auto const& each : known) names.append(names.empty() ? "" : ", ").append(each);
+    return "'" + name + "' is none of " + names;
 }
 
 std::string check_level(std::string const& name) {
@@ -92,6 +102,66 @@ void add_session_options(CLI::App& mcp, mcp_options& options) {
         ->needs(sessions);
 }
 
+/// The words of the command line that a client has to start the server with: its options, their paths absolute.
+std::vector<std::string> server_words(CLI::App const& mcp) {
+    static constexpr std::array<std::string_view, 4> own{"--install", "--uninstall", "--dry-run", "--help"};
+    std::vector<std::string> words{"mcp"};
+    for (auto const* const option : mcp.get_options([](CLI::Option const* each) { return each->count() > 0; })) {
+        auto const name = option->get_name();
+        if (std::ranges::find(own, name) != own.end()) continue;
+        auto const kind = option->get_type_name().substr(0, option->get_type_name().find(':'));
+        auto const values = option->results();
+        bool const is_alone = option->get_expected_max() == 0 || values.empty() || values.front().empty();
+        if (is_alone) words.push_back(name);
+        for (auto const& value : values) {
+            if (is_alone) break;
+            std::error_code missing;
+            bool const is_path = (kind == "DIR" && name != "--cgroup") || kind == "FILE" ||
+                                 (kind == "PATH" && value.find('/') != value.npos) ||
+                                 (name == "--approve" && std::filesystem::exists(value, missing));
+            words.push_back(name);
+            words.push_back(is_path ? std::filesystem::absolute(value, missing).lexically_normal().string() : value);
+        }
+    }
+    return words;
+}
+
+/// --install, --uninstall, --dry-run
+void add_setup_options(CLI::App& mcp, mcp_options& options) {
+    auto const choose = [&options](client_setup::work what) {
+        return [&options, what](std::string const& client) {
+            if (!options.setup) options.setup.emplace();
+            options.setup->client = client;
+            options.setup->what = what;
+        };
+    };
+    auto* const install = mcp.add_option_function<std::string>(
+        "--install", choose(client_setup::work::install),
+        "Have a client start this server, with the other options given here: claude (Code), claude-desktop,\n"
+        "codex, cursor or vscode. Its configuration is changed, and kept as FILE.ipybox-backup");
+    auto* const uninstall = mcp.add_option_function<std::string>(
+        "--uninstall", choose(client_setup::work::uninstall), "Take the entry out of a client's configuration again");
+    for (auto* const option : {install, uninstall})
+        option->type_name("CLIENT")->check(offers(known_clients()))->check(check_client);
+    install->excludes(uninstall);
+    mcp.add_flag_callback(
+        "--dry-run",
+        [&options] {
+            if (options.setup) options.setup->is_trial = true;
+        },
+        "With --install or --uninstall: tell what would be changed, and change nothing");
+}
+
+/// The workspace of a client that starts its servers in a directory of its own choice.
+std::vector<std::string> with_workspace(std::vector<std::string> words) {
+    if (std::ranges::find(words, "--workspace") != words.end()) return words;
+    auto const* const home = std::getenv("HOME");
+    if (home == nullptr || *home != '/')
+        throw CLI::ValidationError("--install", "HOME does not name your home directory: name a --workspace");
+    words.insert(words.begin() + 1, {"--workspace", (std::filesystem::path(home) / "ipybox-workspace").string()});
+    return words;
+}
+
 /// Walls are made of what bubblewrap has.
 void check_sessions(mcp_options const& options) {
     bool const has_walls = options.sandbox == sandbox_choice::bubblewrap;
@@ -117,6 +187,9 @@ void complete(mcp_options& options) {
         options.sessions_dir = sessions_directory(options.working_dir);
     }
     options.asks_for_hosts = options.sandbox != sandbox_choice::none;
+    // Of the Python package it is optional.
+    if (options.sandbox_config.empty() || std::filesystem::exists(options.sandbox_config, failed)) return;
+    options.missing_config = std::filesystem::absolute(std::exchange(options.sandbox_config, {}), failed);
 }
 
 } // namespace
@@ -136,7 +209,7 @@ void add_mcp_command(CLI::App& program, mcp_options& options) {
         ->check(offers({"ask", "auto", "deny"}, other_values::files))
         ->check(check_given);
     // Of the Python package it is a flag.
-    add_sandbox_options(mcp, options)->expected(0, 1)->default_str("bubblewrap");
+    add_sandbox_options(mcp, options, missing_config::left_out)->expected(0, 1)->default_str("bubblewrap");
     add_kernel_options(mcp, options);
     add_server_options(mcp, options);
     add_package_options(mcp, options.packages);
@@ -161,12 +234,20 @@ void add_mcp_command(CLI::App& program, mcp_options& options) {
         ->check(offers(names_in(level_names)))
         ->check(check_level);
     add_session_options(mcp, options);
+    add_setup_options(mcp, options);
     add_old_options(mcp, options);
     mcp.footer(mcp_footer);
-    mcp.callback([&options, approve] {
+    mcp.callback([&mcp, &options, approve] {
         check_sandbox_options(options);
         check_sessions(options);
         choose_approval(options, *approve);
+        if (options.setup) {
+            // Nothing is served: the workspace is made when the client starts the server.
+            options.setup->arguments = with_workspace(server_words(mcp));
+            return;
+        }
+        if (mcp.count("--dry-run") > 0)
+            throw CLI::ValidationError("--dry-run", "there is nothing to try: it goes with --install or --uninstall");
         complete(options);
     });
 }

@@ -135,7 +135,8 @@ class run {
             left_ = true;
             return static_cast<exit_code>(*brought.exit_code);
         }
-        return result ? exit_code::ok : exit_code_of(result.error());
+        bool const is_expected = cell.may_raise && !result && result.error() == errc::python_error;
+        return result || is_expected ? exit_code::ok : exit_code_of(result.error());
     }
 
     void say(std::string const& text) { messages_.write_lines("ipybox: " + text); }

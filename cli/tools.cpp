@@ -27,6 +27,9 @@ result<void> add_tools(executor_base& box, run_options const& options, interrupt
     auto const servers = box.register_mcp_servers(options.mcp_config, options.tool_timeout);
     if (!servers) return failure(errc::invalid_argument, servers.error().text());
     for (auto const& notice : servers->notices) err.write_lines("ipybox: " + notice);
+    if (options.require_servers && !servers->left_out.empty())
+        return failure(errc::mcp_start_failed, options.mcp_config.string() + " has servers that cannot be used, and "
+                                                                             "--require-servers wants all of them");
     auto const root = options.working_dir / "mcptools";
     for (auto const& name : servers->names) {
         if (signals.ending()) return {};

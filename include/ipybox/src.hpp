@@ -112,6 +112,7 @@
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
 #include <ipybox/mcp/impl/launch_habits.ipp>
+#include <ipybox/mcp/impl/lenient_arguments.ipp>
 #include <ipybox/mcp/impl/line_reader.ipp>
 #include <ipybox/mcp/impl/raw_json.ipp>
 #include <ipybox/mcp/impl/rpc_machine.ipp>

@@ -430,6 +430,10 @@ def test_wrong_mcp_config(program: Program, text: str, why: str) -> None:
         ({"command": PYTHON, "args": ["-c", "exit(7)"]}, "exit code 7"),
         ({"command": PYTHON, "args": ["-c", "print('no JSON')"]}, "'broken'"),
         ({"command": "x", "env": {"A": "${IPYBOX_NOT_SET}"}}, "IPYBOX_NOT_SET"),
+        ({"command": "x", "env": {"A": "${input:key}"}}, "only the editor"),
+        ({"command": PYTHON, "envFile": "/no/such.env"}, "/no/such.env"),
+        ({"command": "~/no-such-program-of-ipybox"}, f"{Path.home()}/no-such-program-of-ipybox"),
+        ({"command": "python3 server.py"}, "`args` follows it"),
     ],
 )
 def test_server_that_does_not_start(any_sandbox: Program, server: dict[str, Any], why: str) -> None:
@@ -442,6 +446,24 @@ def test_server_that_does_not_start(any_sandbox: Program, server: dict[str, Any]
     strict = any_sandbox.run("--require-servers", *call)
     assert (strict.code, strict.out) == (3, "")
     assert why in strict.err
+
+
+def test_file_as_an_editor_leaves_it(any_sandbox: Program) -> None:
+    good = json.dumps(SERVER)
+    text = f"""// mine
+    {{"servers": {{"tools": {good}, "wrong": {{"args": []}}, "odd": {{"command": "x", "env": 7}}, /* last */
+      "off": {{"command": "x", "enabled": false}}, }},}}"""
+    options = ("--mcp-config", any_sandbox.write("mcp.json", text), "--yes", "-c", ECHO + "print(echo('a'))")
+    ended = any_sandbox.run(*options)
+    assert (ended.code, ended.out) == (0, "a\n")
+    assert 'the server "wrong" is left out: there is neither a `command` nor a `url`' in ended.err
+    assert 'the server "odd" is left out: `env` is not an object of texts' in ended.err
+    assert '"off"' not in ended.err
+    strict = any_sandbox.run("--require-servers", *options)
+    assert (strict.code, strict.out) == (3, "")
+    asked = any_sandbox.apigen("--server-name", "odd", "--mcp-config", "mcp.json", "--root-dir", "api")
+    assert asked.code == 2
+    assert "the server 'odd': `env` is not an object of texts" in asked.err
 
 
 def test_server_that_cannot_be_reached_from_here(program: Program) -> None:

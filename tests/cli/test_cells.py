@@ -83,6 +83,28 @@ def test_dictionary_on_standard_input_is_code(program: Program) -> None:
     assert program.run("-", stdin='{"cells": 1, "more": None}').out == "{'cells': 1, 'more': None}\n"
 
 
+def test_tags_of_cells(any_sandbox: Program) -> None:
+    def cell(source: str, *tags: str) -> dict[str, object]:
+        return {"cell_type": "code", "metadata": {"tags": tags}, "outputs": [{"data": float("nan")}], "source": source}
+
+    cells = [cell("1/0", "raises-exception"), cell("exit(3)", "skip-execution"), cell("print('two')")]
+    book = any_sandbox.write("n.ipynb", json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}))
+    script = any_sandbox.write(
+        "n.py", '# %% tags=["raises-exception"]\n1/0\n# %% no tags=["skip-execution"]\nexit(3)\n# %%\nprint("two")\n'
+    )
+    for file in (book, script):
+        ended = any_sandbox.run(file)
+        assert (ended.code, ended.out) == (0, "two\n")
+        assert "ZeroDivisionError" in ended.err
+
+
+def test_only_exceptions_are_expected(program: Program) -> None:
+    tagged = '# %% tags=["raises-exception"]\n'
+    for code, status in (("import os; os._exit(5)", 1), ("import time; time.sleep(30)", 124)):
+        ended = program.run(program.write("n.py", f"{tagged}{code}\n# %%\nprint('two')\n"), "--timeout", "1")
+        assert (ended.code, ended.out) == (status, "")
+
+
 def test_notebook_in_another_language(program: Program) -> None:
     for ended in (program.run(program.write("n.ipynb", notebook("bash"))), program.run("-", stdin=notebook("bash"))):
         assert (ended.code, ended.out) == (2, "")

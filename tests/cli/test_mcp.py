@@ -52,7 +52,7 @@ def test_instructions_name_the_workspace(connect: Clients, program: Program) -> 
 
 def test_cells_keep_their_state(connect: Clients, era: str) -> None:
     client = connect(version=era)
-    assert client.run("x = 20").text == ""
+    assert client.run("x = 20").text == "[no output]"
     answer = client.run("print('printed')\nx + 1")
     assert answer.text == "printed\n21"
     assert not answer.failed

@@ -37,7 +37,12 @@ def test_a_tool_call_is_asked_and_done(program: Program, era: str) -> None:
     (question,) = client.questions
     assert "tool call tools.echo" in question["message"]
     assert '"hello"' in question["message"]
-    assert question["requestedSchema"]["properties"]["decision"]["enum"] == ["accept", "accept_always", "reject"]
+    assert question["requestedSchema"]["properties"]["decision"]["enum"] == [
+        "accept",
+        "accept_in_cell",
+        "accept_always",
+        "reject",
+    ]
     assert client.run(CALL).text == "got hello"
     assert len(client.questions) == 2
     assert client.close() == 0
@@ -49,6 +54,16 @@ def test_what_is_accepted_for_the_session_is_not_asked_again(program: Program, e
     client.run(CALL)
     assert len(client.questions) == 1
     client.run(CALL.replace("hello", "another"))
+    assert len(client.questions) == 2
+    assert client.close() == 0
+
+
+def test_a_tool_that_is_accepted_in_its_cell_is_asked_again_in_the_next(program: Program, era: str) -> None:
+    client = answering(program, era, accept("accept_in_cell"))
+    calls = ECHO + "print([echo(str(n)) for n in range(5)])"
+    assert client.run(calls).text == "['0', '1', '2', '3', '4']"
+    assert len(client.questions) == 1
+    client.run(calls)
     assert len(client.questions) == 2
     assert client.close() == 0
 

@@ -293,8 +293,8 @@ def test_the_user_reads_who_asks_and_grants_one_session_alone(connect: Clients, 
     for session in ("a", "a", "b", "b"):
         assert client.run(call, session=session).text == "x"
     assert [question["message"].partition(" wants")[0] for question in client.questions] == [
-        'The Python code of the session "a"',
-        'The Python code of the session "b"',
+        "The Python code of the session `a`",
+        "The Python code of the session `b`",
     ]
 
 

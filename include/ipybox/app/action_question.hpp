@@ -7,8 +7,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /** \file
  * The question whether an action may be done, as a form that MCP clients show to people (MCP 2025-11-25,
@@ -17,11 +19,19 @@
 
 namespace ipybox {
 
-/// The text for the person: the action as `safe_text::of` shows it. \param session whose code asks, where a client has
-/// several
+/**
+ * \brief The text for the person: the action as `safe_text::of` shows it.
+ * \details Clients draw it as plain text, as Markdown or as HTML. The action stands behind an empty line and a margin
+ * of four blanks, which is a block of code in Markdown: each of its characters is drawn, and none has a meaning.
+ * \param session whose code asks, where a client has several
+ */
 [[nodiscard]] std::string question_about(approval_subject const& subject, std::string_view session = {});
 
-/// The form: `decision` is `accept`, `accept_always` (a grant for the session: this host, or exactly this action) or
+/// A paragraph of a question: a sentence of ours, and below it texts of others, drawn as the action is.
+[[nodiscard]] std::string question_paragraph(std::string_view sentence, std::vector<std::string> const& texts);
+
+/// The form: `decision` is `accept`, `accept_in_cell` (for the tool of a cell: a grant for this tool, whatever its
+/// arguments, until the cell ends), `accept_always` (a grant for the session: this host, or exactly this action) or
 /// `reject`; `reason` is a text.
 [[nodiscard]] nlohmann::ordered_json form_about(approval_subject const& subject);
 
@@ -34,6 +44,9 @@ namespace ipybox {
 
 /// The grant of `accept_always`.
 [[nodiscard]] grant lasting_grant(approval_subject const& subject);
+
+/// The grant of `accept_in_cell`; none for other actions than calls of tools in a cell.
+[[nodiscard]] std::optional<grant> grant_in_cell(approval_subject const& subject);
 
 } // namespace ipybox
 

@@ -12,6 +12,12 @@ namespace ipybox {
 
 /// An action as people can read it, and nothing else than it.
 struct safe_text {
+    /// The kind of front end that draws the text.
+    enum class front_end {
+        terminal,
+        markup ///< it may take the text for Markdown or HTML, as MCP clients do with the message of a form
+    };
+
     /// How an action is shown.
     struct options {
         std::size_t columns = 0;   ///< no row is wider, its margin included; 0: one row without a margin
@@ -19,6 +25,11 @@ struct safe_text {
                                    ///< all
         std::string margin = "| "; ///< before each row of the action's text; other rows have none, so that the text
                                    ///< cannot pass for one of them
+
+        /// With markup, a margin of four blanks behind an empty line makes the rows a block of code. The row that says
+        /// how much is left out stands between empty rows, and characters that begin a tag or a character reference of
+        /// HTML are spelled out.
+        front_end drawn_by = front_end::terminal;
     };
 
     /**
@@ -39,7 +50,7 @@ struct safe_text {
     [[nodiscard]] static safe_text of(approval_subject const& subject);
 
     /// Any text in one row, spelled as a word of an action.
-    [[nodiscard]] static std::string word(std::string_view text);
+    [[nodiscard]] static std::string word(std::string_view text, front_end drawn_by = front_end::terminal);
 
     /// Names the action and its program or tool in few words: "shell command /bin/sh". The name is cut after 40
     /// characters.

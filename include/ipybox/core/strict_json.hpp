@@ -14,8 +14,9 @@
 
 namespace ipybox::detail {
 
-/// Whether a document may have comments (`//` and `/* */`), as editors write them into their configuration.
-enum class json_comments { refused, allowed };
+/// Whether a document may have what editors write into their configuration: comments (`//` and `/* */`), and a comma
+/// behind the last member or element.
+enum class json_dialect { strict, of_editors };
 
 /**
  * \brief Parses JSON that permissions depend on: a duplicate member is an error, and so is deep nesting.
@@ -23,7 +24,7 @@ enum class json_comments { refused, allowed };
  * \return or errc::invalid_argument, "NAME:LINE:COLUMN: WHAT". The text itself is not quoted: it may be a secret.
  */
 [[nodiscard]] result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name,
-                                                    json_comments comments = json_comments::refused);
+                                                    json_dialect dialect = json_dialect::strict);
 
 /// An error in a document: the place in it (RFC 6901, the document's name in front) and the reason.
 struct json_problem {

@@ -39,13 +39,14 @@ class line_reader {
     /// \par Errors errc::message_too_large — the stream is of no use afterwards, but for `skip_line`
     [[nodiscard]] result<std::optional<std::string_view>> next();
 
-    /// Lets go of the line that is too long, up to its end, which may not have come yet: then goes on with the next
-    /// one.
-    void skip_line() noexcept { skips_ = true; }
+    /// Lets go of the line that is too long, as far as it has come. Then it is to be called again, before `next`.
+    /// \return what is let go of, without the line's end; valid until `prepare`
+    [[nodiscard]] std::string_view skip_line() noexcept;
+
+    /// Whether a part of the line is still to come.
+    [[nodiscard]] bool is_skipping() const noexcept { return skips_; }
 
   private:
-    [[nodiscard]] bool skipped() noexcept;
-
     std::size_t longest_;
     struct deallocate {
         void operator()(char* bytes) const noexcept { std::free(bytes); }

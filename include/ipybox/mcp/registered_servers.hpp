@@ -12,6 +12,9 @@ struct registered_servers {
 
     /// A sentence for each that got another name than in the file, or was left out.
     std::vector<std::string> notices = {};
+
+    /// The names in the file of those that were left out, as their entries cannot be used here.
+    std::vector<std::string> left_out = {};
 };
 
 } // namespace ipybox::mcp

@@ -80,6 +80,9 @@ struct server::client_description {
     std::string client_version = {};                        ///< its own
     nlohmann::json capabilities = nlohmann::json::object(); ///< as declared
 
+    /// Whether it gets output schemas and `structuredContent`, where its version has them.
+    bool takes_structured_content = true;
+
     /// Whether it shows forms to its user. Versions before 2025-06-18 have none, whatever is declared.
     [[nodiscard]] bool answers_forms() const;
 
@@ -119,6 +122,9 @@ class server::channel {
      * \par Errors errc::message_too_large — a line was dropped because it is too long; the next call gives the next one
      */
     virtual asio::awaitable<result<std::optional<std::string_view>>> receive() = 0;
+
+    /// The `id` in the line that was dropped last, as JSON; empty where it is not known. Its caller then has an answer.
+    [[nodiscard]] virtual std::string dropped_id() const { return {}; }
 
     /// Puts a line on its way, behind those that were sent before. Never waits. A channel that has failed drops it.
     virtual void send(std::string line) = 0;
@@ -214,6 +220,13 @@ struct server::tool {
     /// Whether calls of a tool may become tasks, which the client asks for instead of waiting.
     enum class task_support { forbidden, optional };
 
+    /// The reading of arguments that do not fit the input schema.
+    enum class argument_reading {
+        exact,  ///< they are refused
+        lenient ///< what is plainly meant is taken, as clients and models send it: JSON text for an object, a list, a
+                ///< number or a truth value, `null` for what may be left out, a number for a text
+    };
+
     /// Serves a call.
     using handler_type = std::function<asio::awaitable<call_result>(std::shared_ptr<call>)>;
 
@@ -224,6 +237,8 @@ struct server::tool {
     handler_type handler;    ///< must not be empty
     checker_type check = {}; ///< none: the input schema decides, which then must not use what `find_unchecked` names
     task_support tasks = task_support::forbidden; ///< whether calls may become tasks
+
+    argument_reading reading = argument_reading::exact; ///< of arguments that do not fit
 
     /// How long a client that takes tasks by itself (2026-07-28) waits for the result before it gets a task instead.
     std::chrono::milliseconds task_after = std::chrono::seconds(5);
@@ -262,7 +277,12 @@ struct server::options {
     std::string title = {};        ///< for people
     std::string instructions = {}; ///< how to use its tools, for a model
     std::vector<tool> tools = {};  ///< in the order in which they are listed
-    server::limits limits = {};    ///< bounds for each client
+
+    /// Names of clients that show a model nothing but `structuredContent` where there is any, and drop images beside
+    /// it: they get content alone, and tools without output schemas.
+    std::vector<std::string> content_alone = {};
+
+    server::limits limits = {}; ///< bounds for each client
 
     /// Called when a client has said what it is, with the first request that is not a ping: in each connection once.
     /// Its exceptions are dropped.

@@ -42,7 +42,7 @@ class server_machine {
     [[nodiscard]] actions on_line(std::string_view line, clock::time_point now);
 
     /// A line was longer than `server::limits::max_line_in`.
-    [[nodiscard]] actions on_long_line(clock::time_point now);
+    [[nodiscard]] actions on_long_line(clock::time_point now, std::string_view id = {});
 
     /// The client is gone: every call is cancelled. Handlers still end by `on_result`.
     [[nodiscard]] actions on_end(clock::time_point now);
@@ -81,6 +81,7 @@ class server_machine {
 
     [[nodiscard]] reply serve(rpc_message const& message, server_open_request const& request);
     [[nodiscard]] answer_to<client_ptr> client_of(request_params const& params);
+    [[nodiscard]] bool takes_structured_content(std::string const& client) const;
     void introduce(client_ptr const& client);
     [[nodiscard]] answer_to<std::string> initialize(request_params const& params);
     [[nodiscard]] reply serve_modern(std::string const& method, request_params const& params, client_ptr const& client,

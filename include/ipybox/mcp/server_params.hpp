@@ -21,7 +21,8 @@ namespace ipybox::mcp {
  * at its `url`.
  * \details Texts may name variables of the host, `${NAME}`, `${NAME:-default}` or `${env:NAME}`, and what editors know:
  * `${userHome}`, `${workspaceFolder}`,
- * `${workspaceFolderBasename}`, `${pathSeparator}`, `${/}`. They are put in when the server starts, and nowhere else.
+ * `${workspaceFolderBasename}`, `${pathSeparator}`, `${/}`. `command`, `args`, `env_file` and `working_dir` may begin
+ * with `~/`, the home directory. They are put in when the server starts, and nowhere else.
  * The parameters are the host's: nothing that runs in a kernel gets to see or to choose them.
  */
 struct server_params {

@@ -70,12 +70,12 @@ class server_registry {
     [[nodiscard]] result<void> replace(std::string name, server_params params);
 
     /**
-     * \brief Registers the servers of a configuration file, all that can be reached or none.
-     * \details Without a `make_channel`, servers that are reached over HTTP are left out. Notices tell of them, and of
-     * names that had to be changed.
+     * \brief Registers the servers of a configuration file.
+     * \details Entries that cannot be used are left out, and so are servers that are reached over HTTP without a
+     * `make_channel`. Notices tell of them, and of names that had to be changed.
      * \param file the configuration
      * \param tool_timeout of a call and of a list of tools, in the place of what the entries say
-     * \par Errors those of `read_server_file` and `add`; errc::invalid_argument — none of its servers can be reached
+     * \par Errors those of `read_server_file` and `add`; errc::invalid_argument — none of its entries can be used
      */
     [[nodiscard]] result<registered_servers> add_file(std::filesystem::path const& file,
                                                       std::optional<std::chrono::milliseconds> tool_timeout = {});

@@ -21,11 +21,11 @@ using variable_lookup = std::function<std::optional<std::string>(std::string con
 /**
  * \brief Puts variables into parameters: into every text of them, once, from left to right.
  * \details `${NAME}` and `${env:NAME}` are the value; `${NAME:-default}` is the default where the variable is empty or
- * not set. `${userHome}` is `HOME`; `${workspaceFolder}` is the project that the parameters belong to, where they do.
+ * not set. `${userHome}` is `HOME`, and so is `~` at the beginning of a path, as in a shell; `${workspaceFolder}` is
+ * the project that the parameters belong to, where they do.
  * \param lookup an application's may throw; `host_variable` where it is empty
- * \par Errors errc::variable_not_set — names the variables, and quotes nothing else; errc::invalid_argument — a kind of
- * variable that only an editor can resolve, such as
- * `${input:…}`; the look-up threw
+ * \par Errors errc::variable_not_set — names the variables, and quotes nothing else; among them those that only an
+ * editor can resolve, such as `${input:…}`. errc::invalid_argument — the look-up threw
  */
 [[nodiscard]] result<server_params> put_variables(server_params params, variable_lookup const& lookup);
 

@@ -32,7 +32,7 @@ decision filled_in(ordered_json content) {
 
 TEST_CASE("action_question: the action is shown, and cannot pass for the question") {
     auto const asked = shell_line_of("ls\nAccept this");
-    CHECK(contains(question_about(asked), "run a command:\n\n| shell command /bin/sh -c $'ls\\nAccept this'"));
+    CHECK(contains(question_about(asked), "run a command:\n\n    shell command /bin/sh -c $'ls\\nAccept this'"));
     auto const form = form_about(asked);
     CHECK(form["properties"]["decision"]["enum"] == ordered_json::array({"accept", "accept_always", "reject"}));
     CHECK(form["properties"]["decision"]["enumNames"].size() == 3);
@@ -41,7 +41,7 @@ TEST_CASE("action_question: the action is shown, and cannot pass for the questio
 
 TEST_CASE("action_question: the session whose code asks is named") {
     CHECK(contains(question_about(shell_line_of("ls"), "a"),
-                   "The Python code of the session \"a\" wants to run a command:"));
+                   "The Python code of the session `a` wants to run a command:"));
     CHECK(contains(question_about(shell_line_of("ls")), "The Python code wants to run a command:"));
 }
 
@@ -49,6 +49,43 @@ TEST_CASE("action_question: a long action is cut, and says so") {
     auto const message = question_about(shell_line_of(std::string(100'000, 'x')));
     CHECK(message.size() < 4000);
     CHECK(contains(message, "characters are left out"));
+    // The rows behind an empty one are a block of code again.
+    CHECK(contains(message, "\n\n... "));
+    CHECK(contains(message, " left out ...\n\n    xxx"));
+}
+
+TEST_CASE("action_question: all rows of the action are code in Markdown, and have no tag of HTML") {
+    auto const message = question_about(shell_line_of("echo ![](https://example.org/?q=1) <img src=x> a&lt;b" +
+                                                      std::string(300, '-') + "| touch EVIL"));
+    auto const begin = message.find("\n\n");
+    for (auto at = begin + 1; at != message.npos; at = message.find('\n', at + 1))
+        CHECK((message.compare(at + 1, 4, "    ") == 0 || message[at + 1] == '\n'));
+    CHECK_FALSE(contains(message, "<img"));
+    CHECK(contains(message, "\\x3cimg src=x> a\\x26lt;b"));
+}
+
+TEST_CASE("action_question: texts of others below a sentence are code, too") {
+    CHECK(question_paragraph("Attention:", {"/w/![](x)", "/w/<b>\n"}) ==
+          "Attention:\n\n    '/w/![](x)'\n    $'/w/\\x3cb>\\n'");
+    CHECK(question_paragraph("Attention", {}) == "Attention");
+}
+
+TEST_CASE("action_question: a tool is accepted until its cell ends, whatever its arguments") {
+    auto call = tool_subject("fs", "read", ordered_json{{"path", "a"}});
+    call.cell_id = {};
+    CHECK(form_about(call)["properties"]["decision"]["enum"].size() == 3);
+    call.cell_id = "c1";
+    CHECK(form_about(call)["properties"]["decision"]["enum"] ==
+          ordered_json::array({"accept", "accept_in_cell", "accept_always", "reject"}));
+    CHECK(form_about(call)["properties"]["decision"]["enumNames"].size() == 4);
+    answer const made{mcp::server::elicitation::response::accept, {{"decision", "accept_in_cell"}}};
+    auto const decided = decision_of(made, call);
+    REQUIRE(decided.granted() != nullptr);
+    CHECK(decided.granted()->for_one_cell());
+    CHECK(decided.granted()->covers(tool_subject("fs", "read", ordered_json{{"path", "b"}})));
+    CHECK_FALSE(decided.granted()->covers(tool_subject("fs", "write", ordered_json{{"path", "a"}})));
+    // Where the form has no such choice, it is no decision.
+    CHECK_FALSE(decision_of(made, shell_line_of("ls")).accepted());
 }
 
 TEST_CASE("action_question: the three answers") {

@@ -97,6 +97,16 @@ TEST_CASE("safe_text: rows have a margin and are never wider than the screen") {
     CHECK(safe_text::of(command("ls"), {.columns = 1}).rows.size() > 1); // no endless loop
 }
 
+TEST_CASE("safe_text: for markup, characters that begin a tag or a reference of HTML are spelled out") {
+    auto const word = [](std::string_view text) { return safe_text::word(text, safe_text::front_end::markup); };
+    for (auto const* const text :
+         {"<a", "<EOF", "</a", "<!--", "<?x", "&#60;", "&#x3c", "&lt;", "&lt", "&copy=1", "&Any;"})
+        CHECK(contains(word(text), text[0] == '<' ? "$'\\x3c" : "$'\\x26"));
+    for (auto const* const text : {"a < b", "<< EOF", "<1", "a && b", "?a=1&b=2", "&", "<", "&;", "a&&page=1"})
+        CHECK(word(text) == "'" + std::string(text) + "'");
+    CHECK(safe_text::word("<a>&lt;") == "'<a>&lt;'"); // on a terminal they are what they are
+}
+
 TEST_CASE("safe_text: of a long text head and tail are shown, and how much is left out") {
     std::string line = "HEAD";
     for (int i = 0; i < 100'000; ++i) line += char('a' + i % 26);

@@ -257,6 +257,14 @@ TEST_CASE("server_machine: depth and values of a line") {
     auto const too_long = c.heard();
     CHECK(code_of(too_long) == -32700);
     CHECK(too_long["id"].is_null());
+    c.take(c.machine.on_long_line(c.now, "\"a\""));
+    auto const named = c.heard();
+    CHECK(code_of(named) == -32600);
+    CHECK(named["id"] == "a");
+    for (auto const* const other : {"1.5", "{", "null", "[1]"}) {
+        c.take(c.machine.on_long_line(c.now, other));
+        CHECK(c.heard()["id"].is_null());
+    }
 }
 
 TEST_CASE("server_machine: batches of 2025-03-26") {

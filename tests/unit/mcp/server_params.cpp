@@ -76,6 +76,10 @@ TEST_CASE("server_params: entries as clients write them") {
               "https://h/mcp");
     CHECK(remote_of(server_params::read(json{{"url", "u"}, {"headers", {{"A", "b"}}}})).headers.at("A") == "b");
     CHECK(process_of(server_params::read(json{{"command", "c"}, {"url", "u"}})).command == "c");
+    auto const odd = process_of(
+        server_params::read(json{{"command", "c"}, {"args", {"--port", 8080, true, 0.5}}, {"timeout", "60"}}));
+    CHECK(odd.args == std::vector<std::string>{"--port", "8080", "true", "0.5"});
+    CHECK(odd.call_timeout == std::chrono::seconds(60));
 }
 
 TEST_CASE("server_params: a sandbox is a configuration, or the default one") {
@@ -105,11 +109,12 @@ TEST_CASE("server_params: what is wrong is said without quoting values") {
     CHECK(contains(complaint(json{{"command", ""}}), "`command` is empty"));
     CHECK(contains(complaint(json{{"command", {"secret"}}}), "`command`"));
     CHECK(contains(complaint(json{{"command", "c"}, {"args", "secret"}}), "`args`"));
-    CHECK(contains(complaint(json{{"command", "c"}, {"args", {"secret", 7}}}), "`args`"));
+    CHECK(contains(complaint(json{{"command", "c"}, {"args", {"secret", nullptr}}}), "`args`"));
+    CHECK(contains(complaint(json{{"command", "c"}, {"timeout", "soon"}}), "`timeout`"));
     CHECK(contains(complaint(json{{"command", "c"}, {"env", {"secret"}}}), "`env`"));
     CHECK(contains(complaint(json{{"command", "c"}, {"env", {{"A", {"secret"}}}}}), "`env`"));
     CHECK(contains(complaint(json{{"url", 7}}), "`url`"));
-    CHECK_FALSE(contains(complaint(json{{"command", "c"}, {"args", {"secret", 7}}}), "secret"));
+    CHECK_FALSE(contains(complaint(json{{"command", "c"}, {"args", {"secret", {7}}}}), "secret"));
 }
 
 TEST_CASE("server_file: the files of Claude, Cursor and VS Code") {
@@ -125,6 +130,59 @@ TEST_CASE("server_file: the files of Claude, Cursor and VS Code") {
         "code.json", "{\n// a comment\n\"inputs\":[], \"servers\":{\"a\":{\"type\":\"stdio\",\"command\":\"c\"}}}"));
     REQUIRE(code);
     CHECK(code->size() == 1);
+}
+
+TEST_CASE("server_file: commas behind the last member, as editors leave them") {
+    scratch_dir const dir;
+    auto const written =
+        "// mine\n{\"servers\": {\"a\": {\"command\": \"c, }\", \"args\": [\"x,]\", \"\\\",}\", ], /* , */ },\n"
+        "  // the last one, }\n},\n}\n";
+    auto const read = ipybox::mcp::detail::read_server_file(dir.write("mcp.json", written));
+    REQUIRE(read);
+    auto const a = process_of(read->front().params);
+    CHECK(a.command == "c, }");
+    CHECK(a.args == std::vector<std::string>{"x,]", "\",}"});
+    for (auto const* const text :
+         {"{\"servers\":{,}}", "{\"servers\":{\"a\":{\"args\":[1,,]}}}", "{\"servers\":{},,}", ",{}", "{},"})
+        CHECK_FALSE(ipybox::mcp::detail::read_server_file(dir.write("mcp.json", text)));
+    auto const place = ipybox::mcp::detail::read_server_file(dir.write("mcp.json", "{\"servers\": {},\n\n  oops,}"));
+    REQUIRE_FALSE(place);
+    CHECK(contains(place.error().text(), "mcp.json:3:3: syntax error"));
+}
+
+TEST_CASE("server_file: an entry that cannot be used costs no other one") {
+    scratch_dir const dir;
+    auto const read = ipybox::mcp::detail::read_server_file(dir.write("mcp.json", R"({"mcpServers": {
+        "a": {"args": []}, "b": {"command": "c", "env": 7}, "c": {"command": "c", "timeout": true}, "d": "x",
+        "good": {"command": "c"}}})"));
+    REQUIRE(read);
+    REQUIRE(read->size() == 5);
+    for (std::size_t i = 0; i < 4; ++i) {
+        REQUIRE_FALSE((*read)[i].params);
+        CHECK((*read)[i].params.error() == errc::invalid_argument);
+    }
+    CHECK(contains((*read)[1].params.error().text(), "`env` is not an object of texts"));
+    CHECK((*read)[4].params);
+}
+
+TEST_CASE("server_file: the places that clients write servers to, and how they switch them off") {
+    scratch_dir const dir;
+    for (auto const* const text :
+         {R"({"mcp": {"servers": {"a": {"command": "c"}}}})", R"({"context_servers": {"a": {"command": "c"}}})"}) {
+        auto const read = ipybox::mcp::detail::read_server_file(dir.write("f.json", text));
+        REQUIRE(read);
+        CHECK(read->front().name == "a");
+    }
+    auto const read = ipybox::mcp::detail::read_server_file(dir.write("f.json", R"({"mcpServers": {
+        "a": {"enabled": false}, "b": {"isActive": false}, "c": {"disabled": "true"}, "d": {"enabled": "false"},
+        "on": {"command": "c", "enabled": true, "isActive": true, "disabled": "false"}}})"));
+    REQUIRE(read);
+    REQUIRE(read->size() == 1);
+    CHECK(read->front().name == "on");
+    auto const toml =
+        ipybox::mcp::detail::read_server_file(dir.write("config.toml", "[mcp_servers.a]\ncommand = 'c'\n"));
+    REQUIRE_FALSE(toml);
+    CHECK(contains(toml.error().text(), "this looks like TOML"));
 }
 
 TEST_CASE("server_file: the longest that is read, and one byte more") {
@@ -151,12 +209,11 @@ TEST_CASE("server_file: what is wrong, and where") {
     CHECK(contains(said("{\n  // comment\n  \"mcpServers\": {"), "f.json:3:18: syntax error"));
     CHECK(contains(said("[]"), "f.json:1:1: an object is wanted, with `mcpServers` in it"));
     CHECK_FALSE(contains(said("{\"mcpServers\":{\"a\":{\"env\":{\"K\":\"secret\n\"}}}}"), "secret"));
-    CHECK(contains(said("{}"), "neither an object `mcpServers` nor `servers`"));
-    CHECK(contains(said(R"({"mcpServers":[]})"), "neither"));
+    CHECK(contains(said("{}"), "no object with servers"));
+    CHECK(contains(said(R"({"mcpServers":[]})"), "no object with servers"));
     CHECK(contains(said(R"({"mcpServers":{"a":{"command":"c"},"a":{"command":"secret"}}})"), "\"a\" stands twice"));
     CHECK(contains(said(R"({"mcpServers":{"a-b":{"command":"c"},"a_b":{"command":"c"}}})"),
                    "both \"a-b\" and \"a_b\" would be registered as a_b"));
-    CHECK(contains(said(R"({"mcpServers":{"a":{"command":["secret"]}}})"), "server \"a\": `command`"));
     auto const absent = ipybox::mcp::detail::read_server_file(dir.path() / "absent.json");
     REQUIRE_FALSE(absent);
     CHECK(absent.error() == errc::io_error);
@@ -191,7 +248,7 @@ TEST_CASE("server_file: the project of a file") {
         auto const home = [](std::string const& name) {
             return name == "HOME" ? std::optional<std::string>("/home/me") : std::nullopt;
         };
-        auto const server = process_of(ipybox::mcp::detail::put_variables(read->front().params, home));
+        auto const server = process_of(ipybox::mcp::detail::put_variables(*read->front().params, home));
         CHECK(server.args[0] == (project / "x").string());
         CHECK(server.args[1] == project.filename().string());
         CHECK(server.args[2] == "/home/me/y/z");
@@ -230,6 +287,29 @@ TEST_CASE("variables: what they are put in for") {
         CHECK(put(text) == text);
 }
 
+TEST_CASE("variables: a path that begins at home, as a shell would have it") {
+    auto const home = [](std::string const& name) {
+        return name == "HOME" ? std::optional<std::string>("/home/me") : std::nullopt;
+    };
+    server_params params;
+    params.command = "~/bin/x";
+    params.args = {"~", "~/a", "~other/a", "--dir=~/a", "a~", "${TILDE:-~/b}"};
+    params.env = {{"A", "~/a"}};
+    params.env_file = "~/.env";
+    params.working_dir = "~";
+    auto const put = ipybox::mcp::detail::put_variables(params, home);
+    REQUIRE(put);
+    CHECK(put->command == "/home/me/bin/x");
+    CHECK(put->args == std::vector<std::string>{"/home/me", "/home/me/a", "~other/a", "--dir=~/a", "a~", "~/b"});
+    CHECK(put->env == environment{{"A", "~/a"}});
+    CHECK(put->env_file == "/home/me/.env");
+    CHECK(put->working_dir == "/home/me");
+    auto const without =
+        ipybox::mcp::detail::put_variables(params, [](std::string const&) { return std::optional<std::string>(); });
+    REQUIRE_FALSE(without);
+    CHECK(contains(without.error().text(), "HOME"));
+}
+
 TEST_CASE("variables: in every text of the parameters, and never in names") {
     server_params local;
     local.command = "${TOKEN}";
@@ -266,7 +346,7 @@ TEST_CASE("variables: one that is not set is named, and nothing else") {
         params.args = {text};
         auto const strange = ipybox::mcp::detail::put_variables(params, some_variables);
         REQUIRE_FALSE(strange);
-        CHECK(strange.error() == errc::invalid_argument);
+        CHECK(strange.error() == errc::variable_not_set);
         CHECK_FALSE(contains(strange.error().text(), "secret"));
     }
     CHECK(ipybox::mcp::detail::host_variable("PATH") == std::string(std::getenv("PATH")));

@@ -118,7 +118,13 @@ TEST_CASE("stdio_server_channel: a line at the bound, one beyond it, and the nex
     c.say(std::string(99, 'x') + "\n" + std::string(100, 'y') + "\nnext\n");
     CHECK(c.hear() == std::string(99, 'x'));
     CHECK(c.hear() == "(too long)");
+    CHECK(c.channel->dropped_id().empty());
     CHECK(c.hear() == "next");
+    c.say(R"({"params":")" + std::string(500'000, 'y'));
+    c.say(R"(","id":7})" + std::string("\nlast\n"));
+    CHECK(c.hear() == "(too long)");
+    CHECK(c.channel->dropped_id() == "7");
+    CHECK(c.hear() == "last");
 }
 
 TEST_CASE("stdio_server_channel: a client that reads late gets all, and no one waits for it meanwhile", "[tsan]") {

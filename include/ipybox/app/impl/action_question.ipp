@@ -13,10 +13,14 @@
 namespace ipybox {
 namespace detail {
 
+/// Markdown takes rows with this margin behind an empty one for a block of code.
+inline constexpr auto code_margin = "    ";
+
 /// A sentence before the action: the effect of an agreement.
 inline std::string opening_of(approval_subject::action kind, std::string_view session) {
+    // Names of sessions have underscores, which are emphasis in Markdown; backticks they have not.
     auto const code = session.empty() ? std::string("The Python code")
-                                      : "The Python code of the session \"" + std::string(session) + "\"";
+                                      : "The Python code of the session `" + std::string(session) + "`";
     switch (kind) {
     case approval_subject::action::tool: return code + " wants to call a tool:";
     case approval_subject::action::shell:
@@ -49,17 +53,33 @@ inline std::string text_member(nlohmann::ordered_json const& object, char const*
 
 IPYBOX_DECL std::string question_about(approval_subject const& subject, std::string_view session) {
     // Clients have dialogs of their own sizes: people do not read more rows than these there.
-    safe_text::options const shape{.columns = 100, .rows = 24};
+    safe_text::options const shape{
+        .columns = 100, .rows = 24, .margin = detail::code_margin, .drawn_by = safe_text::front_end::markup};
     return detail::opening_of(subject.kind, session) + "\n\n" + safe_text::of(subject, shape).text();
+}
+
+IPYBOX_DECL std::string question_paragraph(std::string_view sentence, std::vector<std::string> const& texts) {
+    std::string text(sentence);
+    auto const* end_of_row = "\n\n";
+    for (auto const& each : texts)
+        text.append(std::exchange(end_of_row, "\n"))
+            .append(detail::code_margin)
+            .append(safe_text::word(each, safe_text::front_end::markup));
+    return text;
 }
 
 IPYBOX_DECL nlohmann::ordered_json form_about(approval_subject const& subject) {
     using json = nlohmann::ordered_json;
+    auto values = json::array({"accept"});
+    auto names = json::array({"Accept"});
+    if (grant_in_cell(subject)) {
+        values.emplace_back("accept_in_cell");
+        names.emplace_back("Accept, and this tool until the cell ends, with any arguments");
+    }
+    values.insert(values.end(), {"accept_always", "reject"});
+    names.insert(names.end(), {detail::always_of(subject.kind), "Reject"});
     // `enumNames` is what clients of all versions show; `oneOf` came with 2025-11-25.
-    json const choice{{"type", "string"},
-                      {"title", "Decision"},
-                      {"enum", json::array({"accept", "accept_always", "reject"})},
-                      {"enumNames", json::array({"Accept", detail::always_of(subject.kind), "Reject"})}};
+    json const choice{{"type", "string"}, {"title", "Decision"}, {"enum", values}, {"enumNames", names}};
     json const reason{{"type", "string"},
                       {"title", "Reason"},
                       {"description", "Of a rejection: the code is told."},
@@ -73,6 +93,11 @@ IPYBOX_DECL grant lasting_grant(approval_subject const& subject) {
     return subject.kind == approval_subject::action::network ? grant::this_host(subject) : grant::exactly(subject);
 }
 
+IPYBOX_DECL std::optional<grant> grant_in_cell(approval_subject const& subject) {
+    if (subject.kind != approval_subject::action::tool || subject.cell_id.empty()) return std::nullopt;
+    return grant::this_tool(subject).in_this_cell();
+}
+
 IPYBOX_DECL decision decision_of(mcp::server::elicitation const& answer, approval_subject const& subject) {
     switch (answer.action) {
     case mcp::server::elicitation::response::accept: break;
@@ -82,6 +107,8 @@ IPYBOX_DECL decision decision_of(mcp::server::elicitation const& answer, approva
     auto const made = detail::text_member(answer.content, "decision");
     if (made == "accept") return decision::accept();
     if (made == "accept_always") return decision::accept().and_grant(lasting_grant(subject));
+    if (made == "accept_in_cell")
+        if (auto const granted = grant_in_cell(subject)) return decision::accept().and_grant(*granted);
     if (made != "reject") return detail::turned_away("the answer of the client has no decision");
     auto const reason = detail::text_member(answer.content, "reason");
     // An action that belongs to no cell is the model's own call, each a new one.

@@ -217,7 +217,9 @@ IPYBOX_DECL mcp::call_result answer_about(cell_view const& cell, answer_bounds c
 
     mcp::call_result answer;
     answer.is_error = cell.outcome && !*cell.outcome;
-    answer.content.emplace_back(mcp::content::text{std::move(text)});
+    // Some models' interfaces take no empty text.
+    if (text.empty() && images.shown.empty()) text = "[no output]";
+    if (!text.empty()) answer.content.emplace_back(mcp::content::text{std::move(text)});
     std::move(images.shown.begin(), images.shown.end(), std::back_inserter(answer.content));
     // Text that is no UTF-8 is replaced: a result is sent whatever the code has printed.
     if (auto json = mcp::raw_json::read(json_text(structured))) answer.structured_content = *std::move(json);

@@ -18,6 +18,8 @@ IPYBOX_DECL result<code_server> code_server::make(asio::any_io_executor const& e
     offered.name = "ipybox";
     offered.version = version::text;
     offered.title = "Python in a sandbox";
+    // Claude Code shows its model nothing else where there is structured content: it would never see a plot.
+    offered.content_alone = {"claude-code"};
     offered.instructions = code_instructions(options.executor.working_dir, sessions);
     for (auto& definition : code_tools(sessions)) offered.tools.emplace_back().definition = std::move(definition);
 
@@ -41,6 +43,7 @@ IPYBOX_DECL result<code_server> code_server::make(mcp::server::options offered, 
         bool const may_take_long =
             name == code_tool_name::execute_ipython_cell || name == code_tool_name::wait_for_cell;
         if (may_take_long) tool.tasks = mcp::server::tool::task_support::optional;
+        tool.reading = mcp::server::tool::argument_reading::lenient;
         tool.handler = serve;
     }
     auto server = mcp::server::make(std::move(offered));

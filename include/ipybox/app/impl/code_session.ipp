@@ -4,6 +4,7 @@
 #include <ipybox/app/code_tools.hpp>
 #include <ipybox/app/impl/call_arguments.hpp>
 #include <ipybox/app/impl/cell_attendance.hpp>
+#include <ipybox/app/impl/server_entry.hpp>
 #include <ipybox/app/impl/server_warning.hpp>
 #include <ipybox/app/impl/text_answer.hpp>
 #include <ipybox/app/middle_cut.hpp>
@@ -173,8 +174,8 @@ IPYBOX_DECL code_session::answer code_session::execute(std::shared_ptr<code_sess
 IPYBOX_DECL std::shared_ptr<kept_cell> code_session::submit(mcp::server::call const& call) {
     execute_options options;
     options.timeout = detail::seconds_of(call, "timeout", std::chrono::seconds(120));
-    auto const cell =
-        std::make_shared<kept_cell>(box_.submit(detail::text_of(call, "code"), std::move(options)), call.can_elicit());
+    auto const cell = std::make_shared<kept_cell>(
+        box_.submit(detail::without_fence(detail::text_of(call, "code")), std::move(options)), call.can_elicit());
     cells_.add(cell);
     ++open_cells_;
     detail::spawn(executor_, watch(weak_from_this(), cell));
@@ -256,10 +257,12 @@ IPYBOX_DECL code_session::answer code_session::reset(std::shared_ptr<code_sessio
 // --- what belongs to no cell
 
 IPYBOX_DECL code_session::answer code_session::install_package(std::shared_ptr<code_session> self, call_ptr call) {
+    auto const words = detail::package_words(*call);
+    if (!words) co_return detail::failed_answer(words.error().text());
     co_await self->turns_.wait();
     if (call->cancelled()) co_return mcp::call_result();
     host_turns::turn const turn(self->turns_, call);
-    auto const installed = co_await self->box_.async_install_package(detail::package_words(*call));
+    auto const installed = co_await self->box_.async_install_package(*words);
     if (!installed) {
         self->note_loss(installed.error());
         co_return detail::failed_answer(installed.error().text());
@@ -283,9 +286,10 @@ IPYBOX_DECL code_session::answer code_session::install_package(std::shared_ptr<c
 
 IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_ptr<code_session> self, call_ptr call) {
     auto const name = detail::text_of(*call, "server_name");
-    if (auto named = mcp::detail::check_server_name(name); !named)
-        co_return detail::failed_answer(named.error().text());
-    nlohmann::json const written = call->arguments().at("server_params");
+    if (auto named = detail::check_new_server(name); !named) co_return detail::failed_answer(named.error().text());
+    auto const entry = detail::read_server_entry(call->arguments().at("server_params"));
+    if (!entry) co_return detail::failed_answer(entry.error().text());
+    nlohmann::json const written = *entry;
     auto params = mcp::server_params::read(written);
     if (!params) co_return detail::failed_answer("server_params: " + params.error().text());
     if (params->is_remote())
@@ -296,7 +300,7 @@ IPYBOX_DECL code_session::answer code_session::register_mcp_server(std::shared_p
     approval_subject subject;
     subject.kind = approval_subject::action::server;
     subject.server = name;
-    subject.arguments = std::make_shared<nlohmann::ordered_json const>(call->arguments().at("server_params"));
+    subject.arguments = std::make_shared<nlohmann::ordered_json const>(*entry);
 
     co_await self->turns_.wait();
     if (call->cancelled()) co_return mcp::call_result();
@@ -322,8 +326,10 @@ IPYBOX_DECL code_session::answer code_session::add_server(std::shared_ptr<code_s
         how.failure = made.error().code();
         answer = detail::failed_answer(made.error().text());
     } else {
-        // One block a name, as FastMCP writes a list.
-        for (auto const& module : made->modules) answer.content.emplace_back(mcp::content::text{module});
+        // In one block: clients join texts without anything between them.
+        std::string names;
+        for (auto const& module : made->modules) names.append(names.empty() ? "" : "\n").append(module);
+        answer = detail::text_answer(names.empty() ? "[the server has no tools]" : std::move(names));
         nlohmann::ordered_json const value{{"tools", made->modules}};
         detail::structure(answer, value);
         for (auto const& notice : made->notices)

@@ -12,7 +12,7 @@ namespace detail {
 inline constexpr auto code_tools_json = R"json([
 {"name": "register_mcp_server",
  "title": "Register MCP server",
- "description": "Starts an MCP server and generates its Python API: from mcptools.SERVER_NAME import TOOL; result = TOOL.run(TOOL.Params(...)). Replaces a server of the same name; call reset() to import changed tools. ${NAME} in server_params is taken from the user's environment. Returns the names of the tools.",
+ "description": "Starts an MCP server and generates its Python API: from mcptools.SERVER_NAME import TOOL; result = TOOL.run(field=...). Replaces a server of the same name; call reset() to import changed tools. ${NAME} in server_params is taken from the user's environment. Returns the names of the tools.",
  "inputSchema": {"type": "object", "required": ["server_name", "server_params"], "additionalProperties": false, "properties": {
   "server_name": {"type": "string", "description": "Python identifier"},
   "server_params": {"type": "object", "description": "{\"command\": \"npx\", \"args\": [...], \"env\": {...}}"}}},
@@ -128,7 +128,7 @@ IPYBOX_DECL std::string code_instructions(std::filesystem::path const& workspace
                   ", but no other session's directory. Cells of one session run one after the other, those of several "
                   "at the same time. ";
     return place + R"(Keep results there, not in the chat.
-Tools of registered MCP servers are Python functions: mcptools.search("words") finds them (import mcptools), mcptools.describe("server.tool") shows one, from mcptools.SERVER import TOOL; TOOL.run(TOOL.Params(...)) calls it. Call several in one cell, and print only what you need.
+Tools of registered MCP servers are Python functions: mcptools.search("words") finds them (import mcptools), mcptools.describe("server.tool") shows one, from mcptools.SERVER import TOOL; TOOL.run(field=...) calls it. Call several in one cell, and print only what you need.
 Calls of tools, shell commands, packages and network hosts may need the user's approval; ApprovalRejectedError says why one was refused.
 For a cell that takes longer than 20 s pass wait_seconds=20, then call wait_for_cell until its status is neither waiting nor running.)";
 }

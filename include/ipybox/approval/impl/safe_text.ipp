@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/approval/impl/html_markup.hpp>
 #include <ipybox/approval/plain_character.hpp>
 #include <ipybox/approval/safe_text.hpp>
 #include <ipybox/core/hex.hpp>
@@ -30,7 +31,8 @@ inline std::string grouped(std::size_t number) {
 /// Takes pieces that are not to be torn apart, makes rows of them, and keeps the first and the last.
 class safe_rows {
   public:
-    explicit safe_rows(safe_text::options const& options) : margin_(options.columns == 0 ? "" : options.margin) {
+    explicit safe_rows(safe_text::options const& options)
+        : margin_(options.columns == 0 ? "" : options.margin), drawn_by_(options.drawn_by) {
         if (options.columns == 0) return;
         auto const margin = columns_of(margin_);
         columns_ = std::max(options.columns, margin + 8) - 1; // some terminals do odd things behind the last column
@@ -39,6 +41,8 @@ class safe_rows {
         row_ = margin_;
         used_ = margin;
     }
+
+    [[nodiscard]] safe_text::front_end drawn_by() const noexcept { return drawn_by_; }
 
     void put(std::string_view piece) {
         auto const columns = columns_of(piece);
@@ -64,7 +68,10 @@ class safe_rows {
         if (left_out_ > 0) {
             auto note = "... " + grouped(left_out_) + " of " + grouped(all_) + " characters are left out ...";
             if (note.size() > columns_) note.resize(columns_);
+            bool const stands_apart = drawn_by_ == safe_text::front_end::markup;
+            if (stands_apart) made.rows.emplace_back();
             made.rows.push_back(std::move(note));
+            if (stands_apart) made.rows.emplace_back();
         }
         for (auto& [text, unused] : tail_) made.rows.push_back(std::move(text));
         return made;
@@ -99,6 +106,7 @@ class safe_rows {
     }
 
     std::string margin_;
+    safe_text::front_end drawn_by_;
     std::size_t columns_ = 0;   ///< that may be used; 0: any number
     std::size_t most_ = 0;      ///< rows; 0: any number
     std::size_t most_head_ = 0; ///< of which are the first
@@ -142,11 +150,17 @@ inline std::size_t blanks_to_count(std::string_view text) {
     return end > most_blanks ? end : 0;
 }
 
+/// Whether the first character can be shown as it is.
+inline bool begins_plainly(std::string_view text, utf8_character const& first, safe_text::front_end drawn_by) {
+    bool const is_plain = first.valid && is_plain_character(first.code);
+    return is_plain && !(drawn_by == safe_text::front_end::markup && begins_html_markup(text));
+}
+
 /// Whether all of it can be shown as it is.
-inline bool is_plain_text(std::string_view text) {
+inline bool is_plain_text(std::string_view text, safe_text::front_end drawn_by) {
     while (!text.empty()) {
         auto const c = first_character(text);
-        if (!c.valid || !is_plain_character(c.code) || blanks_to_count(text) > 0) return false;
+        if (!begins_plainly(text, c, drawn_by) || blanks_to_count(text) > 0) return false;
         text.remove_prefix(c.bytes.size());
     }
     return true;
@@ -163,7 +177,7 @@ IPYBOX_DECL void put_text(safe_rows& out, std::string_view text, text_place plac
         bool const has_meaning = place == text_place::in_c_quotes && (c.code == '\\' || c.code == '\'');
         if (has_meaning && c.valid)
             out.put(std::string("\\").append(c.bytes));
-        else if (c.valid && is_plain_character(c.code))
+        else if (begins_plainly(text, c, out.drawn_by()))
             out.put(c.bytes);
         else
             out.put(spelled(c));
@@ -176,7 +190,7 @@ inline void put_word(safe_rows& out, std::string_view word) {
     constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
         return put_text(out, word, text_place::as_it_is);
-    if (!is_plain_text(word)) {
+    if (!is_plain_text(word, out.drawn_by())) {
         out.put("$'");
         put_text(out, word, text_place::in_c_quotes);
         return out.put("'");
@@ -217,8 +231,10 @@ inline void put_surroundings(safe_rows& out, approval_subject const& subject) {
 
 /// All in one row.
 template <class Put>
-std::string one_row(Put put) {
-    safe_rows out({});
+std::string one_row(safe_text::front_end drawn_by, Put put) {
+    safe_text::options how;
+    how.drawn_by = drawn_by;
+    safe_rows out(how);
     put(out);
     return std::move(out.finish().rows.front());
 }
@@ -262,8 +278,8 @@ IPYBOX_DECL safe_text safe_text::of(approval_subject const& subject, options con
     return out.finish();
 }
 
-IPYBOX_DECL std::string safe_text::word(std::string_view text) {
-    return detail::one_row([text](detail::safe_rows& out) { detail::put_word(out, text); });
+IPYBOX_DECL std::string safe_text::word(std::string_view text, front_end drawn_by) {
+    return detail::one_row(drawn_by, [text](detail::safe_rows& out) { detail::put_word(out, text); });
 }
 
 IPYBOX_DECL std::string safe_text::title(approval_subject const& subject) {

@@ -185,10 +185,6 @@ IPYBOX_DECL result<generated_package> generated_package::make(std::string_view s
                                                               generate_options const& options) {
     if (auto fits = check_package_name(server_name); !fits) return failure(fits);
     generated_package package{.server_name = std::string(server_name)};
-    if (is_standard_module(server_name))
-        package.notices.push_back({{},
-                                   "a module of Python's standard library is called " + package.server_name +
-                                       ": import the tools as a part of their root package"});
     auto const usable = detail::usable_tools(tools, options, package.notices);
     std::vector<std::string> names;
     names.reserve(usable.size());

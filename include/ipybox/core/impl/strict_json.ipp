@@ -31,8 +31,44 @@ IPYBOX_DECL std::string describe(nlohmann::json::exception const& e, std::string
     return place + ": " + what;
 }
 
-IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name,
-                                                  json_comments comments) {
+/// The first character behind white space and comments, or the end.
+inline std::size_t behind_blanks(std::string_view text, std::size_t at) {
+    while (at < text.size()) {
+        if (std::string_view(" \t\r\n").find(text[at]) != std::string_view::npos) {
+            ++at;
+        } else if (text.substr(at).starts_with("//")) {
+            at = std::min(text.find('\n', at), text.size());
+        } else if (text.substr(at).starts_with("/*")) {
+            auto const end = text.find("*/", at + 2);
+            at = end == std::string_view::npos ? text.size() : end + 2;
+        } else {
+            break;
+        }
+    }
+    return at;
+}
+
+/// The text with a blank for each comma behind the last member or element: positions stay.
+inline std::string without_last_commas(std::string_view text) {
+    std::string out(text);
+    bool has_value = false; // a comma that follows no value is an error of the document
+    for (std::size_t at = behind_blanks(text, 0); at < text.size(); at = behind_blanks(text, at)) {
+        char const c = text[at];
+        if (c == '"') {
+            for (++at; at < text.size() && text[at] != '"'; ++at)
+                if (text[at] == '\\') ++at;
+        } else if (c == ',' && has_value) {
+            auto const next = behind_blanks(text, at + 1);
+            if (next < text.size() && (text[next] == '}' || text[next] == ']')) out[at] = ' ';
+        }
+        has_value = c != ',' && c != '{' && c != '[';
+        at = std::min(at + 1, text.size());
+    }
+    return out;
+}
+
+IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::string_view name, json_dialect dialect) {
+    bool const is_of_editor = dialect == json_dialect::of_editors;
     using event = nlohmann::json::parse_event_t;
     std::vector<std::set<std::string>> open;
     std::optional<std::string> twice;
@@ -48,7 +84,8 @@ IPYBOX_DECL result<nlohmann::json> parse_strictly(std::string_view text, std::st
         return true;
     };
     try {
-        auto value = nlohmann::json::parse(text, watch, true, comments == json_comments::allowed);
+        auto value = is_of_editor ? nlohmann::json::parse(without_last_commas(text), watch, true, true)
+                                  : nlohmann::json::parse(text, watch);
         auto const refused = [name](std::string const& why) {
             return failure(errc::invalid_argument, std::string(name) + ": " + why);
         };

@@ -34,17 +34,18 @@ IPYBOX_DECL std::span<char> line_reader::prepare() {
     return {bytes_.get() + end_, std::min(capacity_ - end_, largest_read)};
 }
 
-IPYBOX_DECL bool line_reader::skipped() noexcept {
+IPYBOX_DECL std::string_view line_reader::skip_line() noexcept {
     auto const* const from = bytes_.get() + begin_;
     auto const* const found =
         end_ > begin_ ? static_cast<char const*>(std::memchr(from, '\n', end_ - begin_)) : nullptr;
-    begin_ = searched_ = found ? static_cast<std::size_t>(found - bytes_.get()) + 1 : end_;
+    auto const length = found ? static_cast<std::size_t>(found - from) : end_ - begin_;
+    begin_ = searched_ = begin_ + length + (found ? 1 : 0);
     skips_ = found == nullptr;
-    return !skips_;
+    return {from, length};
 }
 
 IPYBOX_DECL result<std::optional<std::string_view>> line_reader::next() {
-    if (skips_ && !skipped()) return std::nullopt;
+    if (skips_ && (static_cast<void>(skip_line()), skips_)) return std::nullopt;
     auto const* const from = bytes_.get() + searched_;
     auto const* const found =
         end_ > searched_ ? static_cast<char const*>(std::memchr(from, '\n', end_ - searched_)) : nullptr;

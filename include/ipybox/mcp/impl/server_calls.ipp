@@ -47,19 +47,19 @@ IPYBOX_DECL server_calls::reply server_calls::begin_call(server::tool const& too
     bool const as_task = !params.task.empty() && listing_.has_tasks() && client->version == "2025-11-25";
     if (as_task && tool.tasks == mcp::server::tool::task_support::forbidden)
         return detail::refused(rpc_method_not_found, "calls of this tool cannot be tasks");
-    auto arguments = raw_json::read(detail::or_empty_object(params.arguments), raw_json::duplicate_names::refused);
-    if (arguments && !arguments->is_object())
-        return detail::refused(rpc_invalid_params, "`arguments` has to be an object");
-    auto const fault = arguments ? detail::fault_in(tool, *arguments) : arguments.error().text();
+    auto const sent = raw_json::read(detail::or_empty_object(params.arguments), raw_json::duplicate_names::refused);
+    if (!sent) return results_.of_call(tool, *client, failed_call("argument " + sent.error().text()));
+    auto [arguments, fault] = detail::read_arguments(tool, *sent);
+    if (!arguments.is_object()) return detail::refused(rpc_invalid_params, "`arguments` has to be an object");
     // 2025-11-25, "Tools", section "Error Handling": the model can mend it, so it has to hear of it.
     if (fault) return results_.of_call(tool, *client, failed_call("argument " + *fault));
     if (calls_.size() >= options_.limits.calls || (as_task && !tasks_.has_room()))
         return detail::refused(rpc_internal_error, "as many calls run as are allowed: wait for one, or cancel it");
 
     auto const id = ++last_call_;
-    auto& call = calls_.emplace(id, call_state{&tool, *arguments, client}).first->second;
+    auto& call = calls_.emplace(id, call_state{&tool, *sent, client}).first->second;
     if (request_key(params.progress_token)) call.progress_token = params.progress_token;
-    outbox_.add(server_actions::start{id, &tool, std::move(*arguments), client, !call.progress_token.empty()});
+    outbox_.add(server_actions::start{id, &tool, std::move(arguments), client, !call.progress_token.empty()});
     if (as_task) {
         auto const& task = make_task(id, call, read_task_lifetime(params.task));
         return results_.of_new_task(task);

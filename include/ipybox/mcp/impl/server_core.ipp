@@ -61,7 +61,8 @@ IPYBOX_DECL asio::awaitable<result<void>> server_core::read() {
 
 IPYBOX_DECL server_machine::actions server_core::meaning_of(result<std::optional<std::string_view>> const& line) {
     try {
-        return line ? machine_.on_line(**line, clock::now()) : machine_.on_long_line(clock::now());
+        return line ? machine_.on_line(**line, clock::now())
+                    : machine_.on_long_line(clock::now(), channel_->dropped_id());
     } catch (...) { // of the system, for want of memory
         server_machine::actions actions;
         actions.emplace_back(server_actions::send{write_rpc_error("null", rpc_internal_error, thrown_text())});

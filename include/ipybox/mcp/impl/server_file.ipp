@@ -45,6 +45,30 @@ IPYBOX_DECL result<void> check_server_name(std::string_view name) {
                        nearest_server_name(name) + "\"");
 }
 
+/// Clients do not agree on how an entry is switched off, nor on whether the answer is a text.
+inline bool is_switched_off(nlohmann::json const& entry) {
+    auto const says = [&entry](char const* name, bool answer) {
+        auto const found = entry.find(name);
+        return found != entry.end() && (*found == answer || *found == (answer ? "true" : "false"));
+    };
+    return entry.is_object() && (says("disabled", true) || says("enabled", false) || says("isActive", false));
+}
+
+/// The object with the servers of a file; none where it has none.
+inline nlohmann::json const* servers_in(nlohmann::json const& file) {
+    for (auto const* const place : {"/mcpServers", "/servers", "/mcp/servers", "/context_servers"}) {
+        nlohmann::json::json_pointer const pointer(place);
+        if (file.contains(pointer)) return file[pointer].is_object() ? &file[pointer] : nullptr;
+    }
+    return nullptr;
+}
+
+/// The advice for a file of another kind; empty: it is not known.
+inline std::string advice_about(std::filesystem::path const& file, std::string_view text) {
+    if (file.extension() != ".toml" && text.find("[mcp_servers.") == text.npos) return {};
+    return R"(; this looks like TOML, as Codex has it: write its servers as {"mcpServers": {"NAME": {"command": …}}})";
+}
+
 IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::path const& file) {
     constexpr std::size_t longest = std::size_t(16) << 20;
     auto const text = os::read_file(file, "reading " + file.string(), longest);
@@ -52,23 +76,23 @@ IPYBOX_DECL result<std::vector<named_server>> read_server_file(std::filesystem::
     auto const wrong = [&file](std::string what) {
         return failure(errc::invalid_argument, file.string() + ": " + std::move(what));
     };
-    auto const parsed = ipybox::detail::parse_strictly(*text, file.string(), ipybox::detail::json_comments::allowed);
-    if (!parsed) return failure(parsed.error());
+    auto const parsed = ipybox::detail::parse_strictly(*text, file.string(), ipybox::detail::json_dialect::of_editors);
+    if (!parsed) return failure(errc::invalid_argument, parsed.error().text() + advice_about(file, *text));
     if (!parsed->is_object())
         return failure(errc::invalid_argument, file.string() + ":1:1: an object is wanted, with `mcpServers` in it");
 
-    nlohmann::json const* servers = nullptr;
-    for (auto const* const name : {"mcpServers", "servers"})
-        if (auto const found = parsed->find(name); found != parsed->end() && !servers) servers = &*found;
-    if (!servers || !servers->is_object()) return wrong("there is neither an object `mcpServers` nor `servers`");
+    auto const* const servers = servers_in(*parsed);
+    if (!servers)
+        return wrong(
+            R"(there is no object with servers; a file is read as {"mcpServers": {"NAME": {"command": …}}}, and )"
+            "with `servers`, `mcp`/`servers` or `context_servers` in the place of `mcpServers`");
 
     std::vector<named_server> list;
     for (auto const& [name, entry] : servers->items()) {
-        if (entry.is_object() && entry.value("disabled", nlohmann::json()) == nlohmann::json(true)) continue;
+        if (is_switched_off(entry)) continue;
         auto params = server_params::read(entry);
-        if (!params) return wrong("server " + json_string(name) + ": " + params.error().text());
-        params->project = project_of(file);
-        list.push_back({nearest_server_name(name), std::move(*params), name});
+        if (params) params->project = project_of(file);
+        list.push_back({nearest_server_name(name), std::move(params), name});
     }
     std::ranges::sort(
         list, [](auto const& a, auto const& b) { return std::tie(a.name, a.written) < std::tie(b.name, b.written); });

@@ -56,6 +56,7 @@ inline std::string_view trimmed(std::string_view text) {
 /// A relative path may have been meant from elsewhere: the text names the directory that it starts from.
 inline std::string why_no_program(std::string const& command, std::filesystem::path const& working_dir) {
     auto const why = command + ": there is no such program";
+    if (command.find(' ') != std::string::npos) return why + "; `command` is the program alone, and `args` follows it";
     if (command.find('/') == std::string::npos) return why + " on its PATH; install it, or give its whole path";
     return command.front() == '/' ? why : why + " in " + working_dir.string();
 }

@@ -29,7 +29,8 @@ inline std::string write_tool(server::tool const& tool, server::client_descripti
     if (t.description) text.string("description", *t.description);
     text.json("inputSchema", json_text(t.input_schema));
     bool const any_output = client.is_stateless;
-    if (t.output_schema && (any_output || (spoken >= "2025-06-18" && is_object_schema(*t.output_schema))))
+    if (t.output_schema && client.takes_structured_content &&
+        (any_output || (spoken >= "2025-06-18" && is_object_schema(*t.output_schema))))
         text.json("outputSchema", json_text(*t.output_schema));
     if (t.annotations && spoken >= "2025-03-26") text.json("annotations", json_text(*t.annotations));
     if (tool.tasks == mcp::server::tool::task_support::optional && spoken == "2025-11-25")

@@ -6,6 +6,7 @@
 #include <ipybox/mcp/impl/refusal.hpp>
 #include <ipybox/mcp/server_machine.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace ipybox::mcp {
@@ -64,10 +65,15 @@ IPYBOX_DECL server_machine::actions server_machine::on_line(std::string_view lin
     return outbox_.take();
 }
 
-IPYBOX_DECL server_machine::actions server_machine::on_long_line(clock::time_point now) {
+IPYBOX_DECL server_machine::actions server_machine::on_long_line(clock::time_point now, std::string_view id) {
     calls_.set_time(now);
     auto const most = std::to_string(options_.limits.max_line_in);
-    refuse_line({}, {rpc_parse_error, "a line has at most " + most + " bytes; this one was not read", {}});
+    auto const key = request_key(id);
+    bool const is_known = key && !calls_.awaits(*key); // else it would be taken for an answer to the other request
+    rpc_error const why{is_known ? rpc_invalid_request : rpc_parse_error,
+                        "a line has at most " + most + " bytes; this one was not read",
+                        {}};
+    outbox_.put(nullptr, write_rpc_error(is_known ? id : "null", why));
     return outbox_.take();
 }
 
@@ -175,8 +181,8 @@ IPYBOX_DECL server_machine::reply server_machine::serve(rpc_message const& messa
                                                         server_open_request const& request) {
     auto const params = read_request_params(message.params);
     if (!params) return tl::unexpected(params.error());
-    if (message.method == "initialize") return initialize(*params);
     bool const modern = detail::is_modern(*params);
+    if (message.method == "initialize" && !modern) return initialize(*params);
     if (message.method == "ping" && !modern) return "{}";
     auto const client = client_of(*params);
     if (!client) return tl::unexpected(client.error());
@@ -200,9 +206,15 @@ IPYBOX_DECL answer_to<server_machine::client_ptr> server_machine::client_of(requ
     if (modern_ && text == modern_text_) return modern_;
     auto said = read_request_meta(params);
     if (!said) return tl::unexpected(said.error());
+    said->takes_structured_content = takes_structured_content(said->name);
     modern_ = std::make_shared<server::client_description const>(std::move(*said));
     modern_text_ = std::move(text);
     return modern_;
+}
+
+IPYBOX_DECL bool server_machine::takes_structured_content(std::string const& client) const {
+    auto const& others = options_.content_alone;
+    return std::find(others.begin(), others.end(), client) == others.end();
 }
 
 IPYBOX_DECL void server_machine::introduce(client_ptr const& client) {
@@ -212,6 +224,7 @@ IPYBOX_DECL void server_machine::introduce(client_ptr const& client) {
 IPYBOX_DECL answer_to<std::string> server_machine::initialize(request_params const& params) {
     auto said = read_initialize(params);
     if (!said) return tl::unexpected(said.error());
+    said->takes_structured_content = takes_structured_content(said->name);
     client_ = std::make_shared<server::client_description const>(std::move(*said));
     introduce(client_);
     return listing_.initialize_result(*client_);

@@ -34,8 +34,8 @@ class entry_reader {
         if (!has(name)) return;
         if (!entry_[name].is_array()) return complain(name, "a list of texts");
         for (auto const& element : entry_[name]) {
-            if (!element.is_string()) return complain(name, "a list of texts");
-            to.push_back(element.get<std::string>());
+            if (element.is_structured() || element.is_null()) return complain(name, "a list of texts");
+            to.push_back(element.is_string() ? element.get<std::string>() : json_text(element)); // 8080, true
         }
     }
 
@@ -55,7 +55,9 @@ class entry_reader {
         constexpr double most_seconds = 3600;
         constexpr double longest = 1e11;
         if (!has(name)) return;
-        auto const number = entry_[name].is_number() ? entry_[name].get<double>() : 0;
+        auto const& said = entry_[name];
+        auto const value = said.is_string() ? ipybox::detail::parse_json(said.get_ref<std::string const&>()) : said;
+        auto const number = value.is_number() ? value.get<double>() : 0;
         if (!(number > 0) || number > longest) return complain(name, "a number above 0");
         to = std::chrono::milliseconds(std::llround(number <= most_seconds ? number * 1000 : number));
     }

@@ -127,12 +127,16 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
     auto const notice = [&](detail::named_server const& server, std::string_view what) {
         registered.notices.push_back(file.string() + ": the server " + json_string(server.written).append(what));
     };
-    auto const out_of_reach = [&](detail::named_server const& server) {
-        if (options_.make_channel || !server.params.is_remote()) return false;
-        notice(server, " is left out: it is reached over HTTP, for which this program has no channel");
+    auto const is_unusable = [&](detail::named_server const& server) {
+        bool const is_out_of_reach = server.params && !options_.make_channel && server.params->is_remote();
+        if (server.params && !is_out_of_reach) return false;
+        notice(server,
+               " is left out: " + (server.params ? "it is reached over HTTP, for which this program has no channel"
+                                                 : server.params.error().text()));
+        registered.left_out.push_back(server.written);
         return true;
     };
-    if (std::erase_if(servers, out_of_reach) > 0 && servers.empty())
+    if (std::erase_if(servers, is_unusable) > 0 && servers.empty())
         return failure(errc::invalid_argument, registered.notices.front() + "; the file has no other server");
     std::scoped_lock const lock(mutex_);
     for (auto const& server : servers)
@@ -143,8 +147,8 @@ server_registry::add_from(std::filesystem::path const& file, std::vector<detail:
     for (auto& server : servers) {
         if (server.name != server.written)
             notice(server, " is registered as " + server.name + ", for Python imports it");
-        if (tool_timeout) server.params.call_timeout = server.params.list_timeout = *tool_timeout;
-        auto made = make_client(server.name, std::move(server.params));
+        if (tool_timeout) server.params->call_timeout = server.params->list_timeout = *tool_timeout;
+        auto made = make_client(server.name, *std::move(server.params));
         if (!made) return failure(made);
         clients_.emplace(server.name, std::move(*made));
         registered.names.push_back(std::move(server.name));

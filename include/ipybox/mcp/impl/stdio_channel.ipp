@@ -130,7 +130,9 @@ inline asio::awaitable<result<void>> stdio_channel::open() {
 
 inline result<void> stdio_channel::start() {
     auto spec = sandboxed_launch_of(server_);
-    if (!spec) return failure(spec.error());
+    // Whatever is wrong with its parameters concerns this server alone.
+    bool const is_its_own = !spec && (spec.error() == errc::invalid_argument || spec.error() == errc::io_error);
+    if (!spec) return is_its_own ? failure(errc::mcp_start_failed, spec.error().text()) : failure(spec.error());
     auto input = os::make_stream_pair(stream_buffer);
     if (!input) return failure(input);
     auto output = os::make_stream_pair(stream_buffer);
@@ -350,8 +352,7 @@ IPYBOX_DECL std::shared_ptr<channel> make_stdio_channel(asio::any_io_executor co
 IPYBOX_DECL result<std::shared_ptr<channel>> make_channel(asio::any_io_executor const& executor,
                                                           server_params const& params) {
     if (!params.is_remote()) return make_stdio_channel(executor, params, params.stop_grace);
-    return failure(errc::invalid_argument,
-                   "is reached over HTTP, for which this program has no channel (registry_options::make_channel)");
+    return failure(errc::invalid_argument, "is reached over HTTP, for which this program has no channel");
 }
 
 } // namespace ipybox::mcp

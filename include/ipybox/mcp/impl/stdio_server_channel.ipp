@@ -3,6 +3,7 @@
 #include <ipybox/async/await_completion.hpp>
 #include <ipybox/async/completion.hpp>
 #include <ipybox/async/side_threads.hpp>
+#include <ipybox/mcp/impl/request_id_scan.hpp>
 #include <ipybox/mcp/line_reader.hpp>
 #include <ipybox/mcp/stdio_server_channel.hpp>
 #include <ipybox/os/unique_fd.hpp>
@@ -92,6 +93,11 @@ class stdio_server_channel final : public server::channel {
         wake();
     }
 
+    [[nodiscard]] std::string dropped_id() const override {
+        std::scoped_lock const lock(mutex_);
+        return dropped_id_;
+    }
+
     [[nodiscard]] std::size_t unread() const noexcept override {
         std::scoped_lock const lock(mutex_);
         return unread_;
@@ -118,6 +124,12 @@ class stdio_server_channel final : public server::channel {
     }
 
   private:
+    /// A line that is too long, while it comes.
+    struct dropped_line {
+        received error;
+        request_id_scan id;
+    };
+
     struct drain {
         std::size_t most;
         std::chrono::milliseconds patience;
@@ -176,10 +188,18 @@ class stdio_server_channel final : public server::channel {
             std::scoped_lock const lock(mutex_);
             if (!receiver_) return;
         }
-        received next = reader_.next();
-        if (!next) reader_.skip_line();
+        received next = std::optional<std::string_view>();
+        if (!dropped_) next = reader_.next();
+        if (!next) dropped_ = dropped_line{std::move(next), {}};
+        if (dropped_) {
+            dropped_->id.read(reader_.skip_line());
+            if (reader_.is_skipping() && !at_end_) return;
+            next = std::move(dropped_->error);
+        }
         if (next && !*next && !at_end_) return;
         std::unique_lock lock(mutex_);
+        if (dropped_) dropped_id_ = dropped_->id.found();
+        dropped_.reset();
         auto receiver = std::exchange(receiver_, {});
         lock.unlock();
         receiver(std::move(next));
@@ -238,11 +258,13 @@ class stdio_server_channel final : public server::channel {
     clock::time_point taken_; ///< when the client last took something, or had taken all
     ipybox::detail::completion<received> receiver_;
     std::optional<drain> drain_;
+    std::string dropped_id_; ///< of the line that was dropped last
     bool closed_ = false;
     bool broken_ = false; ///< the client has closed its end
 
     line_reader reader_;                  ///< the thread's, but for the line that was given
     bool at_end_ = false;                 ///< the thread's
+    std::optional<dropped_line> dropped_; ///< the thread's
     ipybox::detail::side_threads thread_; ///< the last member: it uses the others
 };
 

@@ -34,10 +34,21 @@ class variable_writer {
         text = out.append(rest);
     }
 
+    /// The same for what may be a path: a shell would have replaced `~` before the program sees it.
+    void write_path(std::string& text) {
+        bool const is_at_home = text == "~" || text.starts_with("~/");
+        auto const home = is_at_home ? value_of("${userHome}") : std::string();
+        if (is_at_home) text.erase(0, 1);
+        write(text);
+        text.insert(0, home);
+    }
+
     [[nodiscard]] std::optional<error> failure() const {
         if (!strange_.empty())
-            return error(errc::invalid_argument, "uses the variable ${" + strange_ +
-                                                     "…}, which only the editor it was written for can resolve");
+            return error(errc::variable_not_set,
+                         "uses ${" + strange_ +
+                             "…}, which only the editor that the entry was written for can ask for; name a variable of "
+                             "the environment in its place, as ${API_KEY}");
         if (missing_.empty()) return std::nullopt;
         std::string names;
         for (auto const& name : missing_) names.append(names.empty() ? "" : ", ").append(name);
@@ -80,8 +91,9 @@ class variable_writer {
 };
 
 inline void write_all(variable_writer& writer, server_params& s) {
-    for (auto* const text : {&s.command, &s.env_file, &s.working_dir, &s.url}) writer.write(*text);
-    for (auto& text : s.args) writer.write(text);
+    for (auto* const text : {&s.command, &s.env_file, &s.working_dir}) writer.write_path(*text);
+    for (auto& text : s.args) writer.write_path(text);
+    writer.write(s.url);
     for (auto& [name, text] : s.env) writer.write(text);
     for (auto& [name, text] : s.headers) writer.write(text);
 }

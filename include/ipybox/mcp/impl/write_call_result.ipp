@@ -118,7 +118,8 @@ IPYBOX_DECL std::string write_call_result(call_result const& r, server::client_d
     detail::object_text result;
     for (auto const& [name, value] : more) result.json(name, value);
     result.json("content", detail::write_content(r, client.version));
-    if (r.structured_content && (modern || (client.version >= "2025-06-18" && r.structured_content->is_object())))
+    if (r.structured_content && client.takes_structured_content &&
+        (modern || (client.version >= "2025-06-18" && r.structured_content->is_object())))
         result.json("structuredContent", r.structured_content->text());
     result.json("isError", r.is_error ? "true" : "false");
     if (r.meta || !meta.empty()) result.json("_meta", detail::write_meta(r, meta));
