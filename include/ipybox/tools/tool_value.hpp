@@ -1,6 +1,5 @@
 #pragma once
 
-#include <ipybox/core/as_utf8.hpp>
 #include <ipybox/core/config.hpp>
 #include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/core/utf8.hpp>
@@ -179,7 +178,7 @@ T value_from(nlohmann::json const& converted, [[maybe_unused]] check_budget& bud
 
 /// Text for JSON, which would replace bytes that are not UTF-8 without a word: two names could become one.
 [[nodiscard]] inline std::string json_text_of(std::string text, char const* what) {
-    if (!is_utf8(text)) throw std::invalid_argument(std::string(what) + " that is not UTF-8: " + as_utf8(text));
+    if (!is_utf8(text)) throw std::invalid_argument(std::string(what) + " that is not UTF-8: " + text);
     return text;
 }
 
