@@ -3,6 +3,7 @@
 #include <ipybox/action/action_answer.hpp>
 #include <ipybox/action/action_router.hpp>
 #include <ipybox/async/aside.hpp>
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/async/with_timeout.hpp>
 #include <ipybox/os/datagram.hpp>
@@ -119,14 +120,13 @@ IPYBOX_DECL void action_router::end_calls() {
     auto const under_way = pending_;
     for (auto const& [id, waiting] : under_way) {
         if (!waiting->is_call || std::exchange(waiting->outlived_cell, true)) continue;
-        waiting->cancel.emit(asio::cancellation_type::terminal);
+        emit_cancellation(waiting->cancel);
     }
 }
 
 IPYBOX_DECL void action_router::close() {
     channel_.close();
-    for (auto const& [id, waiting] : std::exchange(pending_, {}))
-        waiting->cancel.emit(asio::cancellation_type::terminal);
+    for (auto const& [id, waiting] : std::exchange(pending_, {})) emit_cancellation(waiting->cancel);
 }
 
 IPYBOX_DECL asio::awaitable<void> action_router::serve(std::shared_ptr<action_router> self) {
@@ -195,7 +195,7 @@ IPYBOX_DECL action_router::refusal action_router::on(action_cancel const& wanted
     if (waiting->program)
         end_program(waiting->program);
     else
-        waiting->cancel.emit(asio::cancellation_type::terminal);
+        emit_cancellation(waiting->cancel);
     return std::nullopt;
 }
 

@@ -3,6 +3,7 @@
 #include <ipybox/approval/approval_request.hpp>
 #include <ipybox/approval/decision_state.hpp>
 #include <ipybox/approval/safe_text.hpp>
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/rules/grant.hpp>
 #include <ipybox/rules/subject_commands.hpp>
 
@@ -37,7 +38,7 @@ IPYBOX_DECL approval_request::approval_request(std::shared_ptr<approval_subject 
     : subject_(std::move(subject)), handle_(std::make_shared<detail::approval_handle const>()) {}
 
 IPYBOX_DECL nlohmann::ordered_json const& approval_request::arguments() const {
-    static nlohmann::ordered_json const none;
+    static auto const& none = detail::never_destroyed<nlohmann::ordered_json>();
     return subject_->arguments ? *subject_->arguments : none;
 }
 

@@ -4,6 +4,7 @@
 #include <ipybox/approval/await_decision.hpp>
 #include <ipybox/approval/decision_state.hpp>
 #include <ipybox/async/aside.hpp>
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/core/json_depth.hpp>
 #include <ipybox/core/strict_json.hpp>
@@ -46,7 +47,7 @@ struct approval_gate::request {
     void end(error::decider who, std::string reason) {
         if (!awaited->decide(decision::reject(std::move(reason)))) return;
         by = who;
-        policy.emit(asio::cancellation_type::terminal);
+        emit_cancellation(policy);
     }
 
     asio::steady_timer timer;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/core/strict_json.hpp>
 #include <ipybox/rules/server_pattern.hpp>
 #include <ipybox/rules/subject_commands.hpp>
@@ -88,7 +89,7 @@ inline std::optional<registered_program> program_in(approval_subject const& subj
 }
 
 inline nlohmann::ordered_json const& parameters_of(approval_subject const& subject) {
-    static nlohmann::ordered_json const none = nlohmann::ordered_json::object();
+    static auto const& none = detail::never_destroyed<nlohmann::ordered_json>(nlohmann::ordered_json::object());
     return subject.arguments && subject.arguments->is_object() ? *subject.arguments : none;
 }
 
