@@ -306,10 +306,13 @@ class Host:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        while data := self.socket.recv(MAX_DATAGRAM):
-            self.messages.put(json.loads(data))
-        with self.moving:
-            os._exit(1)
+        # Without this thread the end of the host would not be heard: whatever ends it ends the process.
+        try:
+            while data := self.socket.recv(MAX_DATAGRAM):
+                self.messages.put(json.loads(data))
+        finally:
+            with self.moving:
+                os._exit(1)
 
     def receive(self) -> dict[str, Any]:
         return self.messages.get()
@@ -560,12 +563,12 @@ def outcome_of(host: Host, wanted: dict[str, Any]) -> dict[str, Any]:
     try:
         layer = Layer(wanted["layer"], wanted["size"])
         try:
-            installed = install(host, layer, wanted)
+)py"
+R"py(            installed = install(host, layer, wanted)
         finally:
             layer.clear()
     except Failure as failure:
-)py"
-R"py(        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
+        return {"op": "ended", "outcome": failure.kind, "text": str(failure)}
     except OSError as error:
         return {"op": "ended", "outcome": "failed", "text": str(error)}
     if installed:
@@ -596,7 +599,7 @@ def main(host: Host) -> int:
 
 
 sys.exit(main(Host(int(sys.argv[1]))))
-)py", 16112};
+)py", 16263};
 
 inline constexpr runtime_module runtime_modules[] = {
 {"actions", {R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
@@ -6665,7 +6668,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -6860,10 +6863,27 @@ Part = Content | Link
 
 
 class Mixed:
-    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
+    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest.
+
+    Awaited, it is itself, as all results of tools are.
+    """
 
     value: Any
     parts: list[Part]
+    _is_result = True
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+        yield
+
+    def send(self, value: object) -> Any:
+        raise StopIteration(self)
+
+    def throw(self, error: Any, *more: Any) -> Any:
+        raise error
+
+    def close(self) -> None:
+        pass
 
     def carried_by(self, value: Any) -> Any:
         """The same parts with what was made of the value."""
@@ -6889,9 +6909,13 @@ class MixedText(Mixed, str):
 class MixedObject(Mixed, dict[str, Any]):
     """A structured result, and ``parts``."""
 
+    __hash__ = object.__hash__  # type: ignore[assignment]  # asyncio.gather keeps what it waits for in a dict
+
 
 class MixedList(Mixed, list[Any]):
     """A structured result, and ``parts``."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class MixedInteger(Mixed, int):
@@ -6901,6 +6925,8 @@ class MixedInteger(Mixed, int):
 class MixedNumber(Mixed, float):
     """A structured result, and ``parts``."""
 
+
+Coroutine.register(Mixed)
 
 CONTENTS: dict[str, type[Content]] = {
     "image": Image,
@@ -6950,7 +6976,7 @@ def plain(value: Any) -> Any:
 
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
-)py", 9449}},
+)py", 10036}},
 {"tracebacks", {R"py("""Errors of cells, shown without the machinery that ran them."""
 
 from __future__ import annotations
