@@ -110,6 +110,7 @@
 #include <ipybox/mcp/impl/client.ipp>
 #include <ipybox/mcp/impl/client_core.ipp>
 #include <ipybox/mcp/impl/connection.ipp>
+#include <ipybox/mcp/impl/first_words.ipp>
 #include <ipybox/mcp/impl/handshake_machine.ipp>
 #include <ipybox/mcp/impl/json_writer.ipp>
 #include <ipybox/mcp/impl/launch_habits.ipp>

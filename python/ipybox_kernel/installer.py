@@ -98,10 +98,13 @@ class Host:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        while data := self.socket.recv(MAX_DATAGRAM):
-            self.messages.put(json.loads(data))
-        with self.moving:
-            os._exit(1)
+        # Without this thread the end of the host would not be heard: whatever ends it ends the process.
+        try:
+            while data := self.socket.recv(MAX_DATAGRAM):
+                self.messages.put(json.loads(data))
+        finally:
+            with self.moving:
+                os._exit(1)
 
     def receive(self) -> dict[str, Any]:
         return self.messages.get()

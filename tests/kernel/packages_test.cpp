@@ -298,6 +298,15 @@ TEST_CASE("packages: nothing is installed where a layer was replaced", "[kernel]
     CHECK(std::filesystem::is_empty(dir.path() / "elsewhere"));
 }
 
+TEST_CASE("packages: a name that is too long", "[kernel]") {
+    if (!has_bubblewrap()) return;
+    test::scratch_dir const dir;
+    executor box(options_with(dir, layer_of(offline(wheels_in(dir.path())))), auto_approval{}, bubblewrap_sandbox{});
+    REQUIRE(box.execute("x = 1"));
+    CHECK(code_of_installation(box.install_package(std::string(200'000, 'a'))) == errc::message_too_large);
+    CHECK(box.execute("x"));
+}
+
 TEST_CASE("packages: a session has one installation under way at a time", "[kernel]") {
     if (!has_bubblewrap()) return;
     test::scratch_dir const dir;

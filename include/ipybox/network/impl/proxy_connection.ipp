@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/async/emit_cancellation.hpp>
 #include <ipybox/async/spawn.hpp>
 #include <ipybox/network/impl/proxy_connection.hpp>
 
@@ -208,7 +209,7 @@ IPYBOX_DECL void proxy_connection::close() {
     deadline_.cancel();
     close_client();
     close_server();
-    cancel_.emit(asio::cancellation_type::terminal);
+    emit_cancellation(cancel_);
 }
 
 IPYBOX_DECL void proxy_connection::close_client() {

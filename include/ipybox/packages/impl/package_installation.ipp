@@ -129,6 +129,10 @@ IPYBOX_DECL result<void> package_installation::launch(std::filesystem::path cons
     if (!control) return failure(control);
     if (spec->network) network_ = {spec->network, &spec->network->network};
     auto const wanted = wanted_of(*layer_, order, network_ != nullptr);
+    if (wanted.size() > largest_installer_datagram)
+        return failure(errc::message_too_large, "the names of packages and the options of pip have " +
+                                                    std::to_string(wanted.size()) +
+                                                    " bytes as JSON, more than 128 KiB");
     if (os::send_datagram(control->ours.get(), wanted, {}) != os::transfer::done)
         return failure(system_failure("telling pip what to install", errno));
     auto process = os::start_process(*spec, {{spec->control_fd, control->theirs.get()},

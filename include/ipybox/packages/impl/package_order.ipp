@@ -63,7 +63,8 @@ class named_requirement {
         bool const is_in_brackets = take('(');
         while (!rest_.empty() && std::string_view("<>=!~").find(rest_.front()) != std::string_view::npos) {
             auto const length = std::min(rest_.find_first_not_of("<>=!~"), rest_.size());
-            if (length > 3) return false;
+            static constexpr std::array<std::string_view, 8> operators{"==", "===", "!=", "<=", ">=", "<", ">", "~="};
+            if (std::ranges::find(operators, rest_.substr(0, length)) == operators.end()) return false;
             rest_.remove_prefix(length);
             blanks();
             bool const is_number =

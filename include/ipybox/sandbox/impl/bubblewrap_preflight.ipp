@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/os/held_forks.hpp>
 #include <ipybox/os/process.hpp>
 #include <ipybox/os/program_output.hpp>
@@ -144,7 +145,7 @@ IPYBOX_DECL result<std::vector<std::string>> bubblewrap_preflight(std::filesyste
                                                                   std::vector<std::string> flags,
                                                                   std::string const& filter,
                                                                   std::chrono::milliseconds bound) {
-    static std::map<std::vector<std::string>, std::vector<std::string>> remembered;
+    static auto& remembered = never_destroyed<std::map<std::vector<std::string>, std::vector<std::string>>>();
     std::vector<std::string> key{program.string()};
     key.insert(key.end(), flags.begin(), flags.end());
     key.push_back(filter);

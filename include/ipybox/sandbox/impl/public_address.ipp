@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/never_destroyed.hpp>
 #include <ipybox/sandbox/public_address.hpp>
 #include <ipybox/sandbox/sandbox_config.hpp>
 
@@ -23,7 +24,7 @@ inline std::optional<asio::ip::address_v4> embedded_v4(asio::ip::address_v6 cons
 }
 
 inline std::vector<sandbox_config::address_range> const& special_ranges() {
-    static std::vector<sandbox_config::address_range> const ranges = [] {
+    static auto const& ranges = never_destroyed<std::vector<sandbox_config::address_range>>([] {
         std::vector<sandbox_config::address_range> list;
         for (auto const* text :
              {"0.0.0.0/8",      "10.0.0.0/8",   "100.64.0.0/10",  "127.0.0.0/8",    "169.254.0.0/16", "172.16.0.0/12",
@@ -33,7 +34,7 @@ inline std::vector<sandbox_config::address_range> const& special_ranges() {
               "fe80::/10",      "fec0::/10",    "ff00::/8"})
             list.push_back(*sandbox_config::address_range::parse(text));
         return list;
-    }();
+    }());
     return ranges;
 }
 
