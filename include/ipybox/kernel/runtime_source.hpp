@@ -312,10 +312,13 @@ class Host:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        while data := self.socket.recv(MAX_DATAGRAM):
-            self.messages.put(json.loads(data))
-        with self.moving:
-            os._exit(1)
+        # Without this thread the end of the host would not be heard: whatever ends it ends the process.
+        try:
+            while data := self.socket.recv(MAX_DATAGRAM):
+                self.messages.put(json.loads(data))
+        finally:
+            with self.moving:
+                os._exit(1)
 
     def receive(self) -> dict[str, Any]:
         return self.messages.get()
@@ -558,11 +561,11 @@ def install(host: Host, layer: Layer, wanted: dict[str, Any]) -> list[dict[str, 
     if not missing:
         return []
     exact = [f"{package['name']}=={package['version']}" for package in missing]
-    fresh = layer.within("packages")
+)py"
+R"py(    fresh = layer.within("packages")
     pip(layer, *common, "--quiet", "--no-deps", f"--target={fresh}", "--", *exact)
     with host.moving:
-)py"
-R"py(        layer.take(fresh, [package["name"] for package in missing])
+        layer.take(fresh, [package["name"] for package in missing])
     return [{"name": package["name"], "version": package["version"]} for package in missing]
 
 
@@ -606,7 +609,7 @@ def main(host: Host) -> int:
 
 
 sys.exit(main(Host(int(sys.argv[1]))))
-)py", 16620};
+)py", 16771};
 
 inline constexpr runtime_module runtime_modules[] = {
 {"actions", {R"py("""The action socket: what a kernel asks its host to do. Requests of any thread and any loop, answers in any order."""
@@ -1902,7 +1905,9 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16  # places in struct seccomp_data, lit
 X32 = 0x40000000  # this bit is in every number of the x32 ABI
 
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16
-SOCK_STREAM, SOCK_SEQPACKET = 1, 5
+NETLINK_ROUTE = 0
+SOCK_STREAM, SOCK_DGRAM, SOCK_SEQPACKET = 1, 2, 5
+IPPROTO_TCP, IPPROTO_UDP = 6, 17
 SOCK_TYPES = 0xF  # the bits of a type; above them are flags, as SOCK_CLOEXEC
 NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 NAMESPACES_OF_UNSHARE = NAMESPACES | 0x80  # CLONE_NEWTIME, which clone would take for a part of a signal's number
@@ -1910,6 +1915,7 @@ O_CREAT, O_TMPFILE = 0o100, 0o20000000  # a mode follows
 S_ISUID = 0o4000
 SET_GROUP_ID_PROGRAM = 0o2010  # S_ISGID and S_IXGRP
 TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal
+TIOCSETD = 0x5423  # takes a module of the system for a terminal
 F_SETLEASE, F_NOTIFY = 1024, 1026
 FIRST_PROCESS = 1  # the supervisor where the sandbox has a pid namespace of its own, and nothing else has to do with it
 
@@ -2015,7 +2021,7 @@ def base_blocks(machine: Machine) -> dict[str, Block]:
         "always": [
             *deny(machine, *ALWAYS.split()),
             *families(machine),
-            *typing_into_terminals(machine),
+            *control_of_terminals(machine),
             *leases(machine),
             *limits_of_others(machine),
             *scheduling_of_supervisor(machine),
@@ -2071,15 +2077,33 @@ def argument(machine: Machine, name: str, place: int, steps: Block) -> Block:
 
 
 def families(machine: Machine) -> Block:
-    """Sockets of the internet, Unix ones, and those that ask for network interfaces (libzmq aborts without)."""
-    netlink = [Step(LOAD, 0, 0, ARGUMENTS + 16), Step(EQUAL, 1, 0, 0), denial()]  # its protocol: NETLINK_ROUTE
+    """Sockets of TCP and UDP, Unix ones, and those that ask for network interfaces (libzmq aborts without)."""
+    # The system would load a module for the others. Programs that ask for MPTCP first go on with TCP at this error.
+    protocols = [
+        Step(LOAD, 0, 0, ARGUMENTS + 16),
+        Step(EQUAL, 3, 0, 0),
+        Step(EQUAL, 2, 0, IPPROTO_TCP),
+        Step(EQUAL, 1, 0, IPPROTO_UDP),
+        denial(errno.EPROTONOSUPPORT),
+    ]
+    internet = [
+        Step(LOAD, 0, 0, ARGUMENTS + 8),
+        Step(KEEP_BITS, 0, 0, SOCK_TYPES),
+        Step(EQUAL, 2, 0, SOCK_STREAM),
+        Step(EQUAL, 1, 0, SOCK_DGRAM),
+        denial(),
+        *protocols,
+    ]
     known = [
-        Step(EQUAL, 7, 0, AF_UNIX),
+        Step(EQUAL, 7 + len(internet), 0, AF_UNIX),
         Step(EQUAL, 6, 0, AF_INET),
         Step(EQUAL, 5, 0, AF_INET6),
         Step(EQUAL, 1, 0, AF_NETLINK),
         denial(),
-        *netlink,
+        Step(LOAD, 0, 0, ARGUMENTS + 16),
+        Step(EQUAL, 1 + len(internet), 0, NETLINK_ROUTE),
+        denial(),
+        *internet,
     ]
     pairs = [Step(EQUAL, 1, 0, AF_UNIX), denial()]
     return argument(machine, "socket", 0, known) + argument(machine, "socketpair", 0, pairs)
@@ -2106,8 +2130,10 @@ def namespaces(machine: Machine) -> Block:
     ]
 
 
-def typing_into_terminals(machine: Machine) -> Block:
-    return argument(machine, "ioctl", 1, [Step(EQUAL, 1, 0, TIOCSTI), Step(EQUAL, 0, 1, TIOCLINUX), denial()])
+def control_of_terminals(machine: Machine) -> Block:
+    """Nothing is typed into a terminal, and none gets another line discipline."""
+    refused = [Step(EQUAL, 2, 0, TIOCSTI), Step(EQUAL, 1, 0, TIOCLINUX), Step(EQUAL, 0, 1, TIOCSETD), denial()]
+    return argument(machine, "ioctl", 1, refused)
 
 
 def leases(machine: Machine) -> Block:
@@ -2177,7 +2203,7 @@ def set_user_id_programs(machine: Machine) -> Block:
 def pack(steps: Block) -> bytes:
     """The instructions as the kernel takes them."""
     return b"".join(struct.pack("HBBI", *step) for step in steps)
-)py", 13503}},
+)py", 14344}},
 {"formats", {R"py("""Representations of plain values, found without asking every formatter."""
 
 from __future__ import annotations
@@ -3572,12 +3598,23 @@ FREE_FILES = 16  # descriptors, of which its streams take most
 
 def take(limits: dict[str, int]) -> None:
     """Limits this process and all that it will start; what they are limited to already is never raised."""
-    lower(resource.RLIMIT_CORE, 0)
+    leave_no_image()
     for kind, limit in OF_USER.items():
         lower(kind, limit)
     for name, kind in SHARED.items():
         if name in limits:
             lower(kind, limits[name])
+
+
+def leave_no_image() -> None:
+    """No image of a process that crashes: no file, and with this limit no program outside that takes it either.
+
+    With a limit of 0 Linux starts the one that `core_pattern` names, as root. It has to be 1.
+    """
+    try:
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
+    except (ValueError, OSError):  # there is a hard limit of 0, and only root raises it
+        lower(resource.RLIMIT_CORE, 0)
 
 
 def take_with_room(limits: dict[str, int], control: socket) -> Callable[[], None]:
@@ -3651,7 +3688,7 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
     limit = min(limit, sys.maxsize)  # which is more than there is of anything
     bound = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
     resource.setrlimit(kind, (bound if soft is None else min(soft, bound), bound))
-)py", 3828}},
+)py", 4257}},
 {"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it."""
 
 from __future__ import annotations
@@ -3880,6 +3917,10 @@ OPEN_TREE, MOVE_MOUNT = 428, 429  # on every machine
 OPEN_TREE_CLONE, OPEN_TREE_CLOEXEC, AT_RECURSIVE = 1, os.O_CLOEXEC, 0x8000
 MOVE_MOUNT_F_EMPTY_PATH = 4
 AT_FDCWD = -100
+MNT_DETACH = 2
+
+# Of all sandboxes the system has some 3000.
+TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"
 
 BYTES_OF_FILE = 4096  # of a private directory, for each file that it can hold
 LEAST_FILES = 4096
@@ -3893,8 +3934,7 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     own = [(path, copy_of(".")) for path in sorted({directory, inside})]  # another kernel may exchange it by now
     outside = [path for path in sorted(plan.kept) if not lies_in(path, [directory])]
     kept = [(path, copy_of(path)) for path in outside if lies_in(path, [*plan.private, *hidden])]
-    for place in plan.private:
-        cover(place, plan.size)
+    cover_together(plan.private, plan.size)
     for path, tree in kept:
         if not lies_in(path, hidden):
             put_back(path, tree)
@@ -3912,7 +3952,7 @@ def rearrange_files(plan: Plan, directory: str) -> None:
     for _, descriptor in (*own, *kept):
         if descriptor is not None:
             os.close(descriptor)
-    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=620")
+    mount("devpts", "/dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS)
     os.chdir(directory)  # its parents are no longer those of the directory that this process was in
 
 
@@ -3956,6 +3996,24 @@ def put_back(path: str, tree: int | None) -> None:
         raise missing("a directory cannot be mounted for the kernel alone")
 
 
+def cover_together(places: list[str], size: int) -> None:
+    """Mounts empty directories over directories, which take so much memory together."""
+    if not places:
+        return
+    cover(places[0], size)
+    parts = []
+    for number in range(len(places)):
+        part = f"{places[0]}/{number}"
+        os.mkdir(part, 0o755)
+        parts.append(copy_of(part))
+    if libc.umount2(os.fsencode(places[0]), MNT_DETACH):
+        raise missing(f"{places[0]} cannot be unmounted for the kernel alone")
+    for place, part in zip(places, parts, strict=True):
+        put_back(place, part)
+        if part is not None:
+            os.close(part)
+
+
 def cover(place: str, size: int) -> None:
     """Mounts an empty directory of its own over a directory."""
     # Empty files take no bytes of its size, but memory of the system.
@@ -3967,7 +4025,7 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, data: s
     words = [word if word is None else os.fsencode(word) for word in (source, target, kind)]
     if libc.mount(*words, ctypes.c_ulong(flags), data.encode() if data else None):
         raise missing(f"{target} cannot be mounted for the kernel alone")
-)py", 4846}},
+)py", 5563}},
 {"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
@@ -5261,6 +5319,7 @@ import select
 import signal
 import socket
 import struct
+from contextlib import suppress
 
 from ipybox_kernel import filters, landlock, limits, privileges, process
 from ipybox_kernel.landlock import Missing, libc, missing
@@ -5274,6 +5333,8 @@ NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWP
 CLONE_NEWPID = 0x20000000
 
 SIOCSIFFLAGS, IFF_UP = 0x8914, 1
+
+CONNECTION = b"4096 65536 262144"  # bytes in each direction: at least, usually, at most
 
 ENDED = "the first process of its namespace has ended"
 
@@ -5340,6 +5401,7 @@ def build(plan: Plan, report: socket.socket) -> NoReturn:
     try:
         enter_new_namespaces(plan)
         raise_loopback()
+        bound_connections()
         os.chdir("/")  # what is mounted over the current directory later would not be over that of the first process
         give_up_rights(plan)
         tell(report, f"init {start_init()}")
@@ -5401,6 +5463,17 @@ def raise_loopback() -> None:
         fcntl.ioctl(any_socket, SIOCSIFFLAGS, struct.pack("16sh14x", b"lo", IFF_UP))
 
 
+def bound_connections() -> None:
+    """Bounds what a connection can hold, as the machine has so much for those of all namespaces together."""
+    for name in ("tcp_rmem", "tcp_wmem"):
+        with suppress(OSError):  # older systems have one value for all of them
+            file = os.open(f"/proc/sys/net/ipv4/{name}", os.O_WRONLY | os.O_CLOEXEC)
+            try:
+                os.write(file, CONNECTION)
+            finally:
+                os.close(file)
+
+
 def give_up_rights(plan: Plan) -> None:
     """Gives up what the namespaces have granted, and what the supervisor may do to make them."""
     if plan.processes is not None:
@@ -5408,7 +5481,7 @@ def give_up_rights(plan: Plan) -> None:
     privileges.drop_capabilities()
     landlock.give_up_new_privileges()
     privileges.filter_calls(plan.filter, plan.machine)
-)py", 6436}},
+)py", 7050}},
 {"search_path", {R"py("""The directories in which programs are looked for by their names."""
 
 from __future__ import annotations
@@ -6711,7 +6784,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
@@ -6906,10 +6979,27 @@ Part = Content | Link
 
 
 class Mixed:
-    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest."""
+    """The second class of a result if more came with it: ``value`` is the result by itself, ``parts`` is the rest.
+
+    Awaited, it is itself, as all results of tools are.
+    """
 
     value: Any
     parts: list[Part]
+    _is_result = True
+
+    def __await__(self) -> Generator[Any, None, Any]:
+        return self
+        yield
+
+    def send(self, value: object) -> Any:
+        raise StopIteration(self)
+
+    def throw(self, error: Any, *more: Any) -> Any:
+        raise error
+
+    def close(self) -> None:
+        pass
 
     def carried_by(self, value: Any) -> Any:
         """The same parts with what was made of the value."""
@@ -6935,9 +7025,13 @@ class MixedText(Mixed, str):
 class MixedObject(Mixed, dict[str, Any]):
     """A structured result, and ``parts``."""
 
+    __hash__ = object.__hash__  # type: ignore[assignment]  # asyncio.gather keeps what it waits for in a dict
+
 
 class MixedList(Mixed, list[Any]):
     """A structured result, and ``parts``."""
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 class MixedInteger(Mixed, int):
@@ -6947,6 +7041,8 @@ class MixedInteger(Mixed, int):
 class MixedNumber(Mixed, float):
     """A structured result, and ``parts``."""
 
+
+Coroutine.register(Mixed)
 
 CONTENTS: dict[str, type[Content]] = {
     "image": Image,
@@ -6996,7 +7092,7 @@ def plain(value: Any) -> Any:
 
 
 encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=plain).encode
-)py", 9449}},
+)py", 10036}},
 {"tracebacks", {R"py("""Errors of cells, shown without the machinery that ran them."""
 
 from __future__ import annotations
