@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ipybox/core/built_with.hpp>
 #include <ipybox/core/result.hpp>
 #include <ipybox/execution/executor_options.hpp>
 #include <ipybox/fwd.hpp>
@@ -25,11 +26,12 @@ struct session_sandbox {
 };
 
 /// Makes the body of an executor. Without an application's executor it gets a thread of its own; with a shared host
-/// `sandbox` does not count. The environment and the current directory are read here, and nowhere later.
+/// `sandbox` does not count. The last argument makes the linker compare what both sides are compiled with. The
+/// environment and the current directory are read here, and nowhere later.
 [[nodiscard]] std::shared_ptr<session_handle> make_session(std::optional<asio::any_io_executor> application,
                                                            executor_options options, any_approval approval,
                                                            session_sandbox sandbox, std::shared_ptr<kernel_host> shared,
-                                                           std::shared_ptr<kernel_link> link);
+                                                           std::shared_ptr<kernel_link> link, this_build caller);
 
 } // namespace ipybox::detail
 
