@@ -12,10 +12,11 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import SimpleNamespace
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
@@ -25,15 +26,23 @@ from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.leaving import Exit, exit_code
-from ipybox_kernel.loop import MainLoop, drive, readable
+from ipybox_kernel.loop import BrokenLoop, MainLoop
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
-from ipybox_kernel.tracebacks import Tracebacks, as_interrupt, describe
+from ipybox_kernel.tracebacks import Tracebacks, Unbegun, as_interrupt, describe
 from ipybox_kernel.warming import WarmUp
 from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
 
+if TYPE_CHECKING:
+    from ipybox_kernel.birth import Outputs
+    from ipybox_kernel.originals import Originals
+
 END_OF_INPUT = "\x04"
+MOST_NAMES = 5  # in a notice
+MOST_FAILURES = 5
+
+T = TypeVar("T")
 
 
 class HandlersKernel(IPythonKernel):
@@ -51,7 +60,7 @@ class HandlersKernel(IPythonKernel):
         self.program_magics = magics.of_programs(self.shell)
         # ipykernel's compiler invents files, for its debugger; IPython trips over them
         self.cells = self.shell.compile = Cells(self.shell.input_transformer_manager.cleanup_transforms)
-        self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error)
+        self.tracebacks = Tracebacks(self.shell, self.cells, self.publish_error, self.mend)
         self.warm_up = WarmUp(self.shell)
         self.shell.displayhook.quiet = self.quiet
         self.formats = PlainFormats(self.shell.display_formatter)
@@ -61,6 +70,7 @@ class HandlersKernel(IPythonKernel):
             namespace.update(exit=self.shell.exiter, quit=self.shell.exiter)
         self.loop_runner = self.shell.loop_runner
         self.link: Link | None = None
+        self.originals: Originals | None = None
         self.backlog: deque[tuple[int, list[memoryview]]] = deque()  # requests that came while a cell read input
         self.home: str | None = None  # where a cell that went elsewhere is brought back to
         self.exit_status = 0  # of this process, when it ends by itself
@@ -68,7 +78,7 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, outputs: list[tuple[int, int]], restore_cwd: bool, first: bool) -> NoReturn:
+    def run(self, link: Link, outputs: Outputs, restore_cwd: bool, first: bool) -> NoReturn:
         """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
 
         The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
@@ -79,19 +89,18 @@ class HandlersKernel(IPythonKernel):
         name_cells_in_warnings(self.cells)
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
-        loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
-        interrupts.install(loop)
+        interrupts.install()
         self.streams.open(outputs)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
-        self.io_loop = MainLoop(loop)
+        self.io_loop = MainLoop()
+        self.io_loop.mend = self.mend_loop
         self.shell_channel_thread = self.main_thread()
         if first and not self.tracebacks.rendered:
             self.warm_up.plan()
         own = shutdown.open_for_writing()
         self.publish_status("starting")
-        drive(loop, loop.create_task(self.serve(loop)))
+        self.serve()
         shutdown.end(self.streams, self.shell, self.exit_status, own)
 
     def connect_actions(self, stream: socket.socket) -> None:
@@ -113,24 +122,35 @@ class HandlersKernel(IPythonKernel):
         self.streams.flush_before_question()
         return self.link.sent - 1  # the first one, a sign of life, has number 0
 
-    async def serve(self, loop: asyncio.AbstractEventLoop) -> None:
+    def serve(self) -> None:
         """Handles requests, one after the other. Returns between two of them."""
-        assert self.link
+        failures = 0  # of the machinery, in a row
         while not self.shell.exit_now:
             try:
-                message = self.backlog.popleft() if self.backlog else self.link.receive()
+                self.serve_next()
+                failures = 0
             except EOFError:
                 return
-            if message and self.is_shutdown(*message):
-                return
-            if message:
-                await self.handle(*message)
-            else:
-                await self.rest(loop, self.link.socket.fileno())
+            except Exception:
+                failures += 1
+                if failures == MOST_FAILURES:
+                    raise
+                self.mend()
 
-    async def rest(self, loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    def serve_next(self) -> None:
+        """Handles one request, or waits; raises EOFError when there will be no more."""
+        assert self.link
+        message = self.backlog.popleft() if self.backlog else self.link.receive()
+        if message and self.is_shutdown(*message):
+            raise EOFError
+        if message:
+            self.take(*message)
+        else:
+            self.rest(self.link.socket.fileno())
+
+    def rest(self, fd: int) -> None:
         """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
-        while not await readable(loop, fd, self.warm_up.wait if self.warm_up.pieces else None):
+        while not self.io_loop.rest(fd, self.warm_up.wait if self.warm_up.pieces else None):
             if self.tracebacks.rendered:
                 self.warm_up.drop()
             else:
@@ -140,12 +160,31 @@ class HandlersKernel(IPythonKernel):
         """Whether the host wants this kernel to end. It does not ask while a cell runs."""
         return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
 
-    async def handle(self, channel: int, frames: list[memoryview]) -> None:
+    def take(self, channel: int, frames: list[memoryview]) -> None:
         """Handles one message of the host. Whatever happens, a request is answered."""
         if channel != SHELL:
             return  # late: this input is not waited for, the cell to be interrupted has ended
-        request = self.session.parse(frames)
+        request = self.insist(partial(self.session.parse, frames))
         self.session.begin(request, frames)
+        try:
+            self.run_in_loop(request)
+        except Exception as error:
+            interrupts.disarm()
+            self.mend()
+            self.insist(partial(self.refuse, request, error))
+
+    def run_in_loop(self, request: dict[str, Any]) -> None:
+        """Handles a request; once more in another loop if code has left one in which it cannot begin."""
+        interrupts.begun = False
+        try:
+            self.io_loop.run(self.handle(request))
+        except BrokenLoop:
+            if interrupts.begun:
+                raise
+            self.io_loop.run(self.handle(request))
+
+    async def handle(self, request: dict[str, Any]) -> None:
+        """Handles one request, as ipykernel does."""
         try:
             try:
                 self.set_parent([], request)
@@ -160,7 +199,28 @@ class HandlersKernel(IPythonKernel):
                 interrupts.disarm()
         except BaseException as error:
             interrupts.disarm()
+            self.mend()
             self.refuse(request, error)
+
+    def insist(self, step: Callable[[], T]) -> T:
+        """Does a step that must not fail: if it does, what code has replaced is put back first."""
+        try:
+            return step()
+        except Exception:
+            if not self.mend():
+                raise
+            return step()
+
+    def mend(self) -> bool:
+        """Puts back what code has put in the place of what the kernel lives on; whether there was anything."""
+        if not self.originals or not (put_back := self.originals.mend()):
+            return False
+        more = f" and {len(put_back) - MOST_NAMES} more" if len(put_back) > MOST_NAMES else ""
+        self.write_notice(
+            f"the kernel cannot work without what code has replaced or removed, and has put it back: "
+            f"{', '.join(put_back[:MOST_NAMES])}{more}"
+        )
+        return True
 
     def check_early_interrupt(self, request: dict[str, Any]) -> None:
         """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
@@ -222,12 +282,13 @@ class HandlersKernel(IPythonKernel):
         self.shell.displayhook.do_full_cache = store_history  # else there are no numbers for `Out`
         try:
             try:
-                reply = await self.run_cell(code, silent, store_history, user_expressions or {})
+                reply = await self.run_mended(code, silent, store_history, user_expressions or {})
             finally:
                 interrupts.disarm()
             error = self.tracebacks.display_error
         except BaseException as stopped:
             interrupts.disarm()
+            self.mend()
             reply, error = self.reply({}), as_interrupt(stopped)
             self.tracebacks.show((type(error), error, error.__traceback__))
         if error is not None:
@@ -237,6 +298,17 @@ class HandlersKernel(IPythonKernel):
         self.tell_exit(reply)
         self.finish_cell()
         return reply
+
+    async def run_mended(self, *cell: Any) -> dict[str, Any]:
+        """Runs a cell; once more if the machinery could not even begin it, for what earlier code has replaced."""
+        try:
+            return await self.run_cell(*cell)
+        except Unbegun:
+            return await self.run_cell(*cell)
+        except Exception:
+            if interrupts.begun or not self.mend():
+                raise
+            return await self.run_cell(*cell)
 
     def tell_exit(self, reply: dict[str, Any]) -> None:
         """Adds the exit code of a cell that wants to leave. ``exit()`` is no error: its cell has come to its end."""
@@ -305,6 +377,11 @@ class HandlersKernel(IPythonKernel):
             self.write_notice(f"cwd reset to {self.home}")
         except OSError as error:
             self.write_notice(f"cwd cannot be reset to {self.home}: {error.strerror}")
+
+    def mend_loop(self) -> None:
+        """There is about to be another event loop."""
+        self.mend()
+        self.write_notice("the event loop could not run any more: there is a fresh one, without the tasks of the old")
 
     def write_notice(self, text: str) -> None:
         """Says something behind the output of the cell, on a line of its own."""

@@ -226,7 +226,7 @@ class Supervisor:
                 cpu_time=self.cpu_time,
                 first=self.forks == 0,
             )
-        self.children.add_kernel(kernel.pid, env, entrance)
+        self.children.add_kernel(kernel.pid, env, entrance, outputs.leftovers())
         self.isolation.add(kernel)
         self.forks += 1
         if self.forks == 2:
