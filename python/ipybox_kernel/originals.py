@@ -10,13 +10,64 @@ import sys
 from types import ModuleType
 from typing import Any
 
-NEEDED = (
-    "abc ast asyncio asyncio.base_events asyncio.coroutines asyncio.events asyncio.futures asyncio.runners "
-    "asyncio.selector_events asyncio.tasks asyncio.unix_events builtins codeop codecs collections contextlib "
-    "contextvars copy datetime dis enum functools gc inspect io itertools json json.decoder json.encoder keyword "
-    "linecache logging opcode operator os posixpath re select selectors signal socket stat string struct sys textwrap "
-    "threading time token tokenize traceback types typing uuid warnings weakref"
-).split()
+NEEDED = [
+    "abc",
+    "ast",
+    "asyncio",
+    "asyncio.base_events",
+    "asyncio.coroutines",
+    "asyncio.events",
+    "asyncio.futures",
+    "asyncio.runners",
+    "asyncio.selector_events",
+    "asyncio.tasks",
+    "asyncio.unix_events",
+    "builtins",
+    "codeop",
+    "codecs",
+    "collections",
+    "contextlib",
+    "contextvars",
+    "copy",
+    "datetime",
+    "dis",
+    "enum",
+    "functools",
+    "gc",
+    "inspect",
+    "io",
+    "itertools",
+    "json",
+    "json.decoder",
+    "json.encoder",
+    "keyword",
+    "linecache",
+    "logging",
+    "opcode",
+    "operator",
+    "os",
+    "posixpath",
+    "re",
+    "select",
+    "selectors",
+    "signal",
+    "socket",
+    "stat",
+    "string",
+    "struct",
+    "sys",
+    "textwrap",
+    "threading",
+    "time",
+    "token",
+    "tokenize",
+    "traceback",
+    "types",
+    "typing",
+    "uuid",
+    "warnings",
+    "weakref",
+]
 MACHINERY = ("IPython", "ipykernel", "ipybox_kernel", "traitlets", "jupyter_client", "asyncio")
 
 #: What code, IPython and the kernel replace on purpose, and what the machinery can do without.

@@ -196,6 +196,8 @@ class Supervisor:
                 given["PATH"] = self.closed_path(given)
             env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
+            if hosts.are_out_of_reach(env):
+                env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
             return env
 
         def directory() -> str | None:

@@ -78,7 +78,8 @@ struct json_census {
 /**
  * \brief Whether a JSON text has a number that may not be the same as one of 64 bits: of many digits, or with a large
  * exponent.
- * \details Reading it into a value of a JSON library changes it without a word. A number inside a string may count, too.
+ * \details Reading it into a value of a JSON library changes it without a word. A number inside a string may count,
+ * too.
  */
 [[nodiscard]] inline bool has_wide_number(std::string_view text) noexcept {
     constexpr int wide = 18;    // digits of any number that fits

@@ -2309,6 +2309,10 @@ from __future__ import annotations
 
 import socket
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 #: So many connections wait in the system's queue.
 BACKLOG = 128
 
@@ -2330,7 +2334,18 @@ def environment(listener: socket.socket) -> dict[str, str]:
     proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
     variables = {"HTTP_PROXY": proxy, "HTTPS_PROXY": proxy, "ALL_PROXY": proxy, "NO_PROXY": INSIDE}
     return {**variables, **{name.lower(): value for name, value in variables.items()}}
-)py", 1040}},
+
+
+def are_out_of_reach(env: Mapping[str, str]) -> bool:
+    """Whether programs reach no host with this environment: there is no proxy, and no network but the loopback."""
+    if any(name.lower().endswith("_proxy") and name.lower() != "no_proxy" for name in env):
+        return False
+    try:
+        with open("/proc/net/dev") as devices:
+            return all(line.lstrip().startswith("lo:") for line in devices if ":" in line)
+    except OSError:
+        return False
+)py", 1594}},
 {"inbox", {R"py("""The receiving side of the action socket: frames, and the descriptors that come with them."""
 
 from __future__ import annotations
@@ -6088,6 +6103,7 @@ class LeanSession(Session):
 from __future__ import annotations
 
 import os
+import re
 import select
 import subprocess
 import sys
@@ -6096,6 +6112,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from IPython.utils.text import LSString, SList
 
+from ipybox_kernel import hosts, packages
 from ipybox_kernel.pipe import Pump
 
 if TYPE_CHECKING:
@@ -6104,6 +6121,13 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 INTERRUPT_GRACE = 0.25
+INSTALLS = re.compile(r"\b(?:pip[\d.]*|conda|mamba)\s+(?:-\S+\s+)*install\b|\buv\s+(?:pip\s+install|add)\b")
+NO_NETWORK = "[ipybox] pip reaches no index here: the kernel has no network. "
+WITH_LAYER = "%pip install, without options, has the host fetch packages.\n"
+WITHOUT_LAYER = (
+    "Packages come from outside: by the tool install_package of `ipybox mcp`; with `ipybox run --packages DIR`, where "
+    "%pip install has the host fetch them; or into the environment of this kernel, by its pip, before it starts.\n"
+)
 
 Write = Callable[[str], Any]
 
@@ -6161,6 +6185,8 @@ class ShellCommands:
     def finish(self, command: str, code: int) -> None:
         """A command has ended with this exit code."""
         self.shell.user_ns["_exit_code"] = code
+        if code and INSTALLS.search(command) and hosts.are_out_of_reach(os.environ):
+            print(NO_NETWORK + (WITH_LAYER if packages.layer else WITHOUT_LAYER), end="", file=sys.stderr)
         if getattr(self.shell, "system_raise_on_error", False) and code:
             raise subprocess.CalledProcessError(code, command)
 
@@ -6224,7 +6250,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-)py", 5420}},
+)py", 6185}},
 {"shutdown", {R"py("""The end of a kernel: what a Python program does when it ends, without taking the interpreter apart."""
 
 from __future__ import annotations
@@ -6825,6 +6851,8 @@ class Supervisor:
                 given["PATH"] = self.closed_path(given)
             env.update(child.environment(given))
             env.update(hosts.environment(listener) if listener else {})
+            if hosts.are_out_of_reach(env):
+                env.setdefault("PIP_RETRIES", "0")  # it would wait for nine seconds
             return env
 
         def directory() -> str | None:
@@ -6973,10 +7001,10 @@ def main(end: socket.socket, hello: dict[str, Any], lifeline: list[int]) -> None
     control = Control(end)
     try:
         variables, changeable = hello.get("variables", []), hello.get("changeable", [])
-        supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
-        if hello.get("protocol") != PROTOCOL:
 )py"
-R"py(            control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
+R"py(        supervisor = Supervisor(control, lifeline, allowed, variables, changeable, between)
+        if hello.get("protocol") != PROTOCOL:
+            control.fail("error", f"the host speaks protocol {hello.get('protocol')}, this supervisor {PROTOCOL}")
         kernel = preloaded(control, hello, check_room) if hello.get("preload", True) else None
         packages.layer = hello.get("packages") or None
     finally:
@@ -7000,7 +7028,7 @@ R"py(            control.fail("error", f"the host speaks protocol {hello.get('pr
     supervisor.warm_up = [supervisor.judge_path, *preload.warm_up(kernel)]
     birth = supervisor.serve({**ready, **preload.versions(), "level": kernel.level})
     child.become_kernel(kernel, birth)
-)py", 15907}},
+)py", 16036}},
 {"tools", {R"py("""Calls of MCP tools: ``ToolRunner``, its errors, and what tools answer beside text."""
 
 from __future__ import annotations
@@ -7521,7 +7549,6 @@ An answer is ``=`` and JSON, or ``!`` and the reason why there is none.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import Any
 
@@ -7529,7 +7556,6 @@ from IPython import get_ipython
 
 LONGEST = 1 << 20  # bytes of JSON
 TOO_LONG = f"larger than {LONGEST >> 20} MiB as JSON"
-MANY_DIGITS = re.compile(r"\d{19}")
 MAX_NAME = 100  # characters of a type
 
 
@@ -7594,17 +7620,7 @@ def encode(value: Any) -> str | None:
         if size > LONGEST:
             return None
         pieces.append(piece)
-    text = "".join(pieces)
-    if MANY_DIGITS.search(text):
-        json.loads(text, parse_int=checked)
-    return text
-
-
-def checked(digits: str) -> None:
-    """Refuses an integer that the host would round."""
-    if not -(1 << 63) <= int(digits) < 1 << 64:
-        shown = digits if len(digits) <= MAX_NAME else f"{digits[:20]}… ({len(digits.lstrip('-'))} digits)"
-        raise ValueError(f"the integer {shown} has more than 64 bits; str() of it can be had")
+    return "".join(pieces)
 
 
 def scalar(value: Any) -> Any:
@@ -7622,7 +7638,7 @@ def name_of(kind: type) -> str:
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=scalar)
-)py", 3632}},
+)py", 3148}},
 {"walls", {R"py("""Walls between the kernels of one supervisor: each lives in namespaces of its own, and so do its programs.
 
 Within walls there is a file system in which the directories of the other kernels do not exist, and there are private
