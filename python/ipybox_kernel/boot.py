@@ -37,7 +37,7 @@ FIRST = (
 )  # what a start imports at once
 
 
-SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package changes for everybody
+SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package changes for all code
 
 
 class Sources:
@@ -81,7 +81,7 @@ class Sources:
                 names[name] = self.copy(value)
 
     def copy(self, module: ModuleType) -> ModuleType:
-        """A module of the standard library for the package alone. One that is changed here is everybody's."""
+        """A module of the standard library for the package alone. One that is changed here is shared."""
         name = module.__name__
         if name in SHARED:
             return module

@@ -6,17 +6,15 @@ import asyncio
 import builtins
 import gc
 import getpass
-import inspect
 import os
 import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
@@ -26,26 +24,23 @@ from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.leaving import Exit, exit_code
-from ipybox_kernel.loop import BrokenLoop, MainLoop
+from ipybox_kernel.loop import MainLoop
+from ipybox_kernel.serving import Serving
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
 from ipybox_kernel.tracebacks import Tracebacks, Unbegun, as_interrupt, describe
 from ipybox_kernel.warming import WarmUp
-from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
+from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
 
 if TYPE_CHECKING:
-    from ipybox_kernel.birth import Outputs
+    from ipybox_kernel.journal import Journal
     from ipybox_kernel.originals import Originals
 
 END_OF_INPUT = "\x04"
-MOST_NAMES = 5  # in a notice
-MOST_FAILURES = 5
-
-T = TypeVar("T")
 
 
-class HandlersKernel(IPythonKernel):
+class HandlersKernel(Serving, IPythonKernel):
     """ipykernel's own handlers, over a Link."""
 
     level = "handlers"
@@ -78,7 +73,9 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, outputs: Outputs, restore_cwd: bool, first: bool) -> NoReturn:
+    def run(
+        self, link: Link, outputs: list[tuple[int, int]], journal: Journal, restore_cwd: bool, first: bool
+    ) -> NoReturn:
         """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
 
         The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
@@ -90,7 +87,7 @@ class HandlersKernel(IPythonKernel):
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
         interrupts.install()
-        self.streams.open(outputs)
+        self.streams.open(outputs, journal)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop()
@@ -121,128 +118,6 @@ class HandlersKernel(IPythonKernel):
         assert self.link
         self.streams.flush_before_question()
         return self.link.sent - 1  # the first one, a sign of life, has number 0
-
-    def serve(self) -> None:
-        """Handles requests, one after the other. Returns between two of them."""
-        failures = 0  # of the machinery, in a row
-        while not self.shell.exit_now:
-            try:
-                self.serve_next()
-                failures = 0
-            except EOFError:
-                return
-            except Exception:
-                failures += 1
-                if failures == MOST_FAILURES:
-                    raise
-                self.mend()
-
-    def serve_next(self) -> None:
-        """Handles one request, or waits; raises EOFError when there will be no more."""
-        assert self.link
-        message = self.backlog.popleft() if self.backlog else self.link.receive()
-        if message and self.is_shutdown(*message):
-            raise EOFError
-        if message:
-            self.take(*message)
-        else:
-            self.rest(self.link.socket.fileno())
-
-    def rest(self, fd: int) -> None:
-        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
-        while not self.io_loop.rest(fd, self.warm_up.wait if self.warm_up.pieces else None):
-            if self.tracebacks.rendered:
-                self.warm_up.drop()
-            else:
-                self.warm_up.step()
-
-    def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
-        """Whether the host wants this kernel to end. It does not ask while a cell runs."""
-        return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
-
-    def take(self, channel: int, frames: list[memoryview]) -> None:
-        """Handles one message of the host. Whatever happens, a request is answered."""
-        if channel != SHELL:
-            return  # late: this input is not waited for, the cell to be interrupted has ended
-        request = self.insist(partial(self.session.parse, frames))
-        self.session.begin(request, frames)
-        try:
-            self.run_in_loop(request)
-        except Exception as error:
-            interrupts.disarm()
-            self.mend()
-            self.insist(partial(self.refuse, request, error))
-
-    def run_in_loop(self, request: dict[str, Any]) -> None:
-        """Handles a request; once more in another loop if code has left one in which it cannot begin."""
-        interrupts.begun = False
-        try:
-            self.io_loop.run(self.handle(request))
-        except BrokenLoop:
-            if interrupts.begun:
-                raise
-            self.io_loop.run(self.handle(request))
-
-    async def handle(self, request: dict[str, Any]) -> None:
-        """Handles one request, as ipykernel does."""
-        try:
-            try:
-                self.set_parent([], request)
-                interrupts.arm(cell=request["msg_type"] == "execute_request")
-                if interrupts.early:
-                    self.check_early_interrupt(request)
-                handler = self.shell_handlers[request["msg_type"]]
-                result = handler(self.replies, [], request)
-                if inspect.isawaitable(result):
-                    await result
-            finally:
-                interrupts.disarm()
-        except BaseException as error:
-            interrupts.disarm()
-            self.mend()
-            self.refuse(request, error)
-
-    def insist(self, step: Callable[[], T]) -> T:
-        """Does a step that must not fail: if it does, what code has replaced is put back first."""
-        try:
-            return step()
-        except Exception:
-            if not self.mend():
-                raise
-            return step()
-
-    def mend(self) -> bool:
-        """Puts back what code has put in the place of what the kernel lives on; whether there was anything."""
-        if not self.originals or not (put_back := self.originals.mend()):
-            return False
-        more = f" and {len(put_back) - MOST_NAMES} more" if len(put_back) > MOST_NAMES else ""
-        self.write_notice(
-            f"the kernel cannot work without what code has replaced or removed, and has put it back: "
-            f"{', '.join(put_back[:MOST_NAMES])}{more}"
-        )
-        return True
-
-    def check_early_interrupt(self, request: dict[str, Any]) -> None:
-        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
-        interrupts.early = False
-        if not self.link:
-            return
-        with interrupts:
-            while message := self.link.receive():
-                if message[0] == CONTROL:
-                    announced = self.session.parse(message[1])
-                    if announced["content"].get("msg_id") == request["msg_id"]:
-                        raise KeyboardInterrupt
-                else:
-                    self.keep(*message)
-
-    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
-        """Answers a request that could not be handled."""
-        kind, _, suffix = request["msg_type"].rpartition("_")
-        self.streams.flush()
-        if suffix == "request":
-            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
-            self.session.send(self.replies, f"{kind}_reply", content, request)
 
     def main_thread(self) -> Any:
         """ipykernel 7 asks it whether a cell runs in the main thread, ipykernel 6 does not."""
@@ -377,11 +252,6 @@ class HandlersKernel(IPythonKernel):
             self.write_notice(f"cwd reset to {self.home}")
         except OSError as error:
             self.write_notice(f"cwd cannot be reset to {self.home}: {error.strerror}")
-
-    def mend_loop(self) -> None:
-        """There is about to be another event loop."""
-        self.mend()
-        self.write_notice("the event loop could not run any more: there is a fresh one, without the tasks of the old")
 
     def write_notice(self, text: str) -> None:
         """Says something behind the output of the cell, on a line of its own."""

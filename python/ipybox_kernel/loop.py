@@ -1,6 +1,6 @@
 """The event loop of a kernel: waiting for requests, and running whatever cells do to it.
 
-The kernel is no task of the loop: nothing of it waits in there that code could cancel, lose or run twice.
+The kernel does not wait in the loop as a task: there code could cancel it, lose it or run it twice.
 """
 
 from __future__ import annotations

@@ -9,16 +9,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.journal import ROOM, Journal
 from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
-
-if TYPE_CHECKING:
-    from ipybox_kernel.birth import Outputs
 
 MAX_TEXT = 1 << 20  # bytes of text in one message
 NEWLINE = ord("\n")
@@ -251,10 +248,10 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self, outputs: Outputs) -> None:
+    def open(self, pipes: list[tuple[int, int]], journal: Journal) -> None:
         """Takes descriptors 1 and 2 for these pipes and starts to send over the link of the session."""
-        self.journal = outputs.journal
-        for out, pipe in zip((self.out, self.err), outputs.pipes, strict=True):
+        self.journal = journal
+        for out, pipe in zip((self.out, self.err), pipes, strict=True):
             out.capture = Capture(out, self, pipe)
         pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}
         self.service = Service(self.session, self.sink, self.flush_text, pumps)

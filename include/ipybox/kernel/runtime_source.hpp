@@ -52,7 +52,7 @@ FIRST = (
 )  # what a start imports at once
 
 
-SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package changes for everybody
+SHARED = ("sys", "warnings", "getpass", "builtins")  # modules that the package changes for all code
 
 
 class Sources:
@@ -96,7 +96,7 @@ class Sources:
                 names[name] = self.copy(value)
 
     def copy(self, module: ModuleType) -> ModuleType:
-        """A module of the standard library for the package alone. One that is changed here is everybody's."""
+        """A module of the standard library for the package alone. One that is changed here is shared."""
         name = module.__name__
         if name in SHARED:
             return module
@@ -202,7 +202,7 @@ if hello.get("preload", True):
 import ipybox_kernel.supervisor
 
 ipybox_kernel.supervisor.main(control, hello, lifeline)
-)py", 7055};
+)py", 7049};
 
 /// The script that the system's shell runs as the supervisor's parent, unless the supervisor is the first process of a pid namespace.
 inline constexpr std::string_view runtime_keeper{R"py(# A small parent of the supervisor, `sh -c THIS keeper N PROGRAM ARG…`: when the supervisor has ended, it kills what that has left behind.
@@ -1486,7 +1486,7 @@ def become_kernel(kernel: HandlersKernel, birth: Birth) -> None:
         guards.confine(birth.allow)
     else:
         landlock.keep_signals_in()
-    kernel.run(Link(birth.stream), birth.outputs, birth.restore_cwd, birth.first)
+    kernel.run(Link(birth.stream), birth.outputs.pipes, birth.outputs.journal, birth.restore_cwd, birth.first)
 
 
 def environment(env: dict[str, str]) -> dict[str, str]:
@@ -1544,7 +1544,7 @@ def reseed() -> None:
     numpy_random: Any = sys.modules.get("numpy.random")
     if numpy_random:
         numpy_random.seed()
-)py", 4087}},
+)py", 4116}},
 {"children", {R"py("""The processes below the supervisor: kernels, the programs that run for them, and whatever these leave behind."""
 
 from __future__ import annotations
@@ -2983,17 +2983,15 @@ import asyncio
 import builtins
 import gc
 import getpass
-import inspect
 import os
 import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.error import StdinNotImplementedError
@@ -3003,26 +3001,23 @@ from ipybox_kernel.cells import Cells, name_cells_in_warnings
 from ipybox_kernel.formats import PlainFormats
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.leaving import Exit, exit_code
-from ipybox_kernel.loop import BrokenLoop, MainLoop
+from ipybox_kernel.loop import MainLoop
+from ipybox_kernel.serving import Serving
 from ipybox_kernel.session import Sink
 from ipybox_kernel.shell import ShellCommands
 from ipybox_kernel.streams import Streams
 from ipybox_kernel.tracebacks import Tracebacks, Unbegun, as_interrupt, describe
 from ipybox_kernel.warming import WarmUp
-from ipybox_kernel.wire import CONTROL, IOPUB, SHELL, STDIN, Link
+from ipybox_kernel.wire import IOPUB, SHELL, STDIN, Link
 
 if TYPE_CHECKING:
-    from ipybox_kernel.birth import Outputs
+    from ipybox_kernel.journal import Journal
     from ipybox_kernel.originals import Originals
 
 END_OF_INPUT = "\x04"
-MOST_NAMES = 5  # in a notice
-MOST_FAILURES = 5
-
-T = TypeVar("T")
 
 
-class HandlersKernel(IPythonKernel):
+class HandlersKernel(Serving, IPythonKernel):
     """ipykernel's own handlers, over a Link."""
 
     level = "handlers"
@@ -3055,7 +3050,9 @@ class HandlersKernel(IPythonKernel):
 
     # Life
 
-    def run(self, link: Link, outputs: Outputs, restore_cwd: bool, first: bool) -> NoReturn:
+    def run(
+        self, link: Link, outputs: list[tuple[int, int]], journal: Journal, restore_cwd: bool, first: bool
+    ) -> NoReturn:
         """Lives as a kernel, until ``exit()``, a request to shut down or the end of file.
 
         The first one of a supervisor prepares its first error. Later ones are forked from one that is warm; those that
@@ -3067,7 +3064,7 @@ class HandlersKernel(IPythonKernel):
         self.home = os.getcwd() if restore_cwd else None
         self.session.connect(link)
         interrupts.install()
-        self.streams.open(outputs)
+        self.streams.open(outputs, journal)
         builtins.input, getpass.getpass = self.raw_input, self.getpass
         sys.breakpointhook = debugging.stop
         self.io_loop = MainLoop()
@@ -3098,128 +3095,6 @@ class HandlersKernel(IPythonKernel):
         assert self.link
         self.streams.flush_before_question()
         return self.link.sent - 1  # the first one, a sign of life, has number 0
-
-    def serve(self) -> None:
-        """Handles requests, one after the other. Returns between two of them."""
-        failures = 0  # of the machinery, in a row
-        while not self.shell.exit_now:
-            try:
-                self.serve_next()
-                failures = 0
-            except EOFError:
-                return
-            except Exception:
-                failures += 1
-                if failures == MOST_FAILURES:
-                    raise
-                self.mend()
-
-    def serve_next(self) -> None:
-        """Handles one request, or waits; raises EOFError when there will be no more."""
-        assert self.link
-        message = self.backlog.popleft() if self.backlog else self.link.receive()
-        if message and self.is_shutdown(*message):
-            raise EOFError
-        if message:
-            self.take(*message)
-        else:
-            self.rest(self.link.socket.fileno())
-
-    def rest(self, fd: int) -> None:
-        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
-        while not self.io_loop.rest(fd, self.warm_up.wait if self.warm_up.pieces else None):
-            if self.tracebacks.rendered:
-                self.warm_up.drop()
-            else:
-                self.warm_up.step()
-
-    def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
-        """Whether the host wants this kernel to end. It does not ask while a cell runs."""
-        return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
-
-    def take(self, channel: int, frames: list[memoryview]) -> None:
-        """Handles one message of the host. Whatever happens, a request is answered."""
-        if channel != SHELL:
-            return  # late: this input is not waited for, the cell to be interrupted has ended
-        request = self.insist(partial(self.session.parse, frames))
-        self.session.begin(request, frames)
-        try:
-            self.run_in_loop(request)
-        except Exception as error:
-            interrupts.disarm()
-            self.mend()
-            self.insist(partial(self.refuse, request, error))
-
-    def run_in_loop(self, request: dict[str, Any]) -> None:
-        """Handles a request; once more in another loop if code has left one in which it cannot begin."""
-        interrupts.begun = False
-        try:
-            self.io_loop.run(self.handle(request))
-        except BrokenLoop:
-            if interrupts.begun:
-                raise
-            self.io_loop.run(self.handle(request))
-
-    async def handle(self, request: dict[str, Any]) -> None:
-        """Handles one request, as ipykernel does."""
-        try:
-            try:
-                self.set_parent([], request)
-                interrupts.arm(cell=request["msg_type"] == "execute_request")
-                if interrupts.early:
-                    self.check_early_interrupt(request)
-                handler = self.shell_handlers[request["msg_type"]]
-                result = handler(self.replies, [], request)
-                if inspect.isawaitable(result):
-                    await result
-            finally:
-                interrupts.disarm()
-        except BaseException as error:
-            interrupts.disarm()
-            self.mend()
-            self.refuse(request, error)
-
-    def insist(self, step: Callable[[], T]) -> T:
-        """Does a step that must not fail: if it does, what code has replaced is put back first."""
-        try:
-            return step()
-        except Exception:
-            if not self.mend():
-                raise
-            return step()
-
-    def mend(self) -> bool:
-        """Puts back what code has put in the place of what the kernel lives on; whether there was anything."""
-        if not self.originals or not (put_back := self.originals.mend()):
-            return False
-        more = f" and {len(put_back) - MOST_NAMES} more" if len(put_back) > MOST_NAMES else ""
-        self.write_notice(
-            f"the kernel cannot work without what code has replaced or removed, and has put it back: "
-            f"{', '.join(put_back[:MOST_NAMES])}{more}"
-        )
-        return True
-
-    def check_early_interrupt(self, request: dict[str, Any]) -> None:
-        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
-        interrupts.early = False
-        if not self.link:
-            return
-        with interrupts:
-            while message := self.link.receive():
-                if message[0] == CONTROL:
-                    announced = self.session.parse(message[1])
-                    if announced["content"].get("msg_id") == request["msg_id"]:
-                        raise KeyboardInterrupt
-                else:
-                    self.keep(*message)
-
-    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
-        """Answers a request that could not be handled."""
-        kind, _, suffix = request["msg_type"].rpartition("_")
-        self.streams.flush()
-        if suffix == "request":
-            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
-            self.session.send(self.replies, f"{kind}_reply", content, request)
 
     def main_thread(self) -> Any:
         """ipykernel 7 asks it whether a cell runs in the main thread, ipykernel 6 does not."""
@@ -3320,8 +3195,7 @@ class HandlersKernel(IPythonKernel):
     def reply(self, expressions: dict[str, Any]) -> dict[str, Any]:
         """The content of a reply to a cell that did not fail."""
         payload = self.shell.payload_manager.read_payload()
-)py"
-R"py(        self.shell.payload_manager.clear_payload()
+        self.shell.payload_manager.clear_payload()
         return {
             "status": "ok",
             "execution_count": self.shell.execution_count - 1,
@@ -3355,11 +3229,6 @@ R"py(        self.shell.payload_manager.clear_payload()
             self.write_notice(f"cwd reset to {self.home}")
         except OSError as error:
             self.write_notice(f"cwd cannot be reset to {self.home}: {error.strerror}")
-
-    def mend_loop(self) -> None:
-        """There is about to be another event loop."""
-        self.mend()
-        self.write_notice("the event loop could not run any more: there is a fresh one, without the tasks of the old")
 
     def write_notice(self, text: str) -> None:
         """Says something behind the output of the cell, on a line of its own."""
@@ -3410,7 +3279,7 @@ R"py(        self.shell.payload_manager.clear_payload()
         """Puts a request aside that came too early. Input that came too late is dropped."""
         if channel == SHELL:
             self.backlog.append((channel, frames))
-)py", 18800}},
+)py", 13296}},
 {"landlock", {R"py("""Landlock domains: what a kernel can signal and look into are its own processes alone."""
 
 from __future__ import annotations
@@ -3762,7 +3631,7 @@ def lower(kind: int, limit: int, soft: int | None = None) -> None:
 )py", 3828}},
 {"loop", {R"py("""The event loop of a kernel: waiting for requests, and running whatever cells do to it.
 
-The kernel is no task of the loop: nothing of it waits in there that code could cancel, lose or run twice.
+The kernel does not wait in the loop as a task: there code could cancel it, lose it or run it twice.
 """
 
 from __future__ import annotations
@@ -3932,7 +3801,7 @@ class MainLoop:
                     setattr(kind, name, value)
         self.mend()
         self.begin()
-)py", 6961}},
+)py", 6955}},
 {"magics", {R"py("""Magics that start programs, through the host: ``%%bash`` and all other ``%%script``s, ``%pip`` and its like."""
 
 from __future__ import annotations
@@ -4208,13 +4077,64 @@ import sys
 from types import ModuleType
 from typing import Any
 
-NEEDED = (
-    "abc ast asyncio asyncio.base_events asyncio.coroutines asyncio.events asyncio.futures asyncio.runners "
-    "asyncio.selector_events asyncio.tasks asyncio.unix_events builtins codeop codecs collections contextlib "
-    "contextvars copy datetime dis enum functools gc inspect io itertools json json.decoder json.encoder keyword "
-    "linecache logging opcode operator os posixpath re select selectors signal socket stat string struct sys textwrap "
-    "threading time token tokenize traceback types typing uuid warnings weakref"
-).split()
+NEEDED = [
+    "abc",
+    "ast",
+    "asyncio",
+    "asyncio.base_events",
+    "asyncio.coroutines",
+    "asyncio.events",
+    "asyncio.futures",
+    "asyncio.runners",
+    "asyncio.selector_events",
+    "asyncio.tasks",
+    "asyncio.unix_events",
+    "builtins",
+    "codeop",
+    "codecs",
+    "collections",
+    "contextlib",
+    "contextvars",
+    "copy",
+    "datetime",
+    "dis",
+    "enum",
+    "functools",
+    "gc",
+    "inspect",
+    "io",
+    "itertools",
+    "json",
+    "json.decoder",
+    "json.encoder",
+    "keyword",
+    "linecache",
+    "logging",
+    "opcode",
+    "operator",
+    "os",
+    "posixpath",
+    "re",
+    "select",
+    "selectors",
+    "signal",
+    "socket",
+    "stat",
+    "string",
+    "struct",
+    "sys",
+    "textwrap",
+    "threading",
+    "time",
+    "token",
+    "tokenize",
+    "traceback",
+    "types",
+    "typing",
+    "uuid",
+    "warnings",
+    "weakref",
+]
 MACHINERY = ("IPython", "ipykernel", "ipybox_kernel", "traitlets", "jupyter_client", "asyncio")
 
 #: What code, IPython and the kernel replace on purpose, and what the machinery can do without.
@@ -4264,7 +4184,7 @@ class Originals:
         for attribute in changed:
             now[attribute] = kept[attribute]
         return [f"{name}.{attribute}" for attribute in changed]
-)py", 3240}},
+)py", 3590}},
 {"packages", {R"py("""The layer of packages that the host fills: a directory behind everything else that modules are imported from."""
 
 from __future__ import annotations
@@ -5970,6 +5890,180 @@ class Service:
             self.flush_text()
             self.flushed = time.monotonic()
 )py", 6372}},
+{"serving", {R"py("""How a kernel serves its host: request by request, whatever code has done to it."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ipybox_kernel.interrupt import interrupts
+from ipybox_kernel.loop import BrokenLoop, MainLoop
+from ipybox_kernel.tracebacks import Tracebacks, describe
+from ipybox_kernel.wire import CONTROL, SHELL, Link
+
+if TYPE_CHECKING:
+    from ipybox_kernel.originals import Originals
+    from ipybox_kernel.session import LeanSession, Sink
+    from ipybox_kernel.streams import Streams
+    from ipybox_kernel.warming import WarmUp
+
+MOST_NAMES = 5  # in a notice
+MOST_FAILURES = 5  # of the machinery, in a row
+
+T = TypeVar("T")
+
+
+class Serving:
+    """The part of a kernel that takes requests and runs the loop. A cell can fail, this cannot."""
+
+    if TYPE_CHECKING:
+        shell: Any
+        session: LeanSession
+        link: Link | None
+        backlog: deque[tuple[int, list[memoryview]]]
+        originals: Originals | None
+        io_loop: MainLoop
+        streams: Streams
+        tracebacks: Tracebacks
+        warm_up: WarmUp
+        replies: Sink
+        execution_count: int
+        shell_handlers: dict[str, Callable[..., Any]]
+        set_parent: Callable[..., None]
+        keep: Callable[[int, list[memoryview]], None]
+        write_notice: Callable[[str], None]
+
+    def serve(self) -> None:
+        """Handles requests, one after the other. Returns between two of them."""
+        failures = 0  # of the machinery, in a row
+        while not self.shell.exit_now:
+            try:
+                self.serve_next()
+                failures = 0
+            except EOFError:
+                return
+            except Exception:
+                failures += 1
+                if failures == MOST_FAILURES:
+                    raise
+                self.mend()
+
+    def serve_next(self) -> None:
+        """Handles one request, or waits; raises EOFError when there will be no more."""
+        assert self.link
+        message = self.backlog.popleft() if self.backlog else self.link.receive()
+        if message and self.is_shutdown(*message):
+            raise EOFError
+        if message:
+            self.take(*message)
+        else:
+            self.rest(self.link.socket.fileno())
+
+    def rest(self, fd: int) -> None:
+        """Waits until there is something to read. If that takes a while, the first error is prepared meanwhile."""
+        while not self.io_loop.rest(fd, self.warm_up.wait if self.warm_up.pieces else None):
+            if self.tracebacks.rendered:
+                self.warm_up.drop()
+            else:
+                self.warm_up.step()
+
+    def is_shutdown(self, channel: int, frames: list[memoryview]) -> bool:
+        """Whether the host wants this kernel to end. It does not ask while a cell runs."""
+        return channel == CONTROL and self.session.parse(frames)["msg_type"] == "shutdown_request"
+
+    def take(self, channel: int, frames: list[memoryview]) -> None:
+        """Handles one message of the host. Whatever happens, a request is answered."""
+        if channel != SHELL:
+            return  # late: this input is not waited for, the cell to be interrupted has ended
+        request = self.insist(partial(self.session.parse, frames))
+        self.session.begin(request, frames)
+        try:
+            self.run_in_loop(request)
+        except Exception as error:
+            interrupts.disarm()
+            self.mend()
+            self.insist(partial(self.refuse, request, error))
+
+    def run_in_loop(self, request: dict[str, Any]) -> None:
+        """Handles a request; once more in another loop if code has left one in which it cannot begin."""
+        interrupts.begun = False
+        try:
+            self.io_loop.run(self.handle(request))
+        except BrokenLoop:
+            if interrupts.begun:
+                raise
+            self.io_loop.run(self.handle(request))
+
+    async def handle(self, request: dict[str, Any]) -> None:
+        """Handles one request, as ipykernel does."""
+        try:
+            try:
+                self.set_parent([], request)
+                interrupts.arm(cell=request["msg_type"] == "execute_request")
+                if interrupts.early:
+                    self.check_early_interrupt(request)
+                handler = self.shell_handlers[request["msg_type"]]
+                result = handler(self.replies, [], request)
+                if inspect.isawaitable(result):
+                    await result
+            finally:
+                interrupts.disarm()
+        except BaseException as error:
+            interrupts.disarm()
+            self.mend()
+            self.refuse(request, error)
+
+    def insist(self, step: Callable[[], T]) -> T:
+        """Does a step that must not fail: if it does, what code has replaced is put back first."""
+        try:
+            return step()
+        except Exception:
+            if not self.mend():
+                raise
+            return step()
+
+    def mend(self) -> bool:
+        """Puts back what code has put in the place of what the kernel lives on; whether there was anything."""
+        if not self.originals or not (put_back := self.originals.mend()):
+            return False
+        more = f" and {len(put_back) - MOST_NAMES} more" if len(put_back) > MOST_NAMES else ""
+        self.write_notice(
+            f"the kernel cannot work without what code has replaced or removed, and has put it back: "
+            f"{', '.join(put_back[:MOST_NAMES])}{more}"
+        )
+        return True
+
+    def check_early_interrupt(self, request: dict[str, Any]) -> None:
+        """Stops a request whose interrupt came before it was read: its announcement is right behind it."""
+        interrupts.early = False
+        if not self.link:
+            return
+        with interrupts:
+            while message := self.link.receive():
+                if message[0] == CONTROL:
+                    announced = self.session.parse(message[1])
+                    if announced["content"].get("msg_id") == request["msg_id"]:
+                        raise KeyboardInterrupt
+                else:
+                    self.keep(*message)
+
+    def refuse(self, request: dict[str, Any], error: BaseException) -> None:
+        """Answers a request that could not be handled."""
+        kind, _, suffix = request["msg_type"].rpartition("_")
+        self.streams.flush()
+        if suffix == "request":
+            content = {"status": "error", "execution_count": self.execution_count, **describe(error)}
+            self.session.send(self.replies, f"{kind}_reply", content, request)
+
+    def mend_loop(self) -> None:
+        """There is about to be another event loop."""
+        self.mend()
+        self.write_notice("the event loop could not run any more: there is a fresh one, without the tasks of the old")
+)py", 6918}},
 {"session", {R"py("""The Jupyter session of a kernel: ipykernel's messages, sent over a Link."""
 
 from __future__ import annotations
@@ -6335,16 +6429,13 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ipybox_kernel.interrupt import interrupts
 from ipybox_kernel.journal import ROOM, Journal
 from ipybox_kernel.pipe import Room, available, text_decoder, write_all
 from ipybox_kernel.service import Service
 from ipybox_kernel.session import LeanSession
-
-if TYPE_CHECKING:
-    from ipybox_kernel.birth import Outputs
 
 MAX_TEXT = 1 << 20  # bytes of text in one message
 NEWLINE = ord("\n")
@@ -6577,10 +6668,10 @@ class Streams:
         """Held from taking output to sending it, so that no thread overtakes another."""
         return self.session.link.lock
 
-    def open(self, outputs: Outputs) -> None:
+    def open(self, pipes: list[tuple[int, int]], journal: Journal) -> None:
         """Takes descriptors 1 and 2 for these pipes and starts to send over the link of the session."""
-        self.journal = outputs.journal
-        for out, pipe in zip((self.out, self.err), outputs.pipes, strict=True):
+        self.journal = journal
+        for out, pipe in zip((self.out, self.err), pipes, strict=True):
             out.capture = Capture(out, self, pipe)
         pumps = {out.capture.fd: out.capture.pump for out in (self.out, self.err) if out.capture}
         self.service = Service(self.session, self.sink, self.flush_text, pumps)
@@ -6652,7 +6743,7 @@ def pieces(data: Any) -> Iterator[memoryview]:
             end -= 1
         yield view[start:end]
         start = end
-)py", 12146}},
+)py", 12082}},
 {"supervisor", {R"py("""The first process in the sandbox: forks kernels, starts programs, and leaves nothing behind."""
 
 from __future__ import annotations
