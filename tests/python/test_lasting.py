@@ -80,7 +80,7 @@ def test_another_kernel_has_no_part_in_what_one_prints(kernel: Kernel) -> None:
 
 
 def test_what_the_kernel_needs_is_put_back_and_told(kernel: Kernel) -> None:
-    kernel.run("state = 1; import ast; ast.parse = ast.Module = None")
+    kernel.run("state = 1; import ast; ast.parse = ast.Interactive = None")
     result = kernel.run("print(state)")
     assert not result.error and "1\n" in result.text()
     assert "the kernel cannot work without what code has replaced or removed" in result.text()

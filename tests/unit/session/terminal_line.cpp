@@ -115,12 +115,12 @@ TEST_CASE("output_text: what readers know of a line stays, and it is continued o
 TEST_CASE("output_text: files and tails have lines as they are in the end") {
     scratch_dir const dir;
     auto out = text_within(1000, dir.path());
-    for (int i = 0; i < 1000; ++i) out.append("\rstep " + std::to_string(i % 10) + (i % 10 == 9 ? "\n" : ""));
+    for (int i = 0; i < 10'000; ++i) out.append("\rstep " + std::to_string(i % 10) + (i % 10 == 9 ? "\n" : ""));
     auto const file = out.spill_file();
     out.finish();
     auto const text = test::read_file(file);
     std::string wanted;
-    for (int i = 0; i < 100; ++i) wanted += "step 9\n";
+    for (int i = 0; i < 1000; ++i) wanted += "step 9\n";
     CHECK(text == wanted);
     CHECK(out.memory() < 10'000);
 
